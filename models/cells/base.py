@@ -1,0 +1,68 @@
+"""What a recurrent cell is.
+
+Shapes: R lanes, D directions, G = R * D (every lane in every direction), T time, B sentences,
+I numbers below, H hidden, X pre-activations.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenState:
+    """What a cell carries from one time step to the next: its output, and its internal state if it has one."""
+
+    h_GBH: Tensor
+    c_GBH: Tensor | None = None
+
+
+class Cell(nn.Module, ABC):
+    """A layer's transition, in two parts: what needs no earlier time step, and what does.
+
+    ``project`` is called once for all time steps, so that all inputs pass one matrix product;
+    ``step`` is called by ``models/unroll.py``, the only loop over time.
+    """
+
+    def __init__(self, *, lanes: int, directions: int, below: int, hidden: int, gates: int) -> None:
+        """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
+        super().__init__()
+        self.hidden = hidden
+        self.below = nn.Parameter(torch.empty(lanes, directions, below, gates * hidden))
+        self.recurrent = nn.Parameter(torch.empty(lanes, directions, hidden, gates * hidden))
+        self.bias = nn.Parameter(torch.empty(lanes, directions, gates * hidden))
+
+    @abstractmethod
+    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
+        """Everything that is known before the loop, each with axes G, T, B first."""
+
+    @abstractmethod
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """The state before the first step: zeros."""
+
+    @abstractmethod
+    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+        """One time step; the state's ``h_GBH`` is the layer's output."""
+
+    def affine(self, below_GTBI: Tensor) -> Tensor:
+        """W below + b for all time steps: pre_GTBX."""
+        return project(below_GTBI, self.below, self.bias)
+
+    def add_recurrent(self, pre_GBX: Tensor, h_GBH: Tensor) -> Tensor:
+        """pre + U h_{t-1}."""
+        return torch.baddbmm(pre_GBX, h_GBH, self.recurrent.flatten(0, 1))
+
+    def zeros(self, like_GBX: Tensor) -> Tensor:
+        """A state of zeros for the groups and sentences of ``like_GBX``."""
+        groups, sentences, _ = like_GBX.shape
+        return like_GBX.new_zeros(groups, sentences, self.hidden)
+
+
+def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor) -> Tensor:
+    """x W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
+    groups, steps, sentences, size = x_GTBI.shape
+    rows = x_GTBI.reshape(groups, steps * sentences, size)
+    pre = torch.baddbmm(bias_RDX.flatten(0, 1).unsqueeze(1), rows, weight_RDIX.flatten(0, 1))
+    return pre.view(groups, steps, sentences, -1)

@@ -1,0 +1,39 @@
+"""The LSTM layer of wu2017.
+
+Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, X = 4H.
+"""
+
+import torch
+from torch import Tensor
+
+from models.cells.base import Cell, HiddenState
+
+
+class LstmCell(Cell):
+    """(i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b            (wu2017 eq. 5)
+    c_t = f * c_{t-1} + i * s,   h_t = o * tanh(c_t)                                   (eq. 6)
+
+    h_t^{l-1} is the layer below, h_{t-1}^l this layer one step earlier (eq. 5 prints h_{t-1}^{l-1};
+    eq. 7 has it right), * the element-wise product. The layer takes no skipped input.
+    """
+
+    def __init__(self, *, lanes: int, directions: int, below: int, hidden: int) -> None:
+        super().__init__(lanes=lanes, directions=directions, below=below, hidden=hidden, gates=4)
+
+    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
+        """The gates' share from below: (pre_GTBX,)."""
+        assert skipped_GTBH is None, "an LSTM layer has no source"
+        return (self.affine(below_GTBI),)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0 = c_0 = 0."""
+        return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
+
+    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+        """Eqs 5 and 6."""
+        assert state.c_GBH is not None
+        pre_GBX = self.add_recurrent(projected_GBX[0], state.h_GBH)
+        gates_GBX, s_GBH = pre_GBX.split((3 * self.hidden, self.hidden), dim=-1)
+        i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
+        c_GBH = f_GBH * state.c_GBH + i_GBH * torch.tanh(s_GBH)
+        return HiddenState(o_GBH * torch.tanh(c_GBH), c_GBH)

@@ -1,0 +1,94 @@
+"""What a network is: its input, its stack of recurrent layers, its head. Torch-free."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from data.frozen import Frozen
+from models.wiring import sources
+
+LONGEST_AFFIX = 7
+"""Characters kept at each side of a word, at most (wu2017 Table 5)."""
+
+Rate = Annotated[float, Field(ge=0, lt=1)]
+"""A dropout rate: the share of units set to zero while training."""
+
+
+class EmbedderConfig(Frozen):
+    """The input of a token (wu2017 eqs 16-17): [word; capitals; affixes], over a window of tokens.
+
+    The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``;
+    the paper's is (100 + 5 + 50) * 3 = 465. A window of 0 or 1 is the token alone.
+    """
+
+    word_size: NonNegativeInt = 100
+    capital_size: NonNegativeInt = 5
+    affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
+    affix_size: PositiveInt = 5
+    window: NonNegativeInt = 3
+    dropout: Rate = 0.25
+
+    @model_validator(mode="after")
+    def _has_a_centre(self) -> Self:
+        if self.window % 2 == 0 and self.window != 0:
+            raise ValueError(f"a window has a token in the middle: got {self.window}, allowed 0 or an odd number")
+        if self.token_size == 0:
+            raise ValueError("the input of a token is empty: give words, capitals or affixes a size")
+        return self
+
+    @property
+    def token_size(self) -> int:
+        """Numbers for one token, before the window."""
+        return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step, the window included."""
+        return self.token_size * max(self.window, 1)
+
+
+class ShortcutConfig(Frozen):
+    """What a layer with a source is made of: the shortcut block (wu2017 eq. 8) and its gate g.
+
+    ``none``: g = 1. ``sigmoid_below``: eq. 13, the paper's default. ``sigmoid_below_previous``: eq. 7.
+    """
+
+    topology: Literal["block"] = "block"
+    gate: Literal["none", "sigmoid_below", "sigmoid_below_previous"] = "sigmoid_below"
+
+
+class StackConfig(Frozen):
+    """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
+
+    ``composition`` is a type of the paper (1 to 5) or the sources themselves, one a layer, 0 for
+    none (``models/wiring.py``). A layer without a source is an LSTM layer (eqs 5-6).
+    """
+
+    depth: PositiveInt = 7
+    hidden: PositiveInt = 465
+    composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
+    shortcut: ShortcutConfig = ShortcutConfig()
+    directions: Literal["both", "forward"] = "both"
+    dropout: Rate = 0.5
+    """On the outputs of the first and of the last layer; once where they are the same layer."""
+
+    @model_validator(mode="after")
+    def _sources_lie_below(self) -> Self:
+        sources(self.composition, self.depth)
+        return self
+
+
+class SoftmaxConfig(Frozen):
+    """A label for each token on its own: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
+
+    kind: Literal["softmax"] = "softmax"
+
+
+class ModelConfig(Frozen):
+    """A tagger: embedder, stack and head."""
+
+    embedder: EmbedderConfig = EmbedderConfig()
+    stack: StackConfig = StackConfig()
+    head: SoftmaxConfig = SoftmaxConfig()
+    initial_scale: PositiveFloat = 0.1
+    """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""

@@ -1,0 +1,62 @@
+"""Lanes: replicas of one network, trained side by side as one program.
+
+Every parameter and activation has a leading lane axis R. A lane equals the solo run with its
+seed: its own initialisation, dropout stream, data order and scalars.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from data.seeding import derive
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lane:
+    """One replica: its seed, and the scalars in which it differs from the config (None: the config's)."""
+
+    seed: int
+    learning_rate: float | None = None
+    embedder_dropout: float | None = None
+    stack_dropout: float | None = None
+
+
+class Streams:
+    """One random stream a lane, on the device where its numbers are used."""
+
+    def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
+        self.generators = [torch.Generator(device).manual_seed(derive(seed, name)) for seed in seeds]
+
+    def get_state(self) -> Tensor:
+        """The states of all streams, one row a lane, as bytes on the CPU."""
+        return torch.stack([generator.get_state() for generator in self.generators])
+
+    def set_state(self, state_RN: Tensor) -> None:
+        """Continue every stream where ``get_state`` was called."""
+        for generator, state_N in zip(self.generators, state_RN, strict=True):
+            generator.set_state(state_N.clone())  # it reads the storage, not the view
+
+
+class Dropout(nn.Module):
+    """Sets a share of the units to zero while training and scales the others by 1 / (1 - rate).
+
+    wu2017 scales the weights by 1 - rate at test time instead, which is the same function of
+    the trained network up to that constant. A lane whose rate is 0 draws nothing.
+    """
+
+    def __init__(self, rates_R: Sequence[float], streams: Streams) -> None:
+        super().__init__()
+        self.rates_R = tuple(rates_R)
+        self.streams = streams
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``x`` with a lane axis first; the same shape back."""
+        if not self.training or not any(self.rates_R):
+            return x
+        scale = torch.ones_like(x)
+        for rate, generator, scale_of_lane in zip(self.rates_R, self.streams.generators, scale, strict=True):
+            if rate:
+                scale_of_lane.bernoulli_(1 - rate, generator=generator).div_(1 - rate)
+        return x * scale

@@ -1,0 +1,40 @@
+"""A tagger: embedder, stack and head. Shapes: R lanes, T time, B sentences."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from models.embedder import Embedder, LexiconTensors
+from models.heads.softmax import SoftmaxHead
+from models.stack import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end."""
+
+    forms_RTB: Tensor
+    lengths_RB: Tensor
+
+
+class Tagger(nn.Module):
+    """Reads tokens, gives each a tag."""
+
+    def __init__(self, embedder: Embedder, stack: Stack, head: SoftmaxHead) -> None:
+        super().__init__()
+        self.embedder = embedder
+        self.stack = stack
+        self.head = head
+
+    def features(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
+        """What the head reads: features_RTBF."""
+        features: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB)
+        return features
+
+    def loss(self, tokens: Tokens, tags_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
+        """The negative log-likelihood of each sentence: loss_RB (nats)."""
+        return self.head.loss(self.features(tokens, lexicon), tags_RTB)
+
+    def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
+        """The predicted tag of every token: tags_RTB; what stands at padding means nothing."""
+        return self.head.decode(self.features(tokens, lexicon))

@@ -1,0 +1,54 @@
+"""Layers on layers, in one or two directions.
+
+Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
+"""
+
+from collections.abc import Sequence
+from itertools import count
+
+import torch
+from torch import Tensor, nn
+
+from models.cells.base import Cell
+from models.lanes import Dropout
+from models.unroll import unroll
+
+
+class Stack(nn.Module):
+    """``depth`` layers a direction, bottom up; layer l takes layer ``sources[l]`` as ``skipped`` (0: none).
+
+    The directions are stacks of their own, joined once at the top (wu2017 eq. 18). Dropout falls
+    on the outputs of the first and of the last layer, as every later reader sees them; the
+    recurrent link inside a layer is never dropped.
+    """
+
+    def __init__(self, cells: Sequence[Cell], sources: Sequence[int], directions: int, dropout: Dropout) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(cells)
+        self.sources = tuple(sources)
+        self.directions = directions
+        self.dropout = dropout
+
+    def forward(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:
+        """[forward; backward] outputs of the top layer in reading order: features_RTB(DH)."""
+        lanes = x_RTBI.shape[0]
+        views = [x_RTBI] if self.directions == 1 else [x_RTBI, backwards(x_RTBI, lengths_RB)]
+        outputs_GTBH = [torch.stack(views, dim=1).flatten(0, 1)]
+        for number, cell, source in zip(count(1), self.layers, self.sources, strict=False):
+            output_GTBH = unroll(cell, outputs_GTBH[-1], outputs_GTBH[source] if source else None)
+            if number in (1, len(self.layers)):
+                output_GTBH = self.dropout(output_GTBH.unflatten(0, (lanes, -1))).flatten(0, 1)
+            outputs_GTBH.append(output_GTBH)
+        top = outputs_GTBH[-1].unflatten(0, (lanes, -1)).unbind(1)
+        return top[0] if self.directions == 1 else torch.cat([top[0], backwards(top[1], lengths_RB)], dim=-1)
+
+
+def backwards(x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:
+    """Each sentence in the opposite order, its padding still at the end. Its own inverse."""
+    lanes, steps, sentences, _ = x_RTBI.shape
+    time_T1 = torch.arange(steps, device=x_RTBI.device).unsqueeze(1)
+    from_RTB = torch.where(time_T1 < lengths_RB.unsqueeze(1), lengths_RB.unsqueeze(1) - 1 - time_T1, time_T1)
+    lane_R11 = torch.arange(lanes, device=x_RTBI.device).view(-1, 1, 1)
+    sentence_B = torch.arange(sentences, device=x_RTBI.device)
+    rows = (lane_R11 * steps + from_RTB) * sentences + sentence_B
+    return x_RTBI.flatten(0, 2).index_select(0, rows.flatten()).view_as(x_RTBI)

@@ -1,0 +1,170 @@
+"""Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow.
+
+Shapes: R lanes, T time, B sentences.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from data.batches import Batch, training_batches
+from data.prepared import PreparedCorpus
+from data.vocabulary import FIRST_KNOWN
+from models.build import Sizes, build
+from models.config import ModelConfig
+from models.embedder import LexiconTensors
+from models.evaluate import Evaluation, evaluate, on_device
+from models.lanes import Lane
+from models.training.config import TrainingConfig
+from models.training.optimisers import clip, optimiser
+from models.training.schedule import next_learning_rate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochReport:
+    """One epoch (counted from 1) of all lanes; each tuple has one value a lane."""
+
+    epoch: int
+    train_loss: tuple[float, ...]
+    dev_loss: tuple[float, ...]
+    dev_accuracy: tuple[float, ...]
+    learning_rate: tuple[float, ...]
+    seconds: float
+
+
+class Training:
+    """A network in training. Same seeds, same curve: bit for bit on a CPU with the same number of threads.
+
+    ``order_seed`` orders the bucket lengths, which all lanes share; everything else of a lane
+    comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: ModelConfig,
+        training: TrainingConfig,
+        corpus: PreparedCorpus,
+        lanes: Sequence[Lane],
+        order_seed: int,
+        device: torch.device,
+    ) -> None:
+        self.config = training
+        self.corpus = corpus
+        self.lanes = tuple(lanes)
+        self.order_seed = order_seed
+        self.device = device
+        sizes = sizes_of(corpus)
+        dtype = dtype_of(training)
+        self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
+        self.lexicon = LexiconTensors.on(device, corpus.lexicon)
+        self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
+        self.epoch = 0
+        rates = [training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes]
+        self.learning_rate_R = torch.tensor(rates, dtype=torch.float64)
+        self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
+
+    def run_epoch(self) -> EpochReport:
+        """Train on every sentence once, evaluate on dev, set the next learning rates."""
+        started = time.perf_counter()
+        learning_rate_R = self.learning_rate_R
+        train_loss_R = self._train_epoch()
+        dev = self.evaluate("dev")
+        self.epoch += 1
+        error_R = 1 - torch.tensor(dev.accuracy, dtype=torch.float64)
+        self.learning_rate_R = next_learning_rate(self.config.schedule, learning_rate_R, self.error_R, error_R)
+        self.error_R = error_R
+        return EpochReport(
+            epoch=self.epoch,
+            train_loss=_numbers(train_loss_R),
+            dev_loss=dev.loss,
+            dev_accuracy=dev.accuracy,
+            learning_rate=_numbers(learning_rate_R),
+            seconds=time.perf_counter() - started,
+        )
+
+    def _train_epoch(self) -> Tensor:
+        """The mean loss of each lane over the epoch's tokens: loss_R."""
+        self.model.train()
+        batches = training_batches(
+            self.corpus.stored.splits["train"],
+            batch_size=self.config.batch_size,
+            order_seed=self.order_seed,
+            lane_seeds=[lane.seed for lane in self.lanes],
+            epoch=self.epoch,
+        )
+        totals = [self.step(batch) for batch in batches]
+        loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
+        return loss_R / torch.stack([tokens for _, tokens in totals]).sum(dim=0)
+
+    def step(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """One update from ``batch``: the summed loss_R before it, and the tokens_R it was summed over.
+
+        The objective of a lane is its mean negative log-likelihood a token (wu2017 eq. 3); lanes
+        are added up, so the gradient of one never holds anything of another.
+        """
+        tokens, tags_RTB = on_device(batch, len(self.lanes), self.device)
+        loss_R = self.model.loss(tokens, tags_RTB, self.lexicon).sum(dim=1)
+        tokens_R = tokens.lengths_RB.sum(dim=1)
+        self.model.zero_grad(set_to_none=True)
+        (loss_R / tokens_R).sum().backward()
+        if self.config.clip_norm is not None:
+            clip(self.optimiser.parameters, self.config.clip_norm)
+        self.optimiser.step(self.learning_rate_R.to(self.device, loss_R.dtype))
+        return loss_R.detach(), tokens_R
+
+    def evaluate(self, split: str) -> Evaluation:
+        """What every lane reaches on ``split`` as it stands now."""
+        return evaluate(self.model, self.corpus.stored.splits[split], self.lexicon, len(self.lanes))
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that the rest of the run depends on, as named tensors."""
+        return {
+            **{f"model.{name}": tensor for name, tensor in self.model.state_dict().items()},
+            **{f"optimiser.{name}": tensor for name, tensor in self.optimiser.state().items()},
+            "dropout_streams": self.streams.get_state(),
+            "learning_rate": self.learning_rate_R,
+            "dev_error": self.error_R,
+            "epoch": torch.tensor(self.epoch),
+        }
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue where ``state_dict`` was called."""
+        self.model.load_state_dict(_under("model.", state))
+        self.optimiser.load(_under("optimiser.", state))
+        self.streams.set_state(state["dropout_streams"])
+        self.learning_rate_R = state["learning_rate"].clone()
+        self.error_R = state["dev_error"].clone()
+        self.epoch = int(state["epoch"])
+
+
+def sizes_of(corpus: PreparedCorpus) -> Sizes:
+    """How large the tables of a network for ``corpus`` are."""
+    return Sizes(
+        words=FIRST_KNOWN + len(corpus.vocabulary.words),
+        characters=FIRST_KNOWN + len(corpus.vocabulary.characters),
+        tags=len(corpus.stored.tags),
+    )
+
+
+def dtype_of(training: TrainingConfig) -> torch.dtype:
+    """The numbers that ``training.precision`` names."""
+    return torch.float64 if training.precision == "float64" else torch.float32
+
+
+def choose_device(name: str) -> torch.device:
+    """``auto`` takes a GPU where there is one; ``cpu`` and ``cuda`` are taken at their word."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+
+
+def _numbers(values_R: Tensor) -> tuple[float, ...]:
+    return tuple(values_R.double().tolist())
+
+
+def _under(prefix: str, state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}

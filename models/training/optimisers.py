@@ -1,0 +1,100 @@
+"""Optimisers, lane by lane: each lane has its own learning rate, and no lane's step reads another's.
+
+Shapes: R lanes first on every parameter, gradient and slot.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import assert_never
+
+import torch
+from torch import Tensor
+
+from models.training.config import Adam, Optimiser, Sgd
+
+Named = Mapping[str, Tensor]
+
+
+class LaneOptimiser(ABC):
+    """Updates parameters in place from their gradients; its slots (momenta) are named ``slot.parameter``."""
+
+    def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
+        self.parameters = dict(parameters)
+        self.slots = {
+            f"{slot}.{name}": torch.zeros_like(parameter, requires_grad=False)
+            for slot in slots
+            for name, parameter in self.parameters.items()
+        }
+        self.steps = torch.zeros((), dtype=torch.int64)
+
+    @torch.no_grad()
+    def step(self, learning_rate_R: Tensor) -> None:
+        """One update of every parameter that has a gradient."""
+        self.steps += 1
+        for name, parameter in self.parameters.items():
+            if parameter.grad is not None:
+                rate = learning_rate_R.view(-1, *[1] * (parameter.dim() - 1))
+                parameter.sub_(rate * self.direction(name, parameter.grad))
+
+    @abstractmethod
+    def direction(self, name: str, gradient: Tensor) -> Tensor:
+        """What is subtracted from the parameter ``name``, for a learning rate of one."""
+
+    def state(self) -> dict[str, Tensor]:
+        """The slots and the number of steps."""
+        return {**self.slots, "steps": self.steps}
+
+    def load(self, state: Named) -> None:
+        """Continue where ``state`` was called."""
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+
+
+class LaneSgd(LaneOptimiser):
+    """v = momentum * v + gradient; the direction is v."""
+
+    def __init__(self, parameters: Named, config: Sgd) -> None:
+        super().__init__(parameters, ("velocity",) if config.momentum else ())
+        self.momentum = config.momentum
+
+    def direction(self, name: str, gradient: Tensor) -> Tensor:
+        if not self.momentum:
+            return gradient
+        return self.slots[f"velocity.{name}"].mul_(self.momentum).add_(gradient)
+
+
+class LaneAdam(LaneOptimiser):
+    """m = b1 m + (1 - b1) g, v = b2 v + (1 - b2) g^2, both corrected for their start; the direction is
+    m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1)."""
+
+    def __init__(self, parameters: Named, config: Adam) -> None:
+        super().__init__(parameters, ("mean", "square"))
+        self.config = config
+
+    def direction(self, name: str, gradient: Tensor) -> Tensor:
+        beta1, beta2, steps = self.config.beta1, self.config.beta2, int(self.steps)
+        mean = self.slots[f"mean.{name}"].lerp_(gradient, 1 - beta1)
+        square = self.slots[f"square.{name}"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        root = (square / (1 - beta2**steps)).sqrt_().add_(self.config.epsilon)
+        return (mean / (1 - beta1**steps)).div_(root)
+
+
+def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
+    """The optimiser that ``config`` describes."""
+    match config:
+        case Sgd():
+            return LaneSgd(parameters, config)
+        case Adam():
+            return LaneAdam(parameters, config)
+        case _:
+            assert_never(config)
+
+
+@torch.no_grad()
+def clip(parameters: Named, longest: float) -> None:
+    """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
+    gradients = [parameter.grad for parameter in parameters.values() if parameter.grad is not None]
+    norm_R = torch.stack([gradient.flatten(1).square().sum(dim=1) for gradient in gradients]).sum(dim=0).sqrt()
+    scale_R = (longest / norm_R).clamp(max=1)
+    for gradient in gradients:
+        gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))

@@ -1,0 +1,27 @@
+"""Learning rates over the epochs, lane by lane. Shapes: R lanes."""
+
+from typing import assert_never
+
+import torch
+from torch import Tensor
+
+from models.training.config import Constant, Halving, Schedule
+
+
+def next_learning_rate(
+    config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor
+) -> Tensor:
+    """The rates of the next epoch, given the dev error rates before and after this one.
+
+    wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R``
+    is NaN before the first epoch, which halves nothing. At e_p = 0 the paper's quotient is not
+    defined; an error that stays at 0 counts as no growth and halves.
+    """
+    match config:
+        case Constant():
+            return learning_rate_R
+        case Halving():
+            small = (previous_error_R - error_R).abs() <= config.tolerance * previous_error_R
+            return torch.where(small & (learning_rate_R >= config.minimum), learning_rate_R / 2, learning_rate_R)
+        case _:
+            assert_never(config)

@@ -1,0 +1,35 @@
+"""A config is the whole trial."""
+
+import json
+from typing import Any
+
+from data.config import DataConfig
+from data.frozen import Frozen, identity
+from models.config import ModelConfig
+from models.training.config import TrainingConfig
+
+Scalar = str | int | float | bool | None
+
+
+class TrialConfig(Frozen):
+    """Everything that a trial's result depends on, its seeds aside. Equal configs have equal identities."""
+
+    data: DataConfig = DataConfig()
+    model: ModelConfig = ModelConfig()
+    training: TrainingConfig = TrainingConfig()
+
+    @property
+    def identity(self) -> str:
+        """16 hexadecimal digits that name this config."""
+        return identity(self)
+
+    def flatten(self) -> dict[str, Scalar]:
+        """Every leaf by its dotted path, as MLflow and pandas want it; lists as their JSON text."""
+        return dict(_leaves(self.model_dump(mode="json"), ""))
+
+
+def _leaves(value: Any, path: str) -> list[tuple[str, Scalar]]:
+    if isinstance(value, dict):
+        prefix = f"{path}." if path else ""
+        return [leaf for key, item in value.items() for leaf in _leaves(item, f"{prefix}{key}")]
+    return [(path, json.dumps(value) if isinstance(value, list) else value)]

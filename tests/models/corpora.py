@@ -1,0 +1,29 @@
+"""A small prepared corpus for tests of training: random sentences whose tags follow from the words."""
+
+import numpy as np
+
+from data.config import VocabularyConfig
+from data.prepared import PreparedCorpus, prepare
+from data.store import Split, StoredCorpus
+from models.config import LONGEST_AFFIX
+
+WORDS = ("", "Anna", "bell", "Carl9", "door", "ends", "falls", "gate", "HALL", "in", "jumps", "keys", "lamp")
+TAGS = ("A", "B", "C")
+
+
+def small_corpus(seed: int = 0, train: int = 60, dev: int = 20) -> PreparedCorpus:
+    """The tag of a word depends on itself and on the word before it."""
+    rng = np.random.default_rng(seed)
+    splits = {"train": _split(rng, train), "dev": _split(rng, dev), "test": _split(rng, dev)}
+    counts_F = np.bincount(splits["train"].forms_N, minlength=len(WORDS)).astype(np.int64)
+    stored = StoredCorpus("0" * 16, WORDS, counts_F, TAGS, splits)
+    return prepare(stored, VocabularyConfig(), LONGEST_AFFIX)
+
+
+def _split(rng: np.random.Generator, sentences: int) -> Split:
+    lengths_S = rng.integers(1, 8, size=sentences).astype(np.int32)
+    offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+    forms_N = rng.integers(1, len(WORDS), size=offsets_S1[-1]).astype(np.int32)
+    before_N = np.concatenate([[0], forms_N[:-1]])
+    before_N[offsets_S1[:-1]] = 0
+    return Split(forms_N, ((forms_N + before_N) % len(TAGS)).astype(np.int32), lengths_S, offsets_S1)

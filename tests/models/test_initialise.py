@@ -1,0 +1,51 @@
+import math
+
+import torch
+from torch import nn
+
+from models.cells.lstm import LstmCell
+from models.initialise import initialise
+
+
+def lstm(lanes: int, hidden: int = 40) -> LstmCell:
+    return LstmCell(lanes=lanes, directions=2, below=60, hidden=hidden).double()
+
+
+def test_weights_have_the_papers_deviation_and_biases_are_zero() -> None:
+    cell = lstm(lanes=2)
+    initialise(cell, [0, 1], scale=0.1)
+    expected = 0.1 / math.sqrt(60)
+    assert abs(float(cell.below.detach().std()) / expected - 1) < 0.03
+    assert abs(float(cell.below.detach().mean())) < expected / 20
+    assert not cell.bias.detach().any()
+
+
+def test_recurrent_blocks_are_orthogonal_one_a_gate() -> None:
+    cell = lstm(lanes=1)
+    initialise(cell, [3], scale=0.1)
+    for direction in cell.recurrent.detach()[0]:
+        for block in direction.split(40, dim=-1):
+            assert torch.allclose(block.T @ block, torch.eye(40, dtype=torch.float64), atol=1e-12)
+
+
+def test_a_lane_starts_as_the_solo_run_with_its_seed_and_unlike_its_neighbour() -> None:
+    fused, solo = lstm(lanes=3), lstm(lanes=1)
+    initialise(fused, [7, 8, 9], scale=0.1)
+    initialise(solo, [8], scale=0.1)
+    for together, alone in zip(fused.parameters(), solo.parameters(), strict=True):
+        assert torch.equal(together[1], alone[0])
+    assert not torch.equal(fused.below[0], fused.below[1])
+
+
+def test_single_precision_starts_at_the_rounded_double_values() -> None:
+    double, single = lstm(lanes=1), lstm(lanes=1).float()
+    initialise(double, [4], scale=0.1)
+    initialise(single, [4], scale=0.1)
+    assert torch.equal(double.below.detach().float(), single.below.detach())
+
+
+def test_a_lookup_table_is_scaled_by_its_width() -> None:
+    table = nn.Module()
+    table.table = nn.Parameter(torch.empty(1, 500, 25, dtype=torch.float64))
+    initialise(table, [0], scale=1.0)
+    assert abs(float(table.table.detach().std()) * 5 - 1) < 0.03

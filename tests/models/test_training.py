@@ -1,0 +1,191 @@
+"""Training as a function: of its seeds, of where it was interrupted, and never of the lanes beside it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from data.batches import Batch, training_batches
+from models.config import EmbedderConfig, ModelConfig, ShortcutConfig, StackConfig
+from models.evaluate import Evaluation, evaluate, on_device
+from models.lanes import Lane
+from models.trained import lane_of, trained
+from models.training.checkpoint import read_tensors, write_tensors
+from models.training.config import Adam, Constant, Halving, Sgd, TrainingConfig
+from models.training.loop import Training, dtype_of, sizes_of
+from tests.models.corpora import small_corpus
+
+CORPUS = small_corpus()
+SGD = TrainingConfig(epochs=4, batch_size=4, optimiser=Sgd(learning_rate=0.3, momentum=0.5), schedule=Halving(tolerance=0.2))
+ADAM = TrainingConfig(epochs=4, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant(), clip_norm=0.5)
+RECIPES = pytest.mark.parametrize("recipe", [SGD, ADAM], ids=["sgd", "adam"])
+DEVICES = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def network(depth: int = 3) -> ModelConfig:
+    return ModelConfig(
+        embedder=EmbedderConfig(word_size=6, capital_size=2, affix_characters=2, affix_size=2, window=3),
+        stack=StackConfig(depth=depth, hidden=7, composition=2, shortcut=ShortcutConfig(gate="sigmoid_below")),
+        initial_scale=1.0,
+    )
+
+
+def training(recipe: TrainingConfig, *lanes: Lane, precision: str = "float64", device: str = "cpu") -> Training:
+    config = TrainingConfig.model_validate({**recipe.model_dump(), "precision": precision})
+    return Training(
+        model=network(), training=config, corpus=CORPUS, lanes=lanes, order_seed=11, device=torch.device(device)
+    )
+
+
+def curve(run: Training, epochs: int) -> list[dict[str, object]]:
+    """Everything that is reported but the seconds."""
+    reports = [run.run_epoch() for _ in range(epochs)]
+    return [
+        {name: getattr(report, name) for name in ("epoch", "train_loss", "dev_loss", "dev_accuracy", "learning_rate")}
+        for report in reports
+    ]
+
+
+def parameters(run: Training) -> dict[str, torch.Tensor]:
+    return {name: value.detach().clone() for name, value in run.model.named_parameters()}
+
+
+def steps(run: Training, count: int) -> list[torch.Tensor]:
+    """The losses of ``count`` updates, through as many epochs as they need."""
+    losses: list[torch.Tensor] = []
+    run.model.train()
+    for epoch in range(count):
+        seeds = [lane.seed for lane in run.lanes]
+        for batch in training_batches(
+            CORPUS.stored.splits["train"], batch_size=4, order_seed=11, lane_seeds=seeds, epoch=epoch
+        ):
+            losses.append(run.step(batch)[0].cpu())
+            if len(losses) == count:
+                return losses
+    raise AssertionError("not reached")
+
+
+@RECIPES
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(recipe: TrainingConfig, device: str) -> None:
+    lanes = [
+        Lane(seed=3),
+        Lane(seed=4, learning_rate=0.07, stack_dropout=0.0),
+        Lane(seed=5, embedder_dropout=0.6, stack_dropout=0.1),
+    ]
+    fused = training(recipe, *lanes, device=device)
+    fused_losses = steps(fused, 20)
+    for number, lane in enumerate(lanes):
+        solo = training(recipe, lane, device=device)
+        solo_losses = steps(solo, 20)
+        assert all(abs(f[number] - s[0]) < 1e-10 for f, s in zip(fused_losses, solo_losses, strict=True))
+        for name, value in parameters(solo).items():
+            assert (parameters(fused)[name][number] - value[0]).abs().max() < 1e-10, name
+
+
+@RECIPES
+def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process(recipe: TrainingConfig) -> None:
+    ours = curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2)
+    name = "SGD" if recipe is SGD else "ADAM"
+    code = (
+        "import json; from models.lanes import Lane; from tests.models.test_training import *;"
+        f"print(json.dumps(curve(training({name}, Lane(seed=1), Lane(seed=2), precision='float32'), 2)))"
+    )
+    root = Path(__file__).parents[2]
+    printed = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed) == json.loads(json.dumps(ours))
+
+
+@RECIPES
+def test_another_seed_gives_another_curve(recipe: TrainingConfig) -> None:
+    report = training(recipe, Lane(seed=1), Lane(seed=2)).run_epoch()
+    assert report.train_loss[0] != report.train_loss[1]
+
+
+@RECIPES
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_run_resumed_from_a_file_equals_the_uninterrupted_one_bit_for_bit(
+    recipe: TrainingConfig, device: str, tmp_path: Path
+) -> None:
+    whole, first = (training(recipe, Lane(seed=1), Lane(seed=2), precision="float32", device=device) for _ in range(2))
+    curve(first, 2)
+    write_tensors(tmp_path / "checkpoint", first.state_dict(), {})
+    second = training(recipe, Lane(seed=1), Lane(seed=2), precision="float32", device=device)
+    second.load_state_dict(read_tensors(tmp_path / "checkpoint")[0])
+    assert curve(second, 2) == curve(whole, 4)[2:]
+    assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
+
+
+def test_every_number_of_the_state_is_needed_to_resume() -> None:
+    first = training(SGD, Lane(seed=1))
+    curve(first, 2)
+    state = {name: value.clone() for name, value in first.state_dict().items()}
+    expected = parameters(first) | {"next": torch.tensor(curve(first, 2)[-1]["train_loss"])}
+    for name in ("dropout_streams", "learning_rate", "epoch", "optimiser.velocity.head.weight"):
+        damaged = {key: value.clone() for key, value in state.items()}
+        damaged[name] = training(SGD, Lane(seed=9)).state_dict()[name] if name != "learning_rate" else state[name] / 2
+        other = training(SGD, Lane(seed=1))
+        other.load_state_dict(damaged)
+        assert curve(other, 2)[-1]["train_loss"] != tuple(expected["next"].tolist()), name
+
+
+def test_training_learns_what_the_corpus_holds() -> None:
+    config = TrainingConfig(epochs=20, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant())
+    model = ModelConfig.model_validate(
+        {**network(1).model_dump(), "stack": {"depth": 1, "hidden": 16, "dropout": 0}}
+    )
+    run = Training(
+        model=model, training=config, corpus=CORPUS, lanes=[Lane(seed=0)], order_seed=0, device=torch.device("cpu")
+    )
+    for _ in range(20):
+        report = run.run_epoch()
+    assert report.dev_accuracy[0] > 0.9
+
+
+def test_padding_and_batch_size_never_change_an_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = training(ADAM, Lane(seed=1), Lane(seed=2))
+    run.run_epoch()
+    together = run.evaluate("dev")
+    monkeypatch.setattr("models.evaluate.SENTENCES_AT_ONCE", 1)
+    alone = run.evaluate("dev")
+    assert together.correct == alone.correct
+    assert np.allclose(together.loss, alone.loss, rtol=0, atol=1e-12)
+
+
+def test_accuracy_is_that_of_a_plain_count() -> None:
+    run = training(ADAM, Lane(seed=1), Lane(seed=2))
+    run.run_epoch()
+    dev = CORPUS.stored.splits["dev"]
+    right = np.zeros(2, dtype=int)
+    for sentence, length in enumerate(dev.lengths_S.tolist()):
+        start = dev.offsets_S1[sentence]
+        forms = dev.forms_N[start : start + length].astype(np.int64)[None, :, None]
+        gold = dev.tags_N[start : start + length].astype(np.int64)[None, :, None]
+        batch = Batch(forms, gold, np.array([[length]]), np.array([[sentence]]))
+
+
+        tokens, tags = on_device(batch, 2, torch.device("cpu"))
+        right += (run.model.eval().decode(tokens, run.lexicon) == tags).sum(dim=(1, 2)).numpy()
+    evaluation = run.evaluate("dev")
+    assert evaluation == Evaluation(correct=tuple(right.tolist()), total=len(dev.tags_N), loss=evaluation.loss)
+
+
+def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() -> None:
+    run = training(ADAM, Lane(seed=1), Lane(seed=2))
+    run.run_epoch()
+    for lane in (0, 1):
+        model = trained(
+            network(),
+            sizes=sizes_of(CORPUS),
+            weights=lane_of(run.model.state_dict(), lane),
+            dtype=dtype_of(run.config),
+            device=torch.device("cpu"),
+        )
+
+
+        alone = evaluate(model, CORPUS.stored.splits["dev"], run.lexicon, lanes=1)
+        assert alone.correct[0] == run.evaluate("dev").correct[lane]
