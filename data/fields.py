@@ -1,0 +1,129 @@
+"""The fields of a config, read from its types: where each stands, and what it may hold, in words."""
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import annotated_types as bounds
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+
+def fields(model: type[BaseModel]) -> dict[str, Any]:
+    """The type of each field, in order, with the bounds that stand in its ``Annotated``."""
+    hints = get_type_hints(model, include_extras=True)
+    return {name: hints[name] for name in model.model_fields}
+
+
+def paths(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
+    """Every branch and leaf by its dotted path, with its types: several where members of a union share the name."""
+    found: dict[str, tuple[Any, ...]] = {}
+    for path, annotation in _descend(model, ""):
+        if annotation not in found.setdefault(path, ()):
+            found[path] += (annotation,)
+    return found
+
+
+def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, annotation in fields(model).items():
+        yield prefix + name, annotation
+        for member in models(annotation):
+            yield from _descend(member, f"{prefix}{name}.")
+
+
+def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The type without its ``Annotated``, and what was said there: pydantic's ``Field`` comes apart into its bounds."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, ()
+    inner, *said = get_args(annotation)
+    return inner, tuple(part for item in said for part in ([item, *item.metadata] if _is_field(item) else [item]))
+
+
+def _is_field(item: Any) -> bool:
+    return isinstance(item, FieldInfo)
+
+
+def alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union; another type is its own one alternative."""
+    inner, _ = bare(annotation)
+    return get_args(inner) if get_origin(inner) in (Union, types.UnionType) else (annotation,)
+
+
+def models(annotation: Any) -> tuple[type[BaseModel], ...]:
+    """The configs among the alternatives."""
+    inner = [bare(alternative)[0] for alternative in alternatives(annotation)]
+    return tuple(each for each in inner if isinstance(each, type) and issubclass(each, BaseModel))
+
+
+def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
+    """The members of a union of configs told apart by ``kind``, by that kind; empty for other types."""
+    _, said = bare(annotation)
+    if not any(_is_field(item) and item.discriminator == "kind" for item in said):
+        return {}
+    return {kind: member for member in models(annotation) for kind in literals(fields(member)["kind"])}
+
+
+def literals(annotation: Any) -> tuple[Any, ...]:
+    """The values of the literals among the alternatives."""
+    inner = [bare(alternative)[0] for alternative in alternatives(annotation)]
+    return tuple(value for each in inner if get_origin(each) is Literal for value in get_args(each))
+
+
+def describe(annotation: Any) -> str:
+    """What a type allows, in words: ``an integer from 1 to 5, or a list, each an integer from 0``."""
+    if kinds(annotation):
+        return f"a mapping with kind {' or '.join(kinds(annotation))}"
+    if len(members := alternatives(annotation)) > 1:
+        return ", or ".join(describe(member) for member in members)
+    inner, said = bare(annotation)
+    if values := literals(annotation):
+        return ", ".join(str(value) for value in values)
+    if found := models(annotation):
+        return f"a mapping of {', '.join(fields(found[0]))}"
+    if get_origin(inner) in (tuple, list):
+        return _list(get_args(inner), said)
+    if get_origin(inner) is dict:
+        return "a mapping"
+    return _scalar(inner, said)
+
+
+def _scalar(inner: Any, said: tuple[Any, ...]) -> str:
+    match inner:
+        case types.NoneType:
+            return "null"
+        case _ if inner is bool:
+            return "true or false"
+        case _ if inner is int:
+            return "an integer" + _between(said, whole=True)
+        case _ if inner is float:
+            return "a number" + _between(said, whole=False)
+        case _ if inner is str:
+            return "text that is not empty" if any(isinstance(item, bounds.MinLen) for item in said) else "text"
+        case _:
+            return "any value"
+
+
+def _between(said: tuple[Any, ...], *, whole: bool) -> str:
+    words = []
+    for item in said:
+        match item:
+            case bounds.Ge(low):
+                words.append(f"from {low}")
+            case bounds.Gt(low):
+                words.append(f"from {low + 1}" if whole else f"above {low}")  # type: ignore[operator]
+            case bounds.Le(high):
+                words.append(f"to {high}")
+            case bounds.Lt(high):
+                words.append(f"to {high - 1}" if whole else f"below {high}")  # type: ignore[operator]
+            case _:
+                pass
+    return " ".join(["", *words])
+
+
+def _list(items: tuple[Any, ...], said: tuple[Any, ...]) -> str:
+    if len(items) == 2 and items[1] is Ellipsis:
+        items = items[:1]
+    elif len(items) > 1:
+        return f"a list of {len(items)}: {' and '.join(describe(item) for item in items)}"
+    least = next((item.min_length for item in said if isinstance(item, bounds.MinLen)), 0)
+    return f"a list{f' of {least} or more' if least else ''}, each {describe(items[0])}"

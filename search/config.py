@@ -1,0 +1,43 @@
+"""What a study is: a space and how it is searched. Torch-free, ray-free."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from data.frozen import Frozen
+from spaces.config import SpaceConfig
+
+
+class AshaConfig(Frozen):
+    """Asynchronous successive halving (Li et al., 2020), stopping variant.
+
+    Rungs stand at ``grace * reduction**k`` epochs, k = 0, 1, ..., below the trial's epochs.
+    """
+
+    grace: PositiveInt = 1
+    reduction: Annotated[int, Field(ge=2)] = 3
+
+
+class SearchConfig(Frozen):
+    """How many trials, chosen how, stopped when."""
+
+    proposer: Literal["grid", "random", "tpe"] = "tpe"
+    trials: PositiveInt = 16
+    """Trials at most; a grid or a finite space may end sooner."""
+    seeds: PositiveInt = 2
+    """Replicas of each trial; scores are means over them. Replica i of every trial has lane seed i."""
+    seed: NonNegativeInt = 0
+    """Of the study: what is proposed, and the order of bucket lengths that all lanes share."""
+    lanes: PositiveInt | Literal["auto"] = "auto"
+    """Seeds that are trained as one program; ``auto`` decides by size and device (``search/worker.py``)."""
+    asha: AshaConfig | None = AshaConfig()
+    """None: every trial runs all its epochs."""
+
+
+class StudyConfig(Frozen):
+    """A study by name: what a preset or a YAML file says, with every default filled in."""
+
+    name: Annotated[str, Field(min_length=1)]
+    about: str = ""
+    space: SpaceConfig
+    search: SearchConfig = SearchConfig()

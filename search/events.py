@@ -1,0 +1,165 @@
+"""What can happen in a study, as values: the words that the ledger is written in.
+
+An event is told once and never changed. Its ``time`` is given by whoever tells it, in Unix seconds;
+nothing here looks at a clock. Trials are numbered 0, 1, 2, ... in the order of proposal, epochs
+count from 1, a score is better when higher, and a metric has one value a lane.
+
+NaN and the infinities have no JSON form, yet a diverged trial reports them: they are written as the
+texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
+
+from data.frozen import Frozen, canonical_json
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, when_used="json")]
+"""A measured number: unlike the numbers of a config it may be NaN or infinite."""
+
+Metrics = dict[str, tuple[Number, ...]]
+"""By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
+
+Reason = Literal["completed", "stopped", "diverged", "failed"]
+"""Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by an error."""
+
+
+class _Happened(Frozen):
+    time: float
+
+
+class StudyOpened(_Happened):
+    """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it."""
+
+    kind: Literal["study_opened"] = "study_opened"
+    study: dict[str, JsonValue]
+    code_version: str
+
+
+class CorpusPrepared(_Happened):
+    """A corpus lies in the store: the identity of its config, the fingerprint of its content, its folder.
+
+    The baselines are the accuracies, in [0, 1], of the most frequent tag of each word.
+    """
+
+    kind: Literal["corpus_prepared"] = "corpus_prepared"
+    corpus: str
+    fingerprint: str
+    store: str
+    baseline_dev: float
+    baseline_test: float
+
+
+class Proposed(_Happened):
+    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``.
+
+    JSON text sorts the keys of ``point``: once read back, they no longer stand in axis order.
+    """
+
+    kind: Literal["proposed"] = "proposed"
+    trial: NonNegativeInt
+    point: dict[str, JsonValue]
+    config_identity: str
+    seeds: tuple[int, ...]
+
+
+class Started(_Happened):
+    """A worker took the trial up; told again when it is taken up again."""
+
+    kind: Literal["started"] = "started"
+    trial: NonNegativeInt
+
+
+class Reported(_Happened):
+    """A trial finished an epoch, which took ``seconds`` of training and evaluation."""
+
+    kind: Literal["reported"] = "reported"
+    trial: NonNegativeInt
+    epoch: PositiveInt
+    score: Number
+    metrics: Metrics
+    seconds: float
+
+
+class Decided(_Happened):
+    """What the scheduler answered to a report; ``rung`` is the rung's epoch where it stood at one."""
+
+    kind: Literal["decided"] = "decided"
+    trial: NonNegativeInt
+    epoch: PositiveInt
+    decision: Literal["continue", "stop", "complete"]
+    rung: PositiveInt | None
+
+
+class Ended(_Happened):
+    """A trial is over; ``message`` says what failed, and is empty otherwise."""
+
+    kind: Literal["ended"] = "ended"
+    trial: NonNegativeInt
+    reason: Reason
+    message: str = ""
+
+
+class Interrupted(_Happened):
+    """The user asked the driver to end; running trials wait for the next one."""
+
+    kind: Literal["interrupted"] = "interrupted"
+
+
+class Resumed(_Happened):
+    """Another driver took the study up, with this code."""
+
+    kind: Literal["resumed"] = "resumed"
+    code_version: str
+
+
+class Tested(_Happened):
+    """A selected trial was measured on the test split."""
+
+    kind: Literal["tested"] = "tested"
+    trial: NonNegativeInt
+    metrics: Metrics
+
+
+class Finished(_Happened):
+    """Nothing is left to run."""
+
+    kind: Literal["finished"] = "finished"
+
+
+Event = Annotated[
+    StudyOpened
+    | CorpusPrepared
+    | Proposed
+    | Started
+    | Reported
+    | Decided
+    | Ended
+    | Interrupted
+    | Resumed
+    | Tested
+    | Finished,
+    Field(discriminator="kind"),
+]
+
+_EVENTS: TypeAdapter[tuple[Event, ...]] = TypeAdapter(tuple[Event, ...])
+
+
+def to_json(events: Sequence[Event]) -> str:
+    """The canonical JSON text of events that belong together: one line, ASCII, keys sorted."""
+    return canonical_json([event.model_dump(mode="json") for event in events])
+
+
+def from_json(text: str | bytes) -> tuple[Event, ...]:
+    """The events of a text; the inverse of ``to_json``.
+
+    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type.
+    """
+    return _EVENTS.validate_json(text)

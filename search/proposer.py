@@ -1,0 +1,124 @@
+"""Proposers: which point of the space is tried next. The interface, and the two that learn nothing.
+
+A proposer is a state machine without clock or global randomness. ``ask`` is a function of the
+study's seed, the trial's number and the history, and changes nothing; ``proposed`` and ``ended``
+are the history. A driver and a replay of its ledger call them alike, so a proposer rebuilt from
+the ledger gives the same next answer, and replaying proposes nothing anew.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+
+from data.frozen import canonical_json
+from data.seeding import generator
+from search.events import Reason
+from spaces.space import Point, Space
+
+Curve = Sequence[tuple[int, float]]
+"""What a trial reported: (epoch, score), ascending by epoch."""
+
+DRAWS = 100
+"""How often a point is drawn at random before the space is taken to be nearly exhausted."""
+
+
+class Proposer(ABC):
+    """Chooses points of a space, none of them twice.
+
+    Each answer of ``ask`` is told back by ``proposed`` before the next ``ask``. Points that come from
+    a ledger have their axes in another order; that makes no difference.
+    """
+
+    @abstractmethod
+    def ask(self, number: int) -> Point | None:
+        """The point for trial ``number``; None where the space is exhausted. Changes nothing."""
+
+    @abstractmethod
+    def proposed(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs at ``point``."""
+
+    @abstractmethod
+    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
+        """Trial ``number`` is over, for ``reason``, having reported ``curve``."""
+
+
+class Seen:
+    """The points that were proposed. Different points of a space give different configs."""
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._texts: set[str] = set()
+
+    def add(self, point: Point) -> None:
+        """Remember ``point``."""
+        self._texts.add(canonical_json(point))
+
+    def __contains__(self, point: Point) -> bool:
+        return canonical_json(point) in self._texts
+
+    def unseen(self, source: np.random.Generator) -> Point | None:
+        """An allowed point not yet seen, at random; None where there is none.
+
+        Drawn until a new one comes. A finite space that gives none in ``DRAWS`` draws is nearly used up, so
+        it is enumerated. An infinite one that gives none counts as exhausted: its continuous axes are then
+        active in less than about 1 of ``DRAWS`` / 3 draws.
+        """
+        for _ in range(DRAWS):
+            point = self._space.sample(source)
+            if point not in self:
+                return point
+        if not self._space.finite:
+            return None
+        rest = [point for point in self._space.enumerate() if point not in self]
+        return rest[int(source.integers(len(rest)))] if rest else None
+
+
+@final
+class Grid(Proposer):
+    """Every point of a finite space, in the order of enumeration: the last axis varies fastest.
+
+    Raises UserError on a space with a continuous axis.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._seen = Seen(space)
+        self._points = space.enumerate()
+        self._next = next(self._points, None)
+
+    def ask(self, number: int) -> Point | None:
+        """The first point that was not proposed."""
+        return self._next
+
+    def proposed(self, number: int, point: Point) -> None:
+        """Remember ``point`` and step over whatever was proposed."""
+        self._seen.add(point)
+        while self._next is not None and self._next in self._seen:
+            self._next = next(self._points, None)
+
+    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
+        """Nothing is learnt."""
+
+
+@final
+class Random(Proposer):
+    """Points drawn from the space independently of each other, those already proposed left out.
+
+    Trial ``number`` draws from the stream ("propose", ``number``) of ``seed``.
+    """
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self._seen = Seen(space)
+        self._seed = seed
+
+    def ask(self, number: int) -> Point | None:
+        """A point not proposed before, at random."""
+        return self._seen.unseen(generator(self._seed, "propose", number))
+
+    def proposed(self, number: int, point: Point) -> None:
+        """Remember ``point``."""
+        self._seen.add(point)
+
+    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
+        """Nothing is learnt."""

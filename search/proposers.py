@@ -1,0 +1,21 @@
+"""From a config to a proposer: the one place that knows which class a name means."""
+
+from typing import assert_never
+
+from search.config import SearchConfig
+from search.proposer import Grid, Proposer, Random
+from search.tpe import Tpe
+from spaces.space import Space
+
+
+def proposer(config: SearchConfig, space: Space) -> Proposer:
+    """The proposer of a study. Raises UserError where it cannot work on the space."""
+    match config.proposer:
+        case "grid":
+            return Grid(space)
+        case "random":
+            return Random(space, config.seed)
+        case "tpe":
+            return Tpe(space, config.seed)
+        case _:
+            assert_never(config.proposer)

@@ -1,0 +1,118 @@
+"""YAML as plain data, with the line of everything in it.
+
+Of YAML we take what JSON can say. Scalars are read as in YAML 1.2: only ``true`` and ``false`` are truth values, so
+that ``no``, ``off`` and ``none`` stay text, and ``1e-3`` is a number. Aliases, own tags and repeated keys are refused.
+"""
+
+import re
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+import yaml
+
+from data.errors import UserError
+from data.explain import shown
+
+Lines = dict[tuple[str | int, ...], int]
+"""The line, counted from 1, of each path: that of its key, or of its item in a list."""
+
+LONGEST = 1_000_000
+"""Characters of a file, at most."""
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's parser with the scalars of YAML 1.2 instead of 1.1."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        # A few aliases of aliases unfold to more than any memory holds.
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise yaml.MarkedYAMLError(problem="an alias (*) is not allowed here", problem_mark=mark)
+        return super().compose_node(parent, index)
+
+
+_INTEGER, _NUMBER, _TRUTH, _NULL, _TEXT = (
+    f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "str")
+)
+# The first pattern that matches counts; the characters say how a scalar may begin.
+_Loader.add_implicit_resolver(_INTEGER, re.compile(r"[-+]?[0-9]+$"), list("-+0123456789"))
+_Loader.add_implicit_resolver(
+    _NUMBER, re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"), list("-+.0123456789")
+)
+_Loader.add_implicit_resolver(_TRUTH, re.compile(r"(true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+_Loader.add_implicit_resolver(_NULL, re.compile(r"(null|Null|NULL|~|)$"), ["n", "N", "~", ""])
+
+
+def read_yaml(text: str, file: str) -> tuple[Any, Lines]:
+    """The data of a YAML text and the lines of its parts; None for an empty text.
+
+    ``file`` is what errors call it. Raises UserError, ``file:line: ...``, for whatever cannot be read.
+    """
+    if len(text) > LONGEST:
+        raise UserError(f"{file}: got {len(text)} characters (allowed: {LONGEST})")
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        lines: Lines = {}
+        data = None if node is None else _plain(node, (), lines, file)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        known = f":{mark.line + 1}" if mark else ""
+        what = " ".join(str(error.problem or error.context).split())
+        raise UserError(f"{file}{known}: broken YAML: {what}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UserError(f"{file}:{line}: broken YAML: character {error.character!r} is not allowed") from None
+    except RecursionError:
+        raise UserError(f"{file}: broken YAML: mappings and lists lie too deep in one another") from None
+    return data, lines
+
+
+def _plain(node: yaml.Node, path: tuple[str | int, ...], lines: Lines, file: str) -> Any:
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode):
+        return {key: _plain(value, (*path, key), lines, file) for key, value in _items(node, path, lines, file)}
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, (*path, number), lines, file) for number, item in enumerate(node.value)]
+    return _scalar(node, file)
+
+
+def _items(
+    node: yaml.MappingNode, path: tuple[str | int, ...], lines: Lines, file: str
+) -> Iterator[tuple[str, yaml.Node]]:
+    first: dict[str, int] = {}
+    for key_node, value in node.value:
+        line = key_node.start_mark.line + 1
+        key = _scalar(key_node, file) if isinstance(key_node, yaml.ScalarNode) else None
+        if not isinstance(key, str):
+            raise UserError(f"{file}:{line}: got a key that is not text (allowed: names; quote it if it is one)")
+        if key in first:
+            raise UserError(f"{file}:{line}: key {key!r} is given twice (first on line {first[key]})")
+        first[key] = lines[*path, key] = line
+        yield key, value
+
+
+def _scalar(node: yaml.Node, file: str) -> Any:
+    value = str(node.value)
+    try:
+        match node.tag:
+            case tag if tag == _TEXT:
+                return value
+            case tag if tag == _INTEGER:
+                return int(value)
+            case tag if tag == _NUMBER and isfinite(number := float(value)):
+                return number
+            case tag if tag == _TRUTH:
+                return {"true": True, "false": False}[value.lower()]
+            case tag if tag == _NULL:
+                return None
+            case _:
+                pass
+    except (ValueError, KeyError):
+        pass
+    line = node.start_mark.line + 1
+    raise UserError(
+        f"{file}:{line}: got {shown(value)} of {node.tag} (allowed: text, finite numbers, true, false, null)"
+    )

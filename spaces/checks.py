@@ -1,0 +1,141 @@
+"""What is wrong with a space, found before anything is trained."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from pydantic import ValidationError
+
+from data.errors import UserError, unknown
+from data.explain import explain, place, shown
+from data.frozen import canonical_json
+from spaces.config import Axis, SpaceConfig
+from spaces.constraints import CONSTRAINTS
+from spaces.domains import Choice, Domain, Integer, Json
+from spaces.paths import Tree, present, read, trial_paths, typed, unknown_path, written
+from spaces.trial import TrialConfig
+
+Conditions = Mapping[str, tuple[Json, ...]]
+
+
+class SpaceError(UserError):
+    """A mistake in a space. ``where`` is its place in the space's config, as keys: ``("axes", path, "choice")``."""
+
+    def __init__(self, message: str, *where: str) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+def checked(config: SpaceConfig, base: Tree) -> tuple[dict[str, Domain], dict[str, Conditions]]:
+    """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
+    for name, times in Counter(config.constraints).items():
+        if name not in CONSTRAINTS:
+            raise SpaceError(unknown("constraint", name, CONSTRAINTS), "constraints")
+        if times > 1:
+            raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints")
+    for path in config.axes:
+        if path not in trial_paths():
+            raise SpaceError(unknown_path("axis", path), "axes", path)
+        if outer := next((other for other in config.axes if path.startswith(f"{other}.")), None):
+            raise SpaceError(
+                f"axis {path}: axis {outer} varies it too (allowed: one of the two, since one holds the other)",
+                "axes",
+                path,
+            )
+    domains: dict[str, Domain] = {}
+    conditions: dict[str, Conditions] = {}
+    for path, axis in config.axes.items():
+        conditions[path] = {on: _condition(path, on, values, domains, config) for on, values in axis.when.items()}
+        domains[path] = _domain(path, axis)
+        _check_kind(path, config.axes, base)
+        if not axis.when:
+            _check_choices(path, domains[path], config.axes, base)
+    return domains, conditions
+
+
+def _domain(path: str, axis: Axis) -> Domain:
+    """The axis's domain, typed by the field: a field of numbers has no integer axis, one of integers no real axis."""
+    domain = axis.domain
+    if isinstance(domain, Choice):
+        values = tuple(_typed(path, value, "choice") for value in domain.values)
+        texts = [canonical_json(value) for value in values]
+        for number, text in enumerate(texts):
+            if text in texts[:number]:
+                raise SpaceError(f"axis {path}: value {text} is there twice (allowed: once)", "axes", path, "choice")
+        return Choice(values)
+    kind = type(domain).__name__.lower()
+    for bound in (domain.low, domain.high):
+        if isinstance(domain, Integer) and not isinstance(_typed(path, bound, kind), int):
+            raise SpaceError(f"axis {path}: the field is no integer (allowed: choice, real, log)", "axes", path, kind)
+    if not isinstance(domain, Integer):
+        # The middle of a range of integers may be one; a point a little off it is not.
+        for value in (domain.low, domain.high, domain.low + 0.377 * (domain.high - domain.low)):
+            _typed(path, value, kind)
+    return domain
+
+
+def _typed(path: str, value: Json, *where: str) -> Json:
+    try:
+        return typed(path, value)
+    except ValueError as error:
+        raise SpaceError(f"axis {path}: {error}", "axes", path, *where) from None
+
+
+def _condition(
+    path: str, on: str, values: tuple[Json, ...], domains: Mapping[str, Domain], config: SpaceConfig
+) -> tuple[Json, ...]:
+    where = ("axes", path, "when", on)
+    if on not in trial_paths():
+        raise SpaceError(f"axis {path}: when: {unknown_path('path', on)}", *where)
+    later = [other for other in config.axes if other not in domains and _overlap(on, other)]
+    if later:
+        raise SpaceError(f"axis {path}: when names {later[0]} (allowed: axes declared before it, and the base)", *where)
+    result = []
+    for value in values:
+        try:
+            result.append(typed(on, value))
+        except ValueError as error:
+            raise SpaceError(f"axis {path}: when {on}: {error}", *where) from None
+        if on in domains and not domains[on].contains(result[-1]):
+            raise SpaceError(
+                f"axis {path}: when {on} is {shown(value)}, which its axis never is (allowed: {domains[on]})", *where
+            )
+    return tuple(result)
+
+
+def _overlap(path: str, other: str) -> bool:
+    return path == other or path.startswith(f"{other}.") or other.startswith(f"{path}.")
+
+
+def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree) -> None:
+    """A field that only another kind has needs an axis that makes it that kind, declared before."""
+    parents = path.split(".")[:-1]
+    tags = {".".join([*parents[:length], "kind"]) for length in range(1, len(parents) + 1)}
+    earlier = list(axes)
+    for tag in tags.intersection(earlier[earlier.index(path) + 1 :]):
+        raise SpaceError(
+            f"axis {path}: stands before {tag} (allowed: after it, which settles the fields)", "axes", path
+        )
+    if not axes[path].when and not present(base, path) and not tags.intersection(earlier):
+        parent = path.rpartition(".")[0]
+        raise SpaceError(f"axis {path}: the base is of another kind (allowed: {_inside(base, parent)})", "axes", path)
+
+
+def _inside(base: Tree, path: str) -> str:
+    """The fields that the base has at ``path``, or at the nearest place above it."""
+    while not (present(base, path) and isinstance(fields := read(base, path), dict)):
+        path = path.rpartition(".")[0]
+    return ", ".join(f"{path}.{name}" for name in fields)
+
+
+def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree) -> None:
+    """A choice that no value of any other axis could make valid."""
+    if not isinstance(domain, Choice) or not present(base, path):
+        return
+    for value in domain.values:
+        try:
+            TrialConfig.model_validate(written(base, path, value))
+        except ValidationError as error:
+            wrong = ".".join(map(str, place(error, TrialConfig)))
+            if not any(_overlap(wrong, other) for other in axes if other != path):
+                message = explain(error, TrialConfig)
+                raise SpaceError(f"axis {path}: value {shown(value)}: {message}", "axes", path, "choice") from None

@@ -1,0 +1,59 @@
+"""What a space is, as data: a base, the axes along which it varies, and the constraints on it."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from data.frozen import Frozen
+from spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from spaces.trial import TrialConfig
+
+
+class Axis(Frozen):
+    """What varies at one path: exactly one of the four domains, and when it does.
+
+    Bounds are inclusive with low < high; those of ``log`` lie above 0.
+    """
+
+    choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
+    integer: tuple[int, int] | None = None
+    real: tuple[float, float] | None = None
+    log: tuple[float, float] | None = None
+    when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    """The axis is active where each of these paths has one of these values; elsewhere it leaves the base's value.
+
+    A path is an axis declared earlier or a field of the base. Where the axis it names is itself inactive, the base's
+    value there counts.
+    """
+
+    @model_validator(mode="after")
+    def _has_one_domain(self) -> Self:
+        given = [kind for kind in ("choice", "integer", "real", "log") if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(f"got {' and '.join(given) or 'no domain'} (allowed: one of choice, integer, real, log)")
+        for bounds in (self.integer, self.real, self.log):
+            if bounds is not None and not bounds[0] < bounds[1]:
+                raise ValueError(f"got bounds {list(bounds)} (allowed: the lower one first, and below the upper one)")
+        if self.log is not None and self.log[0] <= 0:
+            raise ValueError(f"got bounds {list(self.log)} (allowed for log: bounds above 0)")
+        return self
+
+    @property
+    def domain(self) -> Domain:
+        """What the axis ranges over, with the values as they were given."""
+        if self.choice is not None:
+            return Choice(self.choice)
+        if self.integer is not None:
+            return Integer(*self.integer)
+        if self.real is not None:
+            return Real(*self.real)
+        assert self.log is not None
+        return Log(*self.log)
+
+
+class SpaceConfig(Frozen):
+    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name."""
+
+    base: TrialConfig = TrialConfig()
+    axes: dict[str, Axis] = Field(default_factory=dict)
+    constraints: tuple[str, ...] = ()

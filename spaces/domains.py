@@ -1,0 +1,160 @@
+"""What an axis ranges over. A domain knows its values; it does not know where in a config they go."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import JsonValue
+
+from data.frozen import canonical_json
+
+Json = JsonValue
+"""A value of an axis: whatever JSON can say, a whole mapping or list included."""
+
+STEP = 0.1
+"""How far a neighbour on a continuous axis lies, as a share of its range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the ``values``, in the order given."""
+
+    values: tuple[Json, ...]
+    finite = True
+
+    @property
+    def first(self) -> Json:
+        """The first value."""
+        return self.values[0]
+
+    def contains(self, value: Json) -> bool:
+        """Whether ``value`` is one of the values, as JSON text: ``1`` is not ``1.0`` and not ``true``."""
+        text = canonical_json(value)
+        return any(canonical_json(own) == text for own in self.values)
+
+    def sample(self, generator: np.random.Generator) -> Json:
+        """A value, each with the same probability."""
+        return self.values[int(generator.integers(len(self.values)))]
+
+    def neighbours(self, value: Json) -> tuple[Json, ...]:
+        """Every other value."""
+        text = canonical_json(value)
+        return tuple(own for own in self.values if canonical_json(own) != text)
+
+    def __str__(self) -> str:
+        return ", ".join(own if isinstance(own, str) else canonical_json(own) for own in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """The integers from ``low`` to ``high``, both included."""
+
+    low: int
+    high: int
+    finite = True
+
+    @property
+    def first(self) -> Json:
+        """The lowest integer."""
+        return self.low
+
+    @property
+    def values(self) -> range:
+        """The integers, ascending."""
+        return range(self.low, self.high + 1)
+
+    def contains(self, value: Json) -> bool:
+        """Whether ``value`` is an integer (not a float, not a bool) within the bounds."""
+        return isinstance(value, int) and not isinstance(value, bool) and self.low <= value <= self.high
+
+    def sample(self, generator: np.random.Generator) -> Json:
+        """An integer, each with the same probability."""
+        return int(generator.integers(self.low, self.high, endpoint=True))
+
+    def neighbours(self, value: Json) -> tuple[Json, ...]:
+        """The integers one below and one above, where they lie within the bounds."""
+        assert isinstance(value, int)
+        return tuple(other for other in (value - 1, value + 1) if self.low <= other <= self.high)
+
+    def __str__(self) -> str:
+        return f"integers from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """The numbers from ``low`` to ``high``, both included."""
+
+    low: float
+    high: float
+    finite = False
+
+    @property
+    def first(self) -> Json:
+        """The lowest number."""
+        return self.low
+
+    def contains(self, value: Json) -> bool:
+        """Whether ``value`` is a number within the bounds."""
+        return _is_number(value) and self.low <= value <= self.high  # type: ignore[operator]
+
+    def sample(self, generator: np.random.Generator) -> Json:
+        """A number, uniform over the range."""
+        return self._clipped(self.low + (self.high - self.low) * float(generator.random()))
+
+    def neighbours(self, value: Json) -> tuple[Json, ...]:
+        """A tenth of the range down and up, clipped to the bounds."""
+        assert isinstance(value, int | float)
+        step = STEP * (self.high - self.low)
+        return tuple(other for other in (self._clipped(value - step), self._clipped(value + step)) if other != value)
+
+    def _clipped(self, value: float) -> float:
+        return min(max(value, self.low), self.high)
+
+    def __str__(self) -> str:
+        return f"numbers from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The numbers from ``low`` > 0 to ``high``, both included, measured by their logarithm."""
+
+    low: float
+    high: float
+    finite = False
+
+    @property
+    def first(self) -> Json:
+        """The lowest number."""
+        return self.low
+
+    def contains(self, value: Json) -> bool:
+        """Whether ``value`` is a number within the bounds."""
+        return _is_number(value) and self.low <= value <= self.high  # type: ignore[operator]
+
+    def sample(self, generator: np.random.Generator) -> Json:
+        """A number whose logarithm is uniform over the range."""
+        return self._at(math.log(self.low) + self._width * float(generator.random()))
+
+    def neighbours(self, value: Json) -> tuple[Json, ...]:
+        """A tenth of the logarithm's range down and up, clipped to the bounds."""
+        assert isinstance(value, int | float)
+        step = STEP * self._width
+        return tuple(other for other in (self._at(math.log(value) + sign * step) for sign in (-1, 1)) if other != value)
+
+    @property
+    def _width(self) -> float:
+        return math.log(self.high) - math.log(self.low)
+
+    def _at(self, logarithm: float) -> float:
+        # exp(log(x)) may be one rounding beside x: the bounds stay the bounds.
+        return min(max(math.exp(logarithm), self.low), self.high)
+
+    def __str__(self) -> str:
+        return f"numbers from {self.low} to {self.high}, by their logarithm"
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+Domain = Choice | Integer | Real | Log

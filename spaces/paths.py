@@ -1,0 +1,113 @@
+"""Dotted paths into a trial's config: which there are, which values they take, reading and writing them."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from data.errors import unknown
+from data.explain import shown
+from data.fields import describe, kinds, literals, paths
+from data.frozen import canonical_json
+from spaces.domains import Json
+from spaces.trial import TrialConfig
+
+Tree = Mapping[str, Any]
+"""A config as nested mappings of JSON values. Never changed in place."""
+
+
+@cache
+def trial_paths() -> Mapping[str, tuple[Any, ...]]:
+    """Every branch and leaf of a trial's config by dotted path, with its types."""
+    return paths(TrialConfig)
+
+
+def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None) -> str:
+    """One line for a path that does not exist: the nearest of all, and what is allowed at the place of the mistake."""
+    valid = trial_paths() if valid is None else valid
+    near = get_close_matches(got, valid, n=1, cutoff=0.4)
+    nearest = f"nearest: {near[0]!r}; " if near else ""
+    parent = got
+    while parent and not (siblings := [path for path in valid if path.rpartition(".")[0] == parent]):
+        parent = parent.rpartition(".")[0]
+    if not parent:
+        siblings = [path for path in valid if "." not in path]
+    return f"unknown {kind} {got!r} ({nearest}allowed: {', '.join(siblings)})"
+
+
+def typed(path: str, value: Json) -> Json:
+    """The value as the field at ``path`` has it (``1`` becomes ``1.0`` where a number is meant), defaults filled in.
+
+    Raises ValueError, whose one line says what is allowed, for a value that no field at this path takes.
+    """
+    adapters = _adapters(path)
+    for strict in (True, False):
+        for adapter in adapters:
+            try:
+                plain: Json = adapter.dump_python(adapter.validate_python(_tuples(value), strict=strict), mode="json")
+                canonical_json(plain)  # refuses NaN and infinity, which a type on its own does not
+            except ValueError:  # ValidationError is one
+                continue
+            return plain
+    annotations = trial_paths()[path]
+    if names := [name for annotation in annotations for name in literals(annotation)]:
+        raise ValueError(unknown("value", value, names))
+    allowed = " or ".join(dict.fromkeys(describe(annotation) for annotation in annotations))
+    raise ValueError(f"got {shown(value)} (allowed: {allowed})")
+
+
+@cache
+def _adapters(path: str) -> tuple[TypeAdapter[Any], ...]:
+    return tuple(TypeAdapter(annotation) for annotation in trial_paths()[path])
+
+
+def _tuples(value: Any) -> Any:
+    """Lists as tuples, at every depth: strict validation wants the tuples that configs are made of."""
+    match value:
+        case list() | tuple():
+            return tuple(_tuples(item) for item in value)
+        case dict():
+            return {key: _tuples(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def present(tree: Tree, path: str) -> bool:
+    """Whether the tree has something at ``path``."""
+    here: Any = tree
+    for name in path.split("."):
+        if not isinstance(here, Mapping) or name not in here:
+            return False
+        here = here[name]
+    return True
+
+
+def read(tree: Tree, path: str) -> Json:
+    """What the tree has at ``path``; KeyError where there is nothing."""
+    here: Any = tree
+    for name in path.split("."):
+        here = here[name]
+    value: Json = here
+    return value
+
+
+def written(tree: Tree, path: str, value: Json) -> Tree:
+    """A tree with ``value`` at ``path``.
+
+    Another ``kind`` starts its mapping afresh, with the defaults of that kind: fields of the old kind do not linger.
+    """
+    parent, _, name = path.rpartition(".")
+    if name == "kind" and read(tree, path) != value:
+        members = [kinds(annotation) for annotation in trial_paths()[parent]]
+        model = next(found[str(value)] for found in members if value in found)
+        # Unvalidated: a field without a default is null until another axis gives it a value.
+        blank = dict.fromkeys(model.model_fields) | model.model_construct(kind=value).model_dump(mode="json")
+        return _replaced(tree, parent.split("."), blank)
+    return _replaced(tree, path.split("."), value)
+
+
+def _replaced(tree: Tree, names: list[str], value: Any) -> Tree:
+    first, *rest = names
+    return {**tree, first: _replaced(tree[first], rest, value) if rest else value}

@@ -1,0 +1,217 @@
+"""A space: which trials there are, walked axis by axis."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import islice
+
+import numpy as np
+from pydantic import ValidationError
+
+from data.errors import UserError, unknown
+from data.explain import explain, shown
+from data.frozen import canonical_json
+from spaces.checks import SpaceError, checked
+from spaces.config import Axis, SpaceConfig
+from spaces.constraints import CONSTRAINTS
+from spaces.domains import Choice, Domain, Integer, Json
+from spaces.paths import Tree, present, read, written
+from spaces.trial import TrialConfig
+
+__all__ = ["Axis", "Point", "Space", "SpaceConfig"]
+
+Point = dict[str, Json]
+"""The values of the active axes by dotted path, in axis order."""
+
+TRIES = 1000
+"""Draws until ``sample`` gives up on finding an allowed point."""
+
+SEARCHED = 10_000
+"""Points of a finite space looked through, at most, to find that none is allowed or to draw from the allowed ones."""
+
+
+class Space:
+    """The allowed points of a base config and its axes.
+
+    A point is allowed if every active axis has a value of its domain, the config it gives is valid, and every named
+    constraint holds. Different points give different configs: the first axis in which two points differ is active in
+    both, since conditions look at earlier axes only, and its value stands in the config as it is.
+
+    Raises SpaceError, a UserError, for every mistake in ``config``; nothing needs to be trained to find it.
+    """
+
+    def __init__(self, config: SpaceConfig) -> None:
+        self._base: Tree = config.base.model_dump(mode="json")
+        domains, self._conditions = checked(config, self._base)
+        self.domains: Mapping[str, Domain] = domains
+        """The domain of each axis, values as the config's fields have them."""
+        self._constraints = [CONSTRAINTS[name] for name in config.constraints]
+        if self.finite:
+            self._check_not_empty()
+
+    @property
+    def finite(self) -> bool:
+        """Whether no axis is continuous; a continuous axis counts even where its conditions are never met."""
+        return all(domain.finite for domain in self.domains.values())
+
+    def count(self) -> int | None:
+        """The number of allowed points, found by enumeration; None where the space is not finite."""
+        return sum(1 for _ in self.enumerate()) if self.finite else None
+
+    def enumerate(self) -> Iterator[Point]:
+        """Every allowed point once, in lexicographic order of the axes. Raises UserError where there is no end."""
+        if not self.finite:
+            path, domain = next(item for item in self.domains.items() if not item[1].finite)
+            raise UserError(f"the space has no end: axis {path} has {domain} (allowed here: choice and integer axes)")
+        return (point for point in self._everything() if self.allowed(point))
+
+    def contains(self, config: TrialConfig) -> bool:
+        """Whether an allowed point gives this config."""
+        try:
+            return self.allowed(self.point(config))
+        except UserError:
+            return False
+
+    def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
+        """The point whose active axes have what ``choose(path, domain)`` says, asked in axis order; maybe forbidden."""
+        point: Point = {}
+        tree = self._base
+        for path, domain in self.domains.items():
+            if self._active(path, tree):
+                point[path] = choose(path, domain)
+                tree = written(tree, path, point[path])
+        return point
+
+    def sample(self, generator: np.random.Generator) -> Point:
+        """An allowed point: uniform axis by axis (by the logarithm for ``log``), drawn anew while it is forbidden.
+
+        After ``TRIES`` draws, a small finite space is drawn from point by point; for others, UserError.
+        """
+        for _ in range(TRIES):
+            point = self.compose(lambda path, domain: domain.sample(generator))
+            if self.allowed(point):
+                return point
+        everything = list(islice(self._everything(), SEARCHED)) if self.finite else []
+        if 0 < len(everything) < SEARCHED:
+            allowed = [point for point in everything if self.allowed(point)]
+            return allowed[int(generator.integers(len(allowed)))]
+        raise UserError(
+            f"none of {TRIES} points drawn is allowed: they are rarer than about 1 in {TRIES // 3}; "
+            f"the last one is refused since {self.refusal(point)}"
+        )
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """Every other allowed point that one change gives, in axis order.
+
+        A choice takes each other value, an integer one less and one more, a continuous axis a tenth of its range (of
+        the logarithm's for ``log``) down and up, clipped. An axis that the change activates has the base's value, or
+        the first of its domain where the base's is not in it.
+        """
+        seen = {canonical_json(point)}
+        for changed, old in point.items():
+            for value in self.domains[changed].neighbours(old):
+                kept = point | {changed: value}
+                other = self.compose(partial(self._kept, kept))
+                if (text := canonical_json(other)) not in seen and self.allowed(other):
+                    seen.add(text)
+                    yield other
+
+    def config(self, point: Point) -> TrialConfig:
+        """The trial at a point. Raises UserError where the point does not fit the axes or the config is not valid."""
+        tree = self._base
+        active = []
+        for path, domain in self.domains.items():
+            if not self._active(path, tree):
+                continue
+            if path not in point:
+                raise UserError(f"the point has no {path} (allowed: {domain})")
+            if not domain.contains(point[path]):
+                raise UserError(f"{path}: got {shown(point[path])} (allowed: {domain})")
+            tree = written(tree, path, point[path])
+            active.append(path)
+        for path in point:
+            if path not in active:
+                raise UserError(unknown("or inactive axis", path, active))
+        try:
+            return TrialConfig.model_validate(tree)
+        except ValidationError as error:
+            raise UserError(explain(error, TrialConfig)) from None
+
+    def refusal(self, point: Point) -> str | None:
+        """Why a point is not allowed, in one line; None where it is."""
+        try:
+            config = self.config(point)
+        except UserError as error:
+            return str(error)
+        broken = next((each for each in self._constraints if not each.holds(config)), None)
+        return f"constraint {broken.name}: {broken.reason}" if broken else None
+
+    def allowed(self, point: Point) -> bool:
+        """Whether the point fits the axes, gives a valid config, and meets every constraint."""
+        return self.refusal(point) is None
+
+    def point(self, config: TrialConfig) -> Point:
+        """The point that gives ``config``: the inverse of ``config()``. Raises UserError where there is none."""
+        tree: Tree = config.model_dump(mode="json")
+        point = self.compose(lambda path, domain: _within(tree, path, domain))
+        if (nearest := self.config(point)) != config:
+            ours, theirs = nearest.flatten(), config.flatten()
+            path = next(path for path in {**ours, **theirs} if ours.get(path) != theirs.get(path))
+            got, allowed = shown(theirs.get(path)), shown(ours.get(path))
+            raise UserError(f"{path}: got {got} (allowed: {allowed}, since no axis varies it)")
+        return point
+
+    def base_point(self) -> Point:
+        """What the base has on the axes active there. It need not lie in the space: 7 layers, say, of 1 or 3."""
+        return {path: read(self._base, path) for path in self.domains if self._active(path, self._base)}
+
+    def _active(self, path: str, tree: Tree) -> bool:
+        """Whether the conditions of an axis hold, given a tree that has the values of the axes before it.
+
+        A field that the present kind does not have, such as the momentum of Adam, is not active either.
+        """
+        return present(tree, path) and all(
+            present(tree, on) and canonical_json(read(tree, on)) in map(canonical_json, values)
+            for on, values in self._conditions[path].items()
+        )
+
+    def _everything(self) -> Iterator[Point]:
+        return self._points(list(self.domains), self._base, {})
+
+    def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
+        """Every combination of values of the ``paths`` that are active, forbidden ones included."""
+        if not paths:
+            yield point
+            return
+        path, *rest = paths
+        if not self._active(path, tree):
+            yield from self._points(rest, tree, point)
+            return
+        domain = self.domains[path]
+        assert isinstance(domain, Choice | Integer)
+        for value in domain.values:
+            yield from self._points(rest, written(tree, path, value), point | {path: value})
+
+    def _kept(self, kept: Point, path: str, domain: Domain) -> Json:
+        if path in kept:
+            return kept[path]
+        if present(self._base, path) and domain.contains(own := read(self._base, path)):
+            return own
+        return domain.first
+
+    def _check_not_empty(self) -> None:
+        first: Point | None = None
+        for number, point in enumerate(self._everything()):
+            if self.allowed(point):
+                return
+            first = point if first is None else first
+            if number == SEARCHED:
+                return
+        assert first is not None
+        raise SpaceError(f"no point of the space is allowed; {shown(first)}: {self.refusal(first)}", "axes")
+
+
+def _within(tree: Tree, path: str, domain: Domain) -> Json:
+    if not present(tree, path) or not domain.contains(value := read(tree, path)):
+        got = shown(read(tree, path)) if present(tree, path) else "nothing"
+        raise UserError(f"{path}: got {got} (allowed: {domain})")
+    return value

@@ -1,0 +1,125 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from data.explain import explain, place
+from spaces.config import Axis, SpaceConfig
+from spaces.trial import TrialConfig
+
+
+def failure(value: Any, model: type[BaseModel] = TrialConfig) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(value)
+    return caught.value
+
+
+def nested(path: str, value: Any) -> Any:
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            nested("model.stack.dpeth", 3),
+            "model.stack.dpeth: unknown key 'dpeth' "
+            "(nearest: 'depth'; allowed: depth, hidden, composition, shortcut, directions, dropout)",
+        ),
+        (
+            nested("model.stack.shortcut.gate", "nnoe"),
+            "model.stack.shortcut.gate: unknown value 'nnoe' "
+            "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_previous)",
+        ),
+        (nested("model.stack.depth", 0), "model.stack.depth: got 0 (allowed: an integer from 1)"),
+        (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 1)"),
+        (nested("model.embedder.dropout", 1), "model.embedder.dropout: got 1 (allowed: a number from 0 below 1)"),
+        (nested("training.clip_norm", -1.5), "training.clip_norm: got -1.5 (allowed: a number above 0, or null)"),
+        (
+            nested("training.optimiser", {"kind": "adm"}),
+            "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam)",
+        ),
+        (nested("training.optimiser", {"momentum": 0}), "training.optimiser: 'kind' is missing (allowed: sgd, adam)"),
+        (nested("training.optimiser", 3), "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam)"),
+        (
+            nested("training.optimiser", {"kind": "sgd", "momentun": 0.9}),
+            "training.optimiser.momentun: unknown key 'momentun' "
+            "(nearest: 'momentum'; allowed: kind, learning_rate, momentum)",
+        ),
+        (
+            nested("training.optimiser", {"kind": "adam", "beta1": 2}),
+            "training.optimiser.beta1: got 2 (allowed: a number from 0 below 1)",
+        ),
+        (nested("data.corpus", {"kind": "named"}), "data.corpus: 'name' is missing (allowed: text)"),
+        (
+            nested("model.stack.composition", [0, -1]),
+            "model.stack.composition: got [0, -1] (allowed: an integer from 1 to 5, or a list, each an integer from 0)",
+        ),
+        (
+            nested("model.embedder.window", 2),
+            "model.embedder: a window has a token in the middle: got 2, allowed 0 or an odd number",
+        ),
+        (3, "got 3 (allowed: a mapping of data, model, training)"),
+    ],
+)
+def test_a_mistake_is_told_with_its_path_and_what_is_allowed(value: Any, message: str) -> None:
+    assert explain(failure(value), TrialConfig) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"choice": [1], "when": {"a.b": 3}}, "when.a.b: got 3 (allowed: a list of 1 or more, each any value)"),
+        ({"log": [1]}, "log: got [1] (allowed: a list of 2: a number and a number, or null)"),
+        ({"log": [0, 1]}, "got bounds [0.0, 1.0] (allowed for log: bounds above 0)"),
+        ({"choice": []}, "choice: got [] (allowed: a list of 1 or more, each any value, or null)"),
+        ({"choice": [1], "real": [0, 1]}, "got choice and real (allowed: one of choice, integer, real, log)"),
+        ({}, "got no domain (allowed: one of choice, integer, real, log)"),
+    ],
+)
+def test_mappings_and_lists_inside_a_config_are_followed_too(value: Any, message: str) -> None:
+    assert explain(failure(value, Axis), Axis) == message
+    inside = explain(failure({"axes": {"model.stack.depth": value}}, SpaceConfig), SpaceConfig)
+    assert inside.replace("axes.model.stack.depth.", "").replace("axes.model.stack.depth: ", "") == message
+
+
+def test_the_line_is_that_of_the_path_or_of_what_is_around_it() -> None:
+    error = failure(nested("model.stack.depth", 0))
+    lines = {(): 1, ("model",): 2, ("model", "stack"): 3, ("model", "stack", "depth"): 4}
+    assert explain(error, TrialConfig, lines=lines, file="a.yaml").startswith("a.yaml:4: model.stack.depth: ")
+    del lines["model", "stack", "depth"]
+    assert explain(error, TrialConfig, lines=lines, file="a.yaml").startswith("a.yaml:3: model.stack.depth: ")
+    assert explain(error, TrialConfig, file="--set x=0").startswith("--set x=0: model.stack.depth: ")
+
+
+LEAVES = sorted(TrialConfig().flatten())
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 9) | st.floats(allow_nan=True) | st.text(max_size=100),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(LEAVES), JUNK)
+def test_whatever_is_wrong_is_told_in_one_line_at_its_place(leaf: str, junk: Any) -> None:
+    tree = TrialConfig().model_dump(mode="json")
+    *parents, name = leaf.split(".")
+    inner = tree
+    for parent in parents:
+        inner = inner[parent]
+    inner[name] = junk
+    try:
+        TrialConfig.model_validate(tree)
+    except ValidationError as error:
+        where = place(error, TrialConfig)
+        # At the leaf, or at the config around it where two fields contradict each other.
+        assert where in (tuple(leaf.split(".")), tuple(parents))
+        message = explain(error, TrialConfig, file="study.yaml", lines={(): 1})
+        assert message.startswith("study.yaml:1: ")
+        assert len(message.splitlines()) == 1
+        assert "pydantic" not in message
+        assert "Input should" not in message

@@ -1,0 +1,51 @@
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from data.config import Corpus
+from data.fields import describe, fields, kinds, paths
+from models.config import EmbedderConfig, StackConfig
+from models.training.config import Adam, Optimiser, Sgd
+from spaces.trial import TrialConfig
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (int, "an integer"),
+        (PositiveInt, "an integer from 1"),
+        (Annotated[int, Field(ge=0, le=7)], "an integer from 0 to 7"),
+        (Annotated[int, Field(lt=8)], "an integer to 7"),
+        (PositiveFloat, "a number above 0"),
+        (NonNegativeFloat | None, "a number from 0, or null"),
+        (Annotated[float, Field(ge=0, lt=1)], "a number from 0 below 1"),
+        (bool, "true or false"),
+        (Literal["both", "forward"], "both, forward"),
+        (tuple[float, float], "a list of 2: a number and a number"),
+        (Annotated[tuple[str, ...], Field(min_length=1)], "a list of 1 or more, each text"),
+        (fields(StackConfig)["composition"], "an integer from 1 to 5, or a list, each an integer from 0"),
+        (Optimiser, "a mapping with kind sgd or adam"),
+        (Sgd, "a mapping of kind, learning_rate, momentum"),
+    ],
+)
+def test_a_type_is_told_in_words(annotation: object, words: str) -> None:
+    assert describe(annotation) == words
+
+
+def test_kinds_name_the_members_of_a_union_of_configs() -> None:
+    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam}
+    assert list(kinds(Corpus)) == ["grammar", "named", "columns"]
+    assert kinds(EmbedderConfig) == {}
+
+
+def test_paths_hold_every_leaf_of_every_kind_and_every_branch() -> None:
+    found = paths(TrialConfig)
+    for optimiser in (Sgd(), Adam()):
+        trial = TrialConfig.model_validate({"training": {"optimiser": optimiser}})
+        for leaf in trial.flatten():
+            assert leaf in found
+            assert leaf.rpartition(".")[0] in found
+    # Two kinds of corpus have a ``train``: a number of sentences, and a file.
+    assert [describe(each) for each in found["data.corpus.train"]] == ["an integer from 1", "text"]
+    assert len(found["training.optimiser.learning_rate"]) == 1

@@ -1,0 +1,98 @@
+"""Two spaces with conditions, and random histories of asks and ends on them."""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from search.events import Reason
+from search.proposer import Curve, Grid, Proposer, Random
+from search.tpe import Tpe
+from spaces.space import Point, Space, SpaceConfig
+
+DEPTH, COMPOSITION, HIDDEN = "model.stack.depth", "model.stack.composition", "model.stack.hidden"
+KIND, RATE = "training.optimiser.kind", "training.optimiser.learning_rate"
+MOMENTUM, BETA1, BETA2 = "training.optimiser.momentum", "training.optimiser.beta1", "training.optimiser.beta2"
+
+FINITE = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                DEPTH: {"choice": [1, 2, 3]},
+                COMPOSITION: {"choice": [1, 2, 5], "when": {DEPTH: [2, 3]}},
+                KIND: {"choice": ["sgd", "adam"]},
+                MOMENTUM: {"choice": [0.0, 0.9], "when": {KIND: ["sgd"]}},
+            },
+            "constraints": ["shortcut_in_use"],
+        }
+    )
+)
+"""15 points: 5 stacks (compositions 2 and 5 have no shortcut at depth 2) and 3 optimisers."""
+
+MIXED = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                KIND: {"choice": ["sgd", "adam"]},
+                DEPTH: {"choice": [1, 3, 5]},
+                HIDDEN: {"integer": [8, 64]},
+                RATE: {"log": [1e-4, 1e-1]},
+                MOMENTUM: {"real": [0.0, 0.9], "when": {KIND: ["sgd"]}},
+                BETA1: {"real": [0.5, 0.95], "when": {KIND: ["adam"]}},
+                BETA2: {"real": [0.9, 0.999], "when": {KIND: ["adam"]}},
+            }
+        }
+    )
+)
+
+Make = Callable[[], Proposer]
+MAKERS: Mapping[str, Make] = {
+    "grid": lambda: Grid(FINITE),
+    "random, finite": lambda: Random(FINITE, seed=3),
+    "random, mixed": lambda: Random(MIXED, seed=3),
+    "tpe, finite": lambda: Tpe(FINITE, seed=3),
+    "tpe, mixed": lambda: Tpe(MIXED, seed=3),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A trial was proposed, or ended where there is a reason."""
+
+    number: int
+    point: Point
+    reason: Reason | None = None
+    curve: Curve = ()
+
+
+def tell(proposer: Proposer, told: Told) -> None:
+    """Tell what happened, the point as a ledger has it: keys sorted."""
+    if told.reason is None:
+        proposer.proposed(told.number, json.loads(json.dumps(told.point, sort_keys=True)))
+    else:
+        proposer.ended(told.number, told.reason, told.curve)
+
+
+def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4) -> Iterator[Told]:
+    """Drive a proposer: up to ``parallel`` trials run at once and end in any order, for any reason."""
+    draw = random.Random(seed)
+    running: dict[int, Point] = {}
+    number = 0
+    point = proposer.ask(number)
+    while running or (point is not None and number < trials):
+        if point is not None and number < trials and len(running) < parallel and (not running or draw.random() < 0.6):
+            proposer.proposed(number, point)
+            running[number] = point
+            yield Told(number, point)
+            number += 1
+            point = proposer.ask(number)
+        else:
+            ending = draw.choice(list(running))
+            reasons: list[Reason] = ["completed", "completed", "stopped", "stopped", "diverged", "failed"]
+            reason = draw.choice(reasons)
+            curve = [(epoch, draw.random()) for epoch in range(1, draw.randint(2, 6))]
+            if reason == "diverged":
+                curve[-1] = (curve[-1][0], float("nan"))
+            proposer.ended(ending, reason, curve)
+            yield Told(ending, running.pop(ending), reason, curve)
+            point = proposer.ask(number)

@@ -1,0 +1,168 @@
+"""What every proposer promises, and the order of the grid."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.errors import UserError
+from data.frozen import canonical_json
+from search.proposer import Grid, Proposer, Random
+from search.tpe import Tpe
+from spaces.space import Point
+from tests.search.histories import (
+    BETA1,
+    COMPOSITION,
+    DEPTH,
+    FINITE,
+    HIDDEN,
+    KIND,
+    MAKERS,
+    MIXED,
+    MOMENTUM,
+    Make,
+    live,
+    tell,
+)
+
+every = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
+
+
+def points(proposer: Proposer, trials: int, seed: int = 0) -> list[Point]:
+    return [told.point for told in live(proposer, seed, trials) if told.reason is None]
+
+
+@every
+@pytest.mark.parametrize("seed", [0, 1])
+def test_replaying_any_part_of_a_history_gives_the_next_answer_of_the_one_that_lived_it(make: Make, seed: int) -> None:
+    lived, replayed = make(), make()
+    asked = 0
+    for told in live(lived, seed, trials=15):
+        tell(replayed, told)  # never asked before this point in time
+        asked += told.reason is None
+        if told.number % 5 == 0:
+            mine, theirs = lived.ask(asked), replayed.ask(asked)
+            assert theirs == mine
+            assert list(theirs or ()) == list(mine or ())  # in the same order
+    assert asked == 15
+
+
+@every
+def test_a_proposer_that_was_never_asked_answers_like_one_that_was_asked_for_everything(make: Make) -> None:
+    lived, replayed = make(), make()
+    history = list(live(lived, seed=2, trials=13))
+    for told in history:
+        tell(replayed, told)
+    assert [replayed.ask(number) for number in (13, 14, 13)] == [lived.ask(number) for number in (13, 14, 13)]
+
+
+@every
+def test_asking_changes_nothing(make: Make) -> None:
+    asked, quiet = make(), make()
+    for told in live(quiet, seed=5, trials=13):
+        asked.ask(99)
+        tell(asked, told)
+    assert [asked.ask(13), asked.ask(13)] == [quiet.ask(13)] * 2
+
+
+@every
+def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(make: Make) -> None:
+    proposed = points(make(), trials=13)
+    space = MIXED if HIDDEN in proposed[0] else FINITE
+    assert all(space.allowed(point) for point in proposed)
+    assert len({space.config(point).identity for point in proposed}) == len(proposed) == 13
+    assert {point[KIND] for point in proposed} == {"sgd", "adam"}
+    for point in proposed:
+        assert (MOMENTUM in point) == (point[KIND] == "sgd")
+        assert (BETA1 in point) == (space is MIXED and point[KIND] == "adam")
+        assert (COMPOSITION in point) == (space is FINITE and point[DEPTH] != 1)
+
+
+@pytest.mark.parametrize("name", ["grid", "random, finite", "tpe, finite"])
+def test_a_finite_space_is_proposed_whole_and_then_exhausted(name: str) -> None:
+    proposer = MAKERS[name]()
+    everything = {canonical_json(point) for point in FINITE.enumerate()}
+    assert len(everything) == 15
+    assert {canonical_json(point) for point in points(proposer, trials=1000)} == everything
+    assert proposer.ask(15) is None
+
+
+@pytest.mark.parametrize("make", [lambda: Random(MIXED, seed=4), lambda: Tpe(MIXED, seed=4)], ids=["random", "tpe"])
+def test_another_seed_gives_other_points(make: Make) -> None:
+    name = "random, mixed" if isinstance(make(), Random) else "tpe, mixed"
+    assert points(make(), trials=3) != points(MAKERS[name](), trials=3)
+
+
+def test_the_grid_follows_the_enumeration() -> None:
+    assert points(Grid(FINITE), trials=15) == list(FINITE.enumerate())
+
+
+def test_the_grid_steps_over_points_that_another_proposer_chose() -> None:
+    everything = list(FINITE.enumerate())
+    grid = Grid(FINITE)
+    grid.proposed(0, everything[1])
+    assert grid.ask(1) == everything[0]
+    grid.proposed(1, everything[0])
+    assert grid.ask(2) == everything[2]
+
+
+def test_a_grid_over_a_continuous_axis_is_the_users_mistake() -> None:
+    with pytest.raises(UserError, match="learning_rate"):
+        Grid(MIXED)
+
+
+def test_random_points_spread_over_the_whole_space() -> None:
+    draws = [point for number in range(300) if (point := Random(MIXED, seed=0).ask(number)) is not None]
+    assert len(draws) == 300
+    assert 120 < sum(point[KIND] == "sgd" for point in draws) < 180  # 150, standard deviation 8.7
+    assert all(70 < sum(point[DEPTH] == depth for point in draws) < 130 for depth in (1, 3, 5))
+
+
+def global_states() -> tuple[object, list[int]]:
+    return random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tolist()  # noqa: NPY002
+
+
+@every
+def test_the_global_random_states_are_neither_read_nor_changed(make: Make) -> None:
+    sequences = []
+    for seed in (1, 2):
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        before = global_states()
+        sequences.append(points(make(), trials=13))
+        assert global_states() == before
+    assert sequences[0] == sequences[1]
+
+
+IN_ANOTHER_PROCESS = """
+import json
+from tests.search.histories import MAKERS, live
+print(json.dumps({name: [told.point for told in live(make(), 7, 14)] for name, make in MAKERS.items()}))
+"""
+
+
+def test_the_sequence_is_the_same_in_another_process() -> None:
+    root = Path(__file__).parents[2]
+    mine = {name: [told.point for told in live(make(), 7, 14)] for name, make in MAKERS.items()}
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS],
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == mine
+    assert done.stdout.strip() == json.dumps(mine)  # the axes stand in the same order, too
+
+
+def test_numbers_are_drawn_each_from_a_stream_of_its_own() -> None:
+    forward = [Random(MIXED, seed=3).ask(number) for number in range(5)]
+    proposer = Random(MIXED, seed=3)
+    assert [proposer.ask(number) for number in reversed(range(5))] == forward[::-1]
+    assert len({canonical_json(point) for point in forward}) == 5

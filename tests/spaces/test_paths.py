@@ -1,0 +1,65 @@
+import pytest
+
+from spaces.paths import present, read, typed, unknown_path, written
+from spaces.trial import TrialConfig
+
+BASE = TrialConfig().model_dump(mode="json")
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "typed_value"),
+    [
+        ("training.optimiser.learning_rate", 1, 1.0),
+        ("model.stack.composition", (0, 0, 1), [0, 0, 1]),
+        ("model.stack.composition", 2, 2),
+        ("training.clip_norm", None, None),
+        ("training.optimiser", {"kind": "sgd"}, {"kind": "sgd", "learning_rate": 0.02, "momentum": 0.0}),
+        ("data.corpus.train", 60, 60),
+        ("data.corpus.train", "train.tsv", "train.tsv"),
+        ("data.corpus.train", "60", "60"),
+    ],
+)
+def test_a_value_takes_the_type_of_its_field(path: str, given: object, typed_value: object) -> None:
+    result = typed(path, given)  # type: ignore[arg-type]
+    assert result == typed_value
+    assert type(result) is type(typed_value)
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "message"),
+    [
+        ("model.stack.depth", 0, r"got 0 \(allowed: an integer from 1\)"),
+        ("model.stack.depth", 1.5, r"got 1.5 \(allowed: an integer from 1\)"),
+        ("training.optimiser.learning_rate", float("inf"), "got Infinity"),
+        ("model.stack.directions", "forwards", "nearest: 'forward'; allowed: both, forward"),
+        ("training.optimiser", {"kind": "sgd", "beta1": 0.9}, "a mapping with kind sgd or adam"),
+        ("data.corpus.train", 0, "an integer from 1 or text"),
+    ],
+)
+def test_a_value_that_no_field_takes_is_refused_with_what_is_allowed(path: str, given: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        typed(path, given)  # type: ignore[arg-type]
+
+
+def test_writing_leaves_the_old_tree_alone() -> None:
+    changed = written(BASE, "model.stack.depth", 3)
+    assert read(changed, "model.stack.depth") == 3
+    assert read(BASE, "model.stack.depth") == 7
+    assert written(changed, "model.stack.depth", 7) == BASE
+
+
+def test_another_kind_starts_with_its_own_defaults_and_none_of_the_old_fields() -> None:
+    tuned = written(BASE, "training.optimiser.learning_rate", 0.5)
+    adam = written(tuned, "training.optimiser.kind", "adam")
+    assert read(adam, "training.optimiser.learning_rate") == 0.001
+    assert not present(adam, "training.optimiser.momentum")
+    assert written(tuned, "training.optimiser.kind", "sgd") == tuned
+
+
+def test_an_unknown_path_is_told_with_the_nearest_and_its_siblings() -> None:
+    assert unknown_path("path", "model.stack.dpth") == (
+        "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: model.stack.depth, "
+        "model.stack.hidden, model.stack.composition, model.stack.shortcut, "
+        "model.stack.directions, model.stack.dropout)"
+    )
+    assert "allowed: data, model, training)" in unknown_path("path", "stakc.depth")
