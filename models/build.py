@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Self, assert_never
 
 import torch
 
+from data.vocabulary import FIRST_KNOWN, Vocabulary
 from models.cells.base import Cell
 from models.cells.lstm import LstmCell
 from models.cells.shortcut import ShortcutBlock
@@ -26,6 +27,15 @@ class Sizes:
     words: int
     characters: int
     tags: int
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, tags: Sequence[str]) -> Self:
+        """The sizes that a vocabulary and a list of tags ask for."""
+        return cls(
+            words=FIRST_KNOWN + len(vocabulary.words),
+            characters=FIRST_KNOWN + len(vocabulary.characters),
+            tags=len(tags),
+        )
 
 
 def build(
@@ -68,8 +78,6 @@ def _cell(shortcut: ShortcutConfig | None, lanes: int, directions: int, below: i
         return LstmCell(lanes=lanes, directions=directions, below=below, hidden=hidden)
     match shortcut.topology:
         case "block":
-            return ShortcutBlock(
-                lanes=lanes, directions=directions, below=below, hidden=hidden, gate=shortcut.gate
-            )
+            return ShortcutBlock(lanes=lanes, directions=directions, below=below, hidden=hidden, gate=shortcut.gate)
         case _:
             assert_never(shortcut.topology)

@@ -46,5 +46,5 @@ def _values(name: str, shape: torch.Size, scale: float, generator: torch.Generat
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
     """Random orthogonal blocks through SVD (Saxe et al., 2013): one H x H block a gate, X = gates * H."""
     hidden = normal_DHX.shape[-2]
-    blocks = normal_DHX.split(hidden, dim=-1)
+    blocks = torch.split(normal_DHX, hidden, dim=-1)
     return torch.cat([torch.linalg.svd(block)[0] for block in blocks], dim=-1)

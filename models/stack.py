@@ -24,6 +24,7 @@ class Stack(nn.Module):
 
     def __init__(self, cells: Sequence[Cell], sources: Sequence[int], directions: int, dropout: Dropout) -> None:
         super().__init__()
+        self.cells = tuple(cells)
         self.layers = nn.ModuleList(cells)
         self.sources = tuple(sources)
         self.directions = directions
@@ -34,13 +35,18 @@ class Stack(nn.Module):
         lanes = x_RTBI.shape[0]
         views = [x_RTBI] if self.directions == 1 else [x_RTBI, backwards(x_RTBI, lengths_RB)]
         outputs_GTBH = [torch.stack(views, dim=1).flatten(0, 1)]
-        for number, cell, source in zip(count(1), self.layers, self.sources, strict=False):
+        for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
             output_GTBH = unroll(cell, outputs_GTBH[-1], outputs_GTBH[source] if source else None)
-            if number in (1, len(self.layers)):
-                output_GTBH = self.dropout(output_GTBH.unflatten(0, (lanes, -1))).flatten(0, 1)
+            if number in (1, len(self.cells)):
+                output_GTBH = self.dropout(_lanes_apart(output_GTBH, lanes)).flatten(0, 1)
             outputs_GTBH.append(output_GTBH)
-        top = outputs_GTBH[-1].unflatten(0, (lanes, -1)).unbind(1)
+        top = _lanes_apart(outputs_GTBH[-1], lanes).unbind(1)
         return top[0] if self.directions == 1 else torch.cat([top[0], backwards(top[1], lengths_RB)], dim=-1)
+
+
+def _lanes_apart(x_GTBH: Tensor, lanes: int) -> Tensor:
+    """x_RDTBH."""
+    return x_GTBH.view(lanes, -1, *x_GTBH.shape[1:])
 
 
 def backwards(x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ writing starts the next one, and what was written stays as it is. A line is one 
 
     crc payload newline
 
-``payload`` is the canonical JSON of the events that were told together, and ``crc`` the CRC-32 of
+``payload`` is the JSON of the events that were told together, and ``crc`` the CRC-32 of
 its bytes in 8 hexadecimal digits. So a report and the decision it led to are both there or neither
 is. An append returns when its line is on the disk (``fsync``).
 

@@ -51,7 +51,7 @@ class Cell(nn.Module, ABC):
         return project(below_GTBI, self.below, self.bias)
 
     def add_recurrent(self, pre_GBX: Tensor, h_GBH: Tensor) -> Tensor:
-        """pre + U h_{t-1}."""
+        """Pre + U h_{t-1}."""
         return torch.baddbmm(pre_GBX, h_GBH, self.recurrent.flatten(0, 1))
 
     def zeros(self, like_GBX: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ class Cell(nn.Module, ABC):
 
 
 def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor) -> Tensor:
-    """x W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
+    """X W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
     groups, steps, sentences, size = x_GTBI.shape
     rows = x_GTBI.reshape(groups, steps * sentences, size)
     pre = torch.baddbmm(bias_RDX.flatten(0, 1).unsqueeze(1), rows, weight_RDIX.flatten(0, 1))

@@ -54,8 +54,8 @@ class ShortcutBlock(Cell):
         """Eqs 7 and 8."""
         below_GBX, carried_GBH = projected_GBX
         pre_GBX = self.add_recurrent(below_GBX, state.h_GBH)
-        gates_GBX, s_GBH = pre_GBX.split((pre_GBX.shape[-1] - self.hidden, self.hidden), dim=-1)
-        i_GBH, o_GBH, *g_GBH = torch.sigmoid(gates_GBX).split(self.hidden, dim=-1)
+        gates_GBX, s_GBH = torch.split(pre_GBX, (pre_GBX.shape[-1] - self.hidden, self.hidden), dim=-1)
+        i_GBH, o_GBH, *g_GBH = torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1)
         for gate_GBH in g_GBH:
             carried_GBH = gate_GBH * carried_GBH
         m_GBH = i_GBH * torch.tanh(s_GBH) + carried_GBH

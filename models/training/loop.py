@@ -12,7 +12,6 @@ from torch import Tensor
 
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
-from data.vocabulary import FIRST_KNOWN
 from models.build import Sizes, build
 from models.config import ModelConfig
 from models.embedder import LexiconTensors
@@ -57,13 +56,15 @@ class Training:
         self.lanes = tuple(lanes)
         self.order_seed = order_seed
         self.device = device
-        sizes = sizes_of(corpus)
+        sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags)
         dtype = dtype_of(training)
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
         self.epoch = 0
-        rates = [training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes]
+        rates = [
+            training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes
+        ]
         self.learning_rate_R = torch.tensor(rates, dtype=torch.float64)
         self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
 
@@ -110,7 +111,7 @@ class Training:
         loss_R = self.model.loss(tokens, tags_RTB, self.lexicon).sum(dim=1)
         tokens_R = tokens.lengths_RB.sum(dim=1)
         self.model.zero_grad(set_to_none=True)
-        (loss_R / tokens_R).sum().backward()
+        torch.autograd.backward((loss_R / tokens_R).sum())
         if self.config.clip_norm is not None:
             clip(self.optimiser.parameters, self.config.clip_norm)
         self.optimiser.step(self.learning_rate_R.to(self.device, loss_R.dtype))
@@ -141,25 +142,9 @@ class Training:
         self.epoch = int(state["epoch"])
 
 
-def sizes_of(corpus: PreparedCorpus) -> Sizes:
-    """How large the tables of a network for ``corpus`` are."""
-    return Sizes(
-        words=FIRST_KNOWN + len(corpus.vocabulary.words),
-        characters=FIRST_KNOWN + len(corpus.vocabulary.characters),
-        tags=len(corpus.stored.tags),
-    )
-
-
 def dtype_of(training: TrainingConfig) -> torch.dtype:
     """The numbers that ``training.precision`` names."""
     return torch.float64 if training.precision == "float64" else torch.float32
-
-
-def choose_device(name: str) -> torch.device:
-    """``auto`` takes a GPU where there is one; ``cpu`` and ``cuda`` are taken at their word."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:

@@ -58,6 +58,7 @@ class LaneSgd(LaneOptimiser):
         self.momentum = config.momentum
 
     def direction(self, name: str, gradient: Tensor) -> Tensor:
+        """The velocity."""
         if not self.momentum:
             return gradient
         return self.slots[f"velocity.{name}"].mul_(self.momentum).add_(gradient)
@@ -72,6 +73,7 @@ class LaneAdam(LaneOptimiser):
         self.config = config
 
     def direction(self, name: str, gradient: Tensor) -> Tensor:
+        """The corrected mean over the root of the corrected square."""
         beta1, beta2, steps = self.config.beta1, self.config.beta2, int(self.steps)
         mean = self.slots[f"mean.{name}"].lerp_(gradient, 1 - beta1)
         square = self.slots[f"square.{name}"].mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)

@@ -8,9 +8,7 @@ from torch import Tensor
 from models.training.config import Constant, Halving, Schedule
 
 
-def next_learning_rate(
-    config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor
-) -> Tensor:
+def next_learning_rate(config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor) -> Tensor:
     """The rates of the next epoch, given the dev error rates before and after this one.
 
     wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R``

@@ -62,7 +62,9 @@ def test_a_cell_equals_its_twin_in_every_lane_and_direction(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_a_cells_gradients_equal_central_differences_of_its_twin(case: str) -> None:
     cell, (below, skipped) = cell_of(case), inputs(case)
-    weight = torch.randn(unroll(cell, below, skipped).shape, dtype=torch.float64, generator=torch.Generator().manual_seed(7))
+    weight = torch.randn(
+        unroll(cell, below, skipped).shape, dtype=torch.float64, generator=torch.Generator().manual_seed(7)
+    )
     (unroll(cell, below, skipped) * weight).sum().backward()
     step = 1e-6
     rng = np.random.default_rng(8)

@@ -26,7 +26,7 @@ def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> Embedder:
 
 
 def token(module: Embedder, lane: int, word: str) -> np.ndarray:
-    """f = [word; capitals; first characters; last characters] (wu2017 eq. 16), from the word's spelling."""
+    """F = [word; capitals; first characters; last characters] (wu2017 eq. 16), from the word's spelling."""
     tables = {name: parameter.detach()[lane].numpy() for name, parameter in module.named_parameters()}
     normal = "".join("9" if c.isdigit() else c for c in word)
     vocabulary = CORPUS.vocabulary

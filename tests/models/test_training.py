@@ -10,17 +10,20 @@ import pytest
 import torch
 
 from data.batches import Batch, training_batches
+from models.build import Sizes
 from models.config import EmbedderConfig, ModelConfig, ShortcutConfig, StackConfig
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
 from models.training.config import Adam, Constant, Halving, Sgd, TrainingConfig
-from models.training.loop import Training, dtype_of, sizes_of
+from models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
 
 CORPUS = small_corpus()
-SGD = TrainingConfig(epochs=4, batch_size=4, optimiser=Sgd(learning_rate=0.3, momentum=0.5), schedule=Halving(tolerance=0.2))
+SGD = TrainingConfig(
+    epochs=4, batch_size=4, optimiser=Sgd(learning_rate=0.3, momentum=0.5), schedule=Halving(tolerance=0.2)
+)
 ADAM = TrainingConfig(epochs=4, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant(), clip_norm=0.5)
 RECIPES = pytest.mark.parametrize("recipe", [SGD, ADAM], ids=["sgd", "adam"])
 DEVICES = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -135,9 +138,7 @@ def test_every_number_of_the_state_is_needed_to_resume() -> None:
 
 def test_training_learns_what_the_corpus_holds() -> None:
     config = TrainingConfig(epochs=20, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant())
-    model = ModelConfig.model_validate(
-        {**network(1).model_dump(), "stack": {"depth": 1, "hidden": 16, "dropout": 0}}
-    )
+    model = ModelConfig.model_validate({**network(1).model_dump(), "stack": {"depth": 1, "hidden": 16, "dropout": 0}})
     run = Training(
         model=model, training=config, corpus=CORPUS, lanes=[Lane(seed=0)], order_seed=0, device=torch.device("cpu")
     )
@@ -167,7 +168,6 @@ def test_accuracy_is_that_of_a_plain_count() -> None:
         gold = dev.tags_N[start : start + length].astype(np.int64)[None, :, None]
         batch = Batch(forms, gold, np.array([[length]]), np.array([[sentence]]))
 
-
         tokens, tags = on_device(batch, 2, torch.device("cpu"))
         right += (run.model.eval().decode(tokens, run.lexicon) == tags).sum(dim=(1, 2)).numpy()
     evaluation = run.evaluate("dev")
@@ -180,12 +180,11 @@ def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() ->
     for lane in (0, 1):
         model = trained(
             network(),
-            sizes=sizes_of(CORPUS),
+            sizes=Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags),
             weights=lane_of(run.model.state_dict(), lane),
             dtype=dtype_of(run.config),
             device=torch.device("cpu"),
         )
-
 
         alone = evaluate(model, CORPUS.stored.splits["dev"], run.lexicon, lanes=1)
         assert alone.correct[0] == run.evaluate("dev").correct[lane]

@@ -1,0 +1,50 @@
+# make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
+# The other targets: test-slow, lint, format, bench, mlflow, clean.
+
+PYTHON ?= python3
+RUN := .venv/bin
+RUNS ?= runs
+# The newest study, for `make mlflow STUDY=...`.
+STUDY ?= $(shell ls -td $(RUNS)/*/ledger 2>/dev/null | head -n 1 | xargs -r dirname)
+# One thread a process: trials run side by side, and threads that spin on shared cores only slow each other down.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: quickstart test test-slow lint format bench mlflow clean
+
+quickstart: .venv/installed
+	$(RUN)/skipstack search quickstart
+
+test: .venv/installed
+	$(RUN)/python -m pytest
+
+# The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason.
+test-slow: .venv/installed
+	$(RUN)/python -m pytest -m "slow or cluster or corpus or gpu"
+
+lint: .venv/installed
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+format: .venv/installed
+	$(RUN)/ruff format .
+	$(RUN)/ruff check --fix .
+
+bench: .venv/installed
+	$(RUN)/python -m pytest -m benchmark -s
+
+mlflow: .venv/installed
+	@test -n "$(STUDY)" || { echo "no study under $(RUNS)/ yet (make quickstart makes one)" >&2; exit 2; }
+	$(RUN)/mlflow ui --backend-store-uri sqlite:///$(abspath $(STUDY))/mlflow.db
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+# Made anew whenever what it was made from has changed.
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "skipstack needs Python 3.11 or newer; got $$($(PYTHON) --version): make PYTHON=python3.12 ..." >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(RUN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,68 @@
+"""``skipstack spaces`` and ``skipstack data``: what there is to search, and to search on."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from data.corpora import CORPORA, check, find_card
+from search.study_document import presets
+from search.study_file import load_study, schema
+from spaces.space import Space
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("spaces")(spaces)
+    data = typer.Typer(help="Named corpora.", no_args_is_help=True, rich_markup_mode=None)
+    data.command("list")(list_corpora)
+    data.command("check")(check_corpus)
+    app.add_typer(data, name="data")
+
+
+def spaces(
+    name: Annotated[str | None, typer.Argument(help="A preset or a YAML file; without one, all presets.")] = None,
+    with_schema: Annotated[
+        bool, typer.Option("--schema", help="The JSON schema of study files instead, for editors.")
+    ] = False,
+) -> None:
+    """List the presets, or show one: its axes, its constraints, and how many configurations it has."""
+    if with_schema:
+        print(json.dumps(schema(), indent=2))
+    elif name is None:
+        for preset in presets():
+            print(f"{preset:<24} {load_study(preset)[0].about}")
+    else:
+        _show(name)
+
+
+def _show(name: str) -> None:
+    study, _ = load_study(name)
+    space = Space(study.space)
+    count = space.count()
+    print(f"{study.name}: {study.about}")
+    print(f"{'endless' if count is None else count} configurations")
+    for path, axis in study.space.axes.items():
+        when = " and ".join(f"{on} is {' or '.join(map(str, values))}" for on, values in axis.when.items())
+        print(f"  {path}: {space.domains[path]}{f'   (when {when})' if when else ''}")
+    if study.space.constraints:
+        print(f"constraints: {', '.join(study.space.constraints)}")
+    if name in presets():
+        print(f"\n{presets()[name].read_text()}", end="")
+
+
+def list_corpora() -> None:
+    """The corpora that are known by name, their layers of tags, licence and origin."""
+    for card in CORPORA.values():
+        print(f"{card.name:<18} {card.about}")
+        print(f"{'':<18} tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
+
+
+def check_corpus(
+    name: Annotated[str, typer.Argument(help="A named corpus.")],
+    data_dir: Annotated[Path, typer.Option(help="The folder that holds the named corpora.")],
+) -> None:
+    """Check that every file of a corpus is there and is the one that the figures were measured on."""
+    check(find_card(name), data_dir)
+    print(f"{name}: every file is there and whole")

@@ -1,0 +1,110 @@
+"""``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from dashboards.tables import render
+from data.errors import UserError, unknown
+from search.ablation import ablation
+from search.folder import StudyFolder
+from search.records import read_study
+
+StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
+BundlePath = Annotated[Path, typer.Argument(help="The folder of a bundle.")]
+Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    for command in (report, export, verify, predict):
+        app.command(command.__name__)(command)
+
+
+def report(
+    study: StudyPath,
+    form: Annotated[
+        Literal["text", "markdown", "csv", "json"], typer.Option("--format", help="How to write it.")
+    ] = "text",
+    by: Annotated[
+        list[str] | None, typer.Option(help="An axis to tell about; any number of times; all of them.")
+    ] = None,
+) -> None:
+    """The ablation table: what each value of each axis reaches, beside the base and the baseline."""
+    record = read_study(study)
+    for axis in by or ():
+        if axis not in record.space.domains:
+            raise UserError(f"--by: {unknown('axis', axis, record.space.domains)}")
+    console = Console()
+    width = console.width if console.is_terminal else None
+    sys.stdout.write(render(ablation(record, by or ()), form, width=width, terminal=console.is_terminal))
+
+
+def export(
+    study: StudyPath,
+    to: Annotated[Path, typer.Option(help="A new folder for the bundle; with --best N > 1, N folders in it.")],
+    best: Annotated[int | None, typer.Option(min=1, help="The N best trials; 1 if nothing is said.")] = None,
+    trial: Annotated[int | None, typer.Option(min=0, help="One trial, by its number.")] = None,
+    device: Device = "auto",
+) -> None:
+    """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
+    if best is not None and trial is not None:
+        raise UserError("--best and --trial exclude each other (allowed: one of them)")
+    record = read_study(study)
+    from search.export import chosen_trials, export_bundle
+
+    chosen = chosen_trials(record, best=best, trial=trial)
+    for rank, each in enumerate(chosen, start=1):
+        path = to if len(chosen) == 1 else to / f"{rank:02d}-trial-{each.number}"
+        print(export_bundle(record, StudyFolder(study), each, path, device))
+
+
+def verify(
+    bundle: BundlePath,
+    data_dir: Annotated[Path | None, typer.Option(help="The folder that holds its corpus.")] = None,
+    device: Device = "auto",
+) -> None:
+    """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
+    from search.export import verify_bundle
+
+    for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
+        share = counts["correct"] / counts["total"]
+        print(f"{split}: {counts['correct']} of {counts['total']} tokens right ({share:.2%}), as exported")
+
+
+def predict(
+    bundle: BundlePath,
+    file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
+    device: Device = "auto",
+) -> None:
+    """Tag text: a line of `word<TAB>tag` for each word, an empty line after each sentence."""
+    from models.device import choose_device
+    from search.bundle import load_bundle
+
+    tagger = load_bundle(bundle, choose_device(device))
+    for words, tags in tagger.tag(_sentences(file)):
+        sys.stdout.write("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n")
+
+
+def _sentences(file: Path | None) -> Iterator[list[str]]:
+    """The words of each line. Raises UserError where the file cannot be read or is not UTF-8."""
+    if file is None:
+        yield from _words(sys.stdin.buffer, "stdin")
+        return
+    try:
+        with file.open("rb") as lines:
+            yield from _words(lines, str(file))
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
+
+
+def _words(lines: Iterable[bytes], name: str) -> Iterator[list[str]]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield line.decode().split()
+        except UnicodeDecodeError as error:
+            raise UserError(f"{name}:{number}: got bytes that are not UTF-8 (allowed: UTF-8 text)") from error

@@ -1,0 +1,86 @@
+"""A study run before the user's eyes: ledger, tracking, progress and engine put together."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Literal
+
+from dashboards.progress import Progress
+from dashboards.tables import render
+from search.ablation import ablation
+from search.code_version import code_version
+from search.driver import Driver
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from search.records import StudyRecord
+from search.serial import Engine, SerialEngine
+from search.study import discard_checkpoints, run_study
+from search.tracking import Tracker
+
+EngineName = Literal["ray", "serial"]
+
+FAILED_TRIALS = 3
+"""The exit code of a study that finished although some of its trials failed."""
+
+
+def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float, device: str) -> Engine:
+    """The engine that trains with our networks. Raises UserError where it cannot start."""
+    from search.worker import TrainingWorker  # torch takes seconds to import: first the user's mistakes are told
+
+    if name == "serial":
+        from models.device import choose_device
+
+        choose_device(device)
+        return SerialEngine(TrainingWorker)
+    from search.engine import RayEngine  # and so does ray
+
+    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial)
+
+
+def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:
+    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code."""
+    with Ledger(folder.ledger) as ledger:
+        past = ledger.read()
+        if ledger.cut:
+            _say(ledger.cut)
+        before = StudyRecord.of(past)
+        uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
+        tracker = Tracker(uri, past, private=tracking_uri is None)
+        try:
+            with Progress(before, clock=time.time) as progress:
+                readers = (tracker, progress, discard_checkpoints(folder))
+                driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
+                if again:
+                    driver.resumed(code_version())
+                run_study(driver, engine)
+        except KeyboardInterrupt:
+            _say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
+            raise
+        finally:
+            engine.close()
+            missing = tracker.close()
+            if missing:
+                _say(missing)
+    return finish(folder.path, driver.record)
+
+
+def finish(path: Path, record: StudyRecord) -> int:
+    """Print the report, and what to type next. The exit code."""
+    print(render(ablation(record), "text"))
+    _say("next:")
+    for command in (
+        f"skipstack report {path} --format markdown",
+        f"skipstack export {path} --best 1 --to {path}-best",
+        f"skipstack verify {path}-best",
+        f"echo 'Words of a sentence' | skipstack predict {path}-best",
+        "make mlflow",
+    ):
+        _say(f"  {command}")
+    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
+    for trial in failed:
+        _say(f"trial {trial.number} failed: {trial.message}")
+    return FAILED_TRIALS if failed else 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

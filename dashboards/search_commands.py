@@ -1,0 +1,86 @@
+"""``skipstack search`` and ``skipstack resume``."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from search.folder import StudyFolder, free_name, new_folder
+from search.records import read_study
+from search.study_file import load_study
+
+TrackingUri = Annotated[
+    str | None, typer.Option(help="MLflow store; by default a SQLite file in the study's folder.", metavar="URI")
+]
+Address = Annotated[str | None, typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001.")]
+GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"], typer.Option(help="Where trials compute; `auto` takes a GPU where there is one.")
+]
+EngineName = Annotated[
+    Literal["ray", "serial"], typer.Option("--engine", help="`serial`: one trial after another, in this process.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("search")(search)
+    app.command("resume")(resume)
+
+
+def search(
+    study: Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")],
+    corpus: Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials at most.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of a whole trial.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Replicas of each trial.")] = None,
+    lanes: Annotated[str | None, typer.Option(help="Seeds trained as one program: a number, or `auto`.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the study itself.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
+    tracking_uri: TrackingUri = None,
+    address: Address = None,
+    gpus_per_trial: GpusPerTrial = 0.0,
+    device: Device = "auto",
+    engine: EngineName = "ray",
+) -> int:
+    """Search a space: propose trials, train them under ASHA, record them, rank them."""
+    config, corpus_folder = load_study(
+        study,
+        corpus=corpus,
+        overrides=[*([] if lanes is None else [f"search.lanes={lanes}"]), *(settings or [])],
+        trials=trials,
+        epochs=epochs,
+        seeds=seeds,
+        seed=seed,
+    )
+    from dashboards.running import run, start_engine  # these load torch, ray and mlflow: only for a study that is valid
+    from search.study import open_study
+
+    path = free_name(Path("runs"), config.name) if out is None else out
+    with new_folder(path) as beside:
+        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+        running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
+    return run(StudyFolder(path), running, tracking_uri=tracking_uri, device=device, again=False)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of a study that was interrupted.")],
+    tracking_uri: TrackingUri = None,
+    address: Address = None,
+    gpus_per_trial: GpusPerTrial = 0.0,
+    device: Device = "auto",
+    engine: EngineName = "ray",
+) -> int:
+    """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
+    record = read_study(folder)
+    from dashboards.running import finish, run, start_engine
+
+    if record.finished:
+        return finish(folder, record)
+    running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
+    return run(StudyFolder(folder), running, tracking_uri=tracking_uri, device=device, again=True)

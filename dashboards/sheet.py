@@ -1,0 +1,220 @@
+"""The report as a sheet: lines of numbers by name, columns that write them, and the sentences around.
+
+Every format is made from a sheet and from nothing else, so formats cannot disagree: what people read
+is written from the raw numbers that the machine-readable formats carry.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from search.ablation import BASE, BASELINE, BEST, Ablation, Row
+from search.parts import written
+from search.records import TrialRecord
+from spaces.trial import Scalar
+
+NONE = "–"
+"""Stands where there is no number."""
+
+LEADS, EXCEEDS = "›", "*"
+"""Marks: the best value of its axis; a difference larger than its standard error."""
+
+Numbers = Mapping[str, Scalar]
+
+NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
+    "axis": lambda row: row.axis,
+    "value": lambda row: row.value,
+    "best_of_axis": lambda row: row.leads,
+    "trials": lambda row: row.trials,
+    "scored_trials": lambda row: row.scored,
+    "selected_trial": lambda row: row.selected,
+    "selected_epoch": lambda row: row.epoch,
+    "selected_is_base": lambda row: row.is_base,
+    "seeds": lambda row: len(row.seeds),
+    "dev_mean": lambda row: row.dev.mean if row.dev else None,
+    "dev_deviation": lambda row: row.dev.deviation if row.dev else None,
+    "difference": lambda row: row.difference.mean if row.difference else None,
+    "difference_standard_error": lambda row: row.difference.standard_error if row.difference else None,
+    "difference_exceeds_error": lambda row: row.difference.exceeds_error if row.difference else None,
+    "test_mean": lambda row: row.test.mean if row.test else None,
+    "test_deviation": lambda row: row.test.deviation if row.test else None,
+    "epochs": lambda row: row.epochs,
+    "seconds": lambda row: row.seconds,
+}
+"""The numbers of a row by their full names. Accuracies and their differences are shares in [-1, 1], not percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column for people: its heading, and how a cell is written from the numbers of a line."""
+
+    heading: str
+    write: Callable[[Numbers], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of the table: its numbers, its cells under ``COLUMNS``, and its values seed by seed."""
+
+    numbers: Numbers
+    cells: tuple[str, ...]
+    by_seed: Mapping[str, tuple[float, ...]]
+
+    @property
+    def axis(self) -> str:
+        """The axis, or what the row is where it belongs to none."""
+        return str(self.numbers["axis"])
+
+    @property
+    def value(self) -> str:
+        """The value of the axis."""
+        return str(self.numbers["value"])
+
+    @property
+    def leads(self) -> bool:
+        """Whether no other value of the axis is better."""
+        return bool(self.numbers["best_of_axis"])
+
+    @property
+    def of_axis(self) -> bool:
+        """Whether the row belongs to an axis; baseline, base and best do not."""
+        return self.axis not in (BASELINE, BASE, BEST)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Best:
+    """The best trial: its config as a whole, and what the base has not of it."""
+
+    trial: int
+    identity: str
+    changes: Mapping[str, Scalar]
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sheet:
+    """What a report says."""
+
+    study: str
+    lines: tuple[Line, ...]
+    ends: Mapping[str, int]
+    epochs: int
+    seconds: float
+    best: Best | None
+
+    @property
+    def counts(self) -> str:
+        """Trials by end reason, and what they cost."""
+        ends = ", ".join(f"{count} {reason}" for reason, count in self.ends.items())
+        return (
+            f"{sum(self.ends.values())} trials{': ' if ends else ''}{ends}; "
+            f"{self.epochs:,} epochs, {self.seconds:,.1f} seconds of training and evaluation"
+        )
+
+    @property
+    def best_config(self) -> str:
+        """Which config is best; what it changes is listed below it."""
+        if self.best is None:
+            return "no trial has a score"
+        against = "differs from the base in:" if self.best.changes else "the base itself"
+        return f"best: trial {self.best.trial}, config {self.best.identity}, {against}"
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What the best config changes, as ``--set`` takes it."""
+        return tuple(f"{path}={written(value)}" for path, value in self.best.changes.items()) if self.best else ()
+
+    @property
+    def footnote(self) -> str:
+        """What the numbers mean."""
+        lines = [line.numbers for line in self.lines]
+        seeds = max((int(numbers["seeds"] or 0) for numbers in lines), default=0)
+        unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in lines)
+        has_base = any(numbers["selected_is_base"] for numbers in lines)
+        return " ".join(
+            [
+                f"n: trials{' (2/3: 2 of 3 have a score)' if unscored else ''}; a row shows the best of them on dev.",
+                "After an accuracy: ± standard deviation"
+                + (f" over {seeds} seeds." if seeds > 1 else f" ({NONE}: one seed has none)."),
+                f"Difference: to the base on dev, in points, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
+                if has_base
+                else "No differences: no trial of the base has a score.",
+                f"{LEADS}: best of its axis.",
+                *(f"Baseline: {line.value}." for line in self.lines if line.axis == BASELINE),
+            ]
+        )
+
+
+def sheet(ablation: Ablation) -> Sheet:
+    """The sheet of an ablation."""
+    best = ablation.best
+    return Sheet(
+        study=ablation.study,
+        lines=tuple(_line(row) for row in ablation.rows),
+        ends=ablation.ends,
+        epochs=ablation.epochs,
+        seconds=ablation.seconds,
+        best=None if best is None else _best(best, ablation.changes),
+    )
+
+
+def _best(trial: TrialRecord, changes: Numbers) -> Best:
+    config = trial.config
+    return Best(trial=trial.number, identity=config.identity, changes=changes, config=config.model_dump(mode="json"))
+
+
+def _line(row: Row) -> Line:
+    numbers = {name: read(row) for name, read in NUMBERS.items()}
+    spreads = {"dev": row.dev, "difference": row.difference, "test": row.test}
+    by_seed = {name: spread.values for name, spread in spreads.items() if spread is not None}
+    return Line(numbers, tuple(column.write(numbers) for column in COLUMNS), {"seeds": row.seeds, **by_seed})
+
+
+def _count(numbers: Numbers) -> str:
+    trials, scored = numbers["trials"], numbers["scored_trials"]
+    if numbers["axis"] == BASELINE:
+        return ""
+    return f"{trials}" if scored == trials else f"{scored}/{trials}"
+
+
+def _accuracy(split: str) -> Callable[[Numbers], str]:
+    return lambda numbers: _with_error(numbers[f"{split}_mean"], numbers[f"{split}_deviation"], ".2f")
+
+
+def _difference(numbers: Numbers) -> str:
+    if numbers["selected_is_base"]:
+        return "base "
+    mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
+    return _with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f") + mark
+
+
+def _with_error(mean: Scalar, error: Scalar, form: str) -> str:
+    """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
+    if not isinstance(mean, float):
+        return NONE
+    shown = f"{_percent(error):.2f}" if isinstance(error, float) else f"{NONE:4}"
+    return f"{_percent(mean):{form}} ± {shown}"
+
+
+def _percent(share: float) -> float:
+    """In percent, to the two decimals shown; never -0.0."""
+    return round(100 * share, 2) + 0.0
+
+
+def _selected(numbers: Numbers) -> str:
+    return NONE if numbers["selected_trial"] is None else str(numbers["selected_trial"])
+
+
+def _spent(name: str, form: str) -> Callable[[Numbers], str]:
+    return lambda numbers: f"{numbers[name]:{form}}" if numbers[name] else ""
+
+
+COLUMNS = (
+    Column("n", _count),
+    Column("dev %", _accuracy("dev")),
+    Column("difference", _difference),
+    Column("test %", _accuracy("test")),
+    Column("trial", _selected),
+    Column("epochs", _spent("epochs", ",d")),
+    Column("seconds", _spent("seconds", ",.1f")),
+)

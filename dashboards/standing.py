@@ -1,0 +1,136 @@
+"""Where a running study stands, in numbers: what progress shows, without saying how.
+
+Counts are read off the record, so a study that is resumed counts what earlier drivers did. Rates are
+measured in this session alone: between drivers the clock runs on and nothing is done.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from search.asha import rungs
+from search.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
+from search.records import StudyRecord, TrialRecord
+from spaces.domains import Choice, Integer
+
+COUNTED = 1000
+"""Points of a finite space that are counted, at most, to see whether it ends before the study's trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The trials that passed the rung at ``epoch`` (0: none yet) and no later one, counted by state.
+
+    A state is the reason of the trial's end, or ``running``.
+    """
+
+    epoch: int
+    counts: Counter[str]
+
+
+class Standing:
+    """A study's record as it grows, and how fast it does.
+
+    ``record`` becomes the standing's own. The time of an event, in seconds, is given with it.
+    """
+
+    def __init__(self, record: StudyRecord) -> None:
+        self.record = record
+        self.state = "starting workers"
+        self.best: TrialRecord | None = next(iter(record.ranked()), None)
+        """The first of the record's ranking."""
+        self._began: float | None = None
+        self._ended_now = 0
+        self._total: int | None = None
+
+    def apply(self, event: Event, now: float) -> None:
+        """Take in what happened next."""
+        self.record.apply(event)
+        match event:
+            case Started():
+                self._began = now if self._began is None else self._began
+            case Reported():
+                self.state = ""
+                self._rank(self.record.trials[event.trial], event)
+            case Ended():
+                self._ended_now += 1
+                if self.best is self.record.trials[event.trial] and self.best.score is None:
+                    self.best = next(iter(self.record.ranked()), None)
+                if self.left == 0:
+                    self.state = "testing the selected trials"
+            case Tested():
+                self.state = f"testing the selected trials: {self.tested} done"
+            case Interrupted():
+                self.state = "interrupted"
+            case Finished():
+                self.state = "finished"
+            case _:
+                pass
+
+    @property
+    def total(self) -> int:
+        """How many trials the study will have: what it asks for, or all that its space has where that is fewer."""
+        if self._total is None:
+            asked, points = self.record.study.search.trials, self._points()
+            self._total = asked if points is None else min(asked, points)
+        return max(self._total, len(self.record.trials))
+
+    @property
+    def ended(self) -> int:
+        """How many trials are over."""
+        return sum(trial.reason is not None for trial in self.record.trials.values())
+
+    @property
+    def left(self) -> int:
+        """How many trials are not over."""
+        return self.total - self.ended
+
+    @property
+    def tested(self) -> int:
+        """How many trials were measured on the test split."""
+        return sum(bool(trial.tested) for trial in self.record.trials.values())
+
+    @property
+    def epochs(self) -> int:
+        """Epochs that were reported, over all trials."""
+        return sum(len(trial.reports) for trial in self.record.trials.values())
+
+    def count(self, state: str) -> int:
+        """How many trials ended for this reason, or are ``running``."""
+        return sum((trial.reason or "running") == state for trial in self.record.trials.values())
+
+    def levels(self) -> list[Level]:
+        """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
+        study = self.record.study
+        whole = study.space.base.training.epochs
+        own = rungs(study.search.asha, whole) if study.search.asha else ()
+        levels = [Level(epoch, Counter()) for epoch in (0, *own, whole)]
+        for trial in self.record.trials.values():
+            reached = [level for level in levels if level.epoch <= len(trial.reports)]
+            reached[-1].counts[trial.reason or "running"] += 1
+        return levels
+
+    def per_minute(self, now: float) -> float | None:
+        """Trials ended a minute since the first started in this session; None before one ended."""
+        if self._began is None or not self._ended_now or now <= self._began:
+            return None
+        return 60 * self._ended_now / (now - self._began)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Until the last trial ends, if trials go on ending at this rate; None where the rate is not known."""
+        rate = self.per_minute(now)
+        return None if rate is None or self.left == 0 else 60 * self.left / rate
+
+    def _rank(self, trial: TrialRecord, report: Reported) -> None:
+        """Compare with the best alone: ranking all trials at every report would take ever longer."""
+        best = None if self.best is None else self.best.score
+        if not math.isfinite(report.score):
+            return
+        if self.best is None or best is None or (report.score, -trial.number) > (best, -self.best.number):
+            self.best = trial
+
+    def _points(self) -> int | None:
+        """How many points the space has, where that is quickly counted."""
+        space = self.record.space
+        sizes = [len(domain.values) for domain in space.domains.values() if isinstance(domain, Choice | Integer)]
+        return space.count() if space.finite and math.prod(sizes) <= COUNTED else None

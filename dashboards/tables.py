@@ -1,0 +1,96 @@
+"""The report of a study in every format, as text; printing it is the command line's."""
+
+import json
+from typing import Literal, assert_never
+
+import pandas as pd
+
+from dashboards import text
+from dashboards.sheet import COLUMNS, LEADS, NUMBERS, Line, Sheet, sheet
+from search.ablation import Ablation
+
+Format = Literal["text", "markdown", "csv", "json"]
+
+
+def render(ablation: Ablation, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+    """The report, ending in a line break.
+
+    ``text`` is laid out to ``width`` columns; without one, as wide as its table is. It has colours
+    where ``terminal`` says that one will show them. ``markdown`` is a GitHub table. ``csv`` has a line
+    for each row of the table and ``json`` holds everything; both carry raw numbers by their full
+    names, accuracies in [0, 1], and leave empty (``null``) what is not defined.
+    """
+    made = sheet(ablation)
+    match form:
+        case "text":
+            return text.coloured(made, width) if terminal else text.plain(made, width)
+        case "markdown":
+            return _markdown(made)
+        case "csv":
+            return _csv(made)
+        case "json":
+            return _json(made)
+        case _:
+            assert_never(form)
+
+
+def _markdown(sheet: Sheet) -> str:
+    changes = [f"- {_code(change)}" for change in sheet.changes]
+    return "\n".join(
+        [
+            f"## {_escaped(sheet.study)}",
+            "",
+            _markdown_row(["axis", "value", *(column.heading for column in COLUMNS)]),
+            "|---|---|" + "---:|" * len(COLUMNS),
+            *(_markdown_row(_markdown_cells(line)) for line in sheet.lines),
+            "",
+            _escaped(sheet.counts),
+            "",
+            _escaped(sheet.best_config),
+            *(["", *changes] if changes else []),
+            "",
+            _escaped(sheet.footnote),
+            "",
+        ]
+    )
+
+
+def _markdown_cells(line: Line) -> list[str]:
+    cells = [_escaped(cell.strip()) for cell in line.cells]
+    if not line.of_axis:
+        return [line.axis, _escaped(line.value), *cells]
+    return [_code(line.axis), f"{LEADS} {_code(line.value)}" if line.leads else _code(line.value), *cells]
+
+
+def _markdown_row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    """Text as code; a bar would end its cell even there. A backtick could not stand in it."""
+    return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
+
+
+def _escaped(text: str) -> str:
+    """Text whose characters Markdown leaves alone."""
+    return "".join(f"\\{character}" if character in "\\`*_[]<>|#~" else character for character in text)
+
+
+def _csv(sheet: Sheet) -> str:
+    # As objects: whole numbers stay whole beside cells that are empty, and floats keep every digit.
+    frame = pd.DataFrame([line.numbers for line in sheet.lines], columns=list(NUMBERS), dtype=object)
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def _json(sheet: Sheet) -> str:
+    best = sheet.best
+    content = {
+        "study": sheet.study,
+        "rows": [{**line.numbers, "by_seed": line.by_seed} for line in sheet.lines],
+        "ends": sheet.ends,
+        "epochs": sheet.epochs,
+        "seconds": sheet.seconds,
+        "best": best
+        and {"trial": best.trial, "identity": best.identity, "changes": best.changes, "config": best.config},
+    }
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"

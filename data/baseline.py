@@ -1,0 +1,34 @@
+"""The tagger that every model has to beat: the most frequent tag of each word.
+
+Array legend: N tokens, F forms, P distinct (form, tag) pairs of train.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.metrics import accuracy
+from data.store import Split, StoredCorpus
+
+
+def most_frequent_tag(corpus: StoredCorpus, split: str) -> float:
+    """Accuracy on a split, in [0, 1], of giving each form the tag that it has most often in train.
+
+    Forms are compared as they are written, case and digits kept. A form that train does not have gets the most
+    frequent tag of all; of equally frequent tags the one with the smallest id, which is the first in text order.
+    A tag that train does not have cannot be got right.
+    """
+    guess_F = _guesses(corpus.splits["train"], len(corpus.forms))
+    chosen = corpus.splits[split]
+    return accuracy(int(np.count_nonzero(guess_F[chosen.forms_N] == chosen.tags_N)), len(chosen.tags_N))
+
+
+def _guesses(train: Split, forms: int) -> NDArray[np.int64]:
+    overall = int(np.bincount(train.tags_N).argmax())
+    pairs_P2, counts_P = np.unique(np.stack([train.forms_N, train.tags_N], axis=1), axis=0, return_counts=True)
+    form_P, tag_P = pairs_P2.T
+    # Each form's pairs together, its most frequent tag first, then the smallest id.
+    order_P = np.lexsort((tag_P, -counts_P, form_P))
+    known_F, first_F = np.unique(form_P[order_P], return_index=True)
+    guess_F = np.full(forms, overall, dtype=np.int64)
+    guess_F[known_F] = tag_P[order_P][first_F]
+    return guess_F

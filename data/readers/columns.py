@@ -1,0 +1,69 @@
+"""Column files: one token a line, an empty line after each sentence."""
+
+import re
+from typing import Literal
+
+from data.readers.files import SourceFile
+from data.sentences import Sentence
+
+Separator = Literal["tab", "whitespace"]
+
+_BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
+"""What an empty line may hold. Not all that Unicode calls a space: a word may hold U+00A0."""
+
+
+def read_columns(
+    file: SourceFile,
+    *,
+    word: int,
+    tag: int,
+    separator: Separator = "tab",
+    comments: tuple[str, ...] = (),
+    columns: int | None = None,
+    encoding: str = "utf-8",
+) -> list[Sentence]:
+    """The sentences of a file.
+
+    ``word`` and ``tag`` are columns, counted from 0; ``separator`` is one tab, or any run of tabs
+    and spaces; a line that starts with one of ``comments`` is passed over; ``columns`` is how many
+    columns every line has, as many as the first token where None. Raises UserError with file and
+    line for a column count that differs, too few columns for ``word`` and ``tag``, an empty word
+    or tag, and bytes that are not text in ``encoding``.
+    """
+    sentences = []
+    for block in file.blocks(encoding, comments=comments, blanks=_BLANKS[separator]):
+        rows = []
+        for number, line in block:
+            fields = _fields(line, separator)
+            if columns is None:
+                _check_reach(file, number, len(fields), word=word, tag=tag, separator=separator)
+                columns = len(fields)
+            if len(fields) != columns:
+                raise file.error(number, f"got {_columns(len(fields), separator)}, allowed: {columns} on every line")
+            for name, column in (("word", word), ("tag", tag)):
+                if not fields[column].strip(" "):
+                    raise file.error(number, f"got an empty {name}, allowed: text in column {column}, counted from 0")
+            rows.append((fields[word], fields[tag]))
+        words, tags = zip(*rows, strict=True)
+        sentences.append(Sentence(words, tags))
+    return sentences
+
+
+def _fields(line: str, separator: Separator) -> list[str]:
+    match separator:
+        case "tab":
+            return line.split("\t")
+        case "whitespace":
+            return re.split(r"[ \t]+", line.strip(" \t"))
+
+
+def _check_reach(file: SourceFile, number: int, count: int, *, word: int, tag: int, separator: Separator) -> None:
+    for name, column in (("word", word), ("tag", tag)):
+        if column >= count:
+            needed = f"at least {column + 1}, because the {name} is in column {column}, counted from 0"
+            raise file.error(number, f"got {_columns(count, separator)}, allowed: {needed}")
+
+
+def _columns(count: int, separator: Separator) -> str:
+    """``1 column (separator: tab)``: a wrong separator is the usual reason for a wrong count."""
+    return f"{count} column{'' if count == 1 else 's'} (separator: {separator})"

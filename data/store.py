@@ -1,0 +1,177 @@
+"""Prepared corpora: written once as Arrow, memory-mapped by every trial.
+
+A store is a folder of ``forms.arrow`` (form, count), one ``<split>.arrow`` a split (forms, tags and
+length of each sentence) and ``manifest.json``, which has the digests of the others.
+
+Shapes: N tokens of a split, S sentences of a split, S1 = S + 1, F distinct forms of the corpus.
+"""
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from data.config import Corpus
+from data.errors import UserError
+from data.frozen import identity
+from data.sentences import SPLITS, Sentence
+from data.sources import Splits, open_source
+
+BOUNDARY = ""
+"""Row 0 of the forms: what lies before and after a sentence."""
+
+_LAYOUT = 1
+"""To be raised whenever the files of a store change their form."""
+
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One split as flat arrays, read-only views of the file on disk.
+
+    Sentence s is ``[offsets_S1[s] : offsets_S1[s + 1]]`` of the token arrays. A form is a row of
+    ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train lacks it.
+    """
+
+    forms_N: NDArray[np.int32]
+    tags_N: NDArray[np.int32]
+    lengths_S: NDArray[np.int32]
+    offsets_S1: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class StoredCorpus:
+    """A corpus opened from its store.
+
+    ``fingerprint`` is the first 16 hexadecimal digits of a SHA-256 over words, tags and splits,
+    whatever the paths and the time. ``forms`` has every distinct word of all splits, sorted, after
+    the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train.
+    """
+
+    fingerprint: str
+    forms: tuple[str, ...]
+    counts_F: NDArray[np.int64]
+    tags: tuple[str, ...]
+    splits: Mapping[str, Split]
+
+
+def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
+    """The folder of a corpus under ``root``; written, if it is not there yet.
+
+    Its name covers the config and what stands behind it (``data.sources.Source.key``): a changed
+    file is another store. It is written beside and renamed, so that it is whole or absent; of
+    processes that prepare the same corpus at once the first to end wins, and the others take its
+    folder. Raises UserError for what cannot be read.
+    """
+    source = open_source(corpus, data_dir=data_dir, folder=folder)
+    target = root / identity({"layout": _LAYOUT, "source": source.key})
+    if target.exists():
+        return target
+    splits = source.read()
+    beside = root / f".{target.name}.{secrets.token_hex(8)}"
+    beside.mkdir(parents=True)
+    try:
+        _write(splits, beside)
+        _rename(beside, target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return target
+
+
+def open_store(folder: Path) -> StoredCorpus:
+    """Map a store into memory. Raises UserError where a file is missing or is not what was written."""
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        tables = {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}
+        forms = tables["forms.arrow"]
+        return StoredCorpus(
+            fingerprint=manifest["fingerprint"],
+            forms=tuple(forms.column("form").to_pylist()),
+            counts_F=forms.column("count").to_numpy(zero_copy_only=True),
+            tags=tuple(manifest["tags"]),
+            splits={split: _split(tables[f"{split}.arrow"]) for split in SPLITS},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+        raise UserError(
+            f"the stored corpus {folder} is damaged ({error}): delete this folder, and it is prepared anew"
+        ) from error
+
+
+def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 over the JSON text of every sentence, split by split."""
+    digest = hashlib.sha256()
+    for split in SPLITS:
+        for sentence in splits[split]:
+            digest.update(json.dumps([split, sentence.words, sentence.tags]).encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _write(splits: Splits, folder: Path) -> None:
+    words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
+    counts = Counter(word for sentence in splits["train"] for word in sentence.words)
+    forms = [BOUNDARY, *sorted(words)]
+    tags = sorted({tag for sentence in splits["train"] for tag in sentence.tags})
+    tables = {
+        "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
+    }
+    row_of = {form: row for row, form in enumerate(forms)}
+    tag_of = {tag: row for row, tag in enumerate(tags)}
+    for split in SPLITS:
+        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
+    for name, table in tables.items():
+        with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_batch(table)
+    manifest = {
+        "fingerprint": fingerprint(splits),
+        "tags": tags,
+        "files": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables},
+    }
+    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:
+    """Lists with 64-bit offsets: their parts are the flat arrays of a ``Split`` as they stand."""
+    tokens = pa.large_list(pa.int32())
+    return pa.record_batch(
+        {
+            "forms": pa.array([[row_of[word] for word in sentence.words] for sentence in sentences], tokens),
+            "tags": pa.array([[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences], tokens),
+            "length": pa.array([len(sentence.words) for sentence in sentences], pa.int32()),
+        }
+    )
+
+
+def _map(path: Path, digest: str) -> pa.RecordBatch:
+    """The one record batch of a file. The map stays open as long as an array of it lives."""
+    with pa.memory_map(str(path)) as file:
+        content = file.read_buffer()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError(f"{path.name} is not what was written")
+    return pa.ipc.open_file(content).get_batch(0)
+
+
+def _split(table: pa.RecordBatch) -> Split:
+    forms, tags = table.column("forms"), table.column("tags")
+    return Split(
+        forms_N=forms.values.to_numpy(zero_copy_only=True),
+        tags_N=tags.values.to_numpy(zero_copy_only=True),
+        lengths_S=table.column("length").to_numpy(zero_copy_only=True),
+        offsets_S1=forms.offsets.to_numpy(zero_copy_only=True),
+    )
+
+
+def _rename(beside: Path, target: Path) -> None:
+    try:
+        beside.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise

@@ -1,0 +1,159 @@
+"""The ablation table: what each value of each axis reaches, beside the base and the baseline.
+
+A value is represented by its selected trial, the one with the best mean dev accuracy among those
+that have it. Selection looks at dev alone; only selected trials are measured on test.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from data.errors import UserError, unknown
+from data.frozen import canonical_json, identity
+from search.events import Reason
+from search.parts import parts
+from search.records import StudyRecord, TrialRecord
+from search.statistics import Spread, paired_difference
+from spaces.trial import Scalar, TrialConfig
+
+BASELINE, BASE, BEST = "baseline", "base", "best"
+"""The ``axis`` of the rows that belong to none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One value of one axis. Accuracies are in [0, 1].
+
+    ``trials``: how many have the value, ``scored``: how many of them have a score. The selected one is
+    the best of these, so its dev accuracy flatters the value the more, the more there are. It was
+    ``epoch`` that was best, with these ``seeds``; its values stand in their order. ``epochs`` and
+    ``seconds`` are spent on all ``trials``. ``difference``: to the base, on dev, seed by seed; None
+    for the base itself, and where there is no base. ``leads``: no other value of the axis is better.
+    """
+
+    axis: str
+    value: str
+    trials: int
+    scored: int
+    selected: int | None = None
+    epoch: int | None = None
+    seeds: tuple[int, ...] = ()
+    is_base: bool = False
+    leads: bool = False
+    dev: Spread | None = None
+    difference: Spread | None = None
+    test: Spread | None = None
+    epochs: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ablation:
+    """The rows in the order they are shown: baseline, base, best, then axis by axis."""
+
+    study: str
+    rows: tuple[Row, ...]
+    ends: dict[str, int]
+    """Trials by end reason, those that occur; ``running`` for trials that have not ended."""
+    epochs: int
+    seconds: float
+    best: TrialRecord | None
+    changes: dict[str, Scalar]
+    """What the best config has that the base has not."""
+
+
+def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
+    """The table of a study, over all its axes or over those named ``by``.
+
+    Raises UserError where ``by`` names something that is no axis of the study.
+    """
+    axes = record.space.domains
+    for axis in by:
+        if axis not in axes:
+            raise UserError(unknown("axis", axis, axes))
+    trials = list(record.trials.values())
+    best = next(iter(record.ranked()), None)
+    base = record.base if record.base is not None and record.base.score is not None else None
+    rows = [*_baseline(record)]
+    if base is not None:
+        rows.append(_row(BASE, f"trial {base.number}", [base], base))
+    if best is not None:
+        rows.append(_row(BEST, f"trial {best.number}", trials, base))
+    for axis in by or axes:
+        rows.extend(_axis(record, axis, base))
+    ends = Counter(trial.reason or "running" for trial in trials)
+    return Ablation(
+        study=record.study.name,
+        rows=tuple(rows),
+        ends={reason: ends[reason] for reason in (*get_args(Reason), "running") if reason in ends},
+        epochs=sum(len(trial.reports) for trial in trials),
+        seconds=sum(trial.seconds for trial in trials),
+        best=best,
+        changes={} if best is None else changes(best.config, record.study.space.base),
+    )
+
+
+def selected(record: StudyRecord) -> list[int]:
+    """The trials that the whole table selects, by number: those worth measuring on the test split."""
+    return sorted({row.selected for row in ablation(record).rows if row.selected is not None})
+
+
+def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
+    """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
+    theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
+    return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
+
+
+def _baseline(record: StudyRecord) -> Iterator[Row]:
+    """The most frequent tag of each word, on the base's corpus."""
+    prepared = record.corpora.get(identity(record.study.space.base.data.corpus))
+    if prepared is not None:
+        dev, test = Spread((prepared.baseline_dev,)), Spread((prepared.baseline_test,))
+        yield Row(axis=BASELINE, value="most frequent tag of each word", trials=0, scored=0, dev=dev, test=test)
+
+
+def _axis(record: StudyRecord, axis: str, base: TrialRecord | None) -> list[Row]:
+    """The rows of an axis, in the order of its domain; trials on which it is not active have no value there."""
+    active = [trial for trial in record.trials.values() if axis in trial.point]
+    rows = [
+        _row(axis, part.label, [trial for trial in active if part.holds(trial.point[axis])], base)
+        for part in parts(record.space.domains[axis])
+    ]
+    reached = [row.dev.mean for row in rows if row.dev is not None]
+    if len(reached) < 2:
+        return rows
+    return [replace(row, leads=row.dev is not None and row.dev.mean == max(reached)) for row in rows]
+
+
+def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord | None) -> Row:
+    scored = [trial for trial in group if trial.score is not None]
+    row = Row(
+        axis=axis,
+        value=value,
+        trials=len(group),
+        scored=len(scored),
+        epochs=sum(len(trial.reports) for trial in group),
+        seconds=sum(trial.seconds for trial in group),
+    )
+    if not scored:
+        return row
+    chosen = min(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+    assert chosen.best is not None
+    dev = _dev(chosen)
+    return replace(
+        row,
+        selected=chosen.number,
+        epoch=chosen.best.epoch,
+        seeds=chosen.seeds,
+        is_base=chosen is base,
+        dev=Spread(tuple(dev.values())),
+        difference=None if base is None or chosen is base else paired_difference(dev, _dev(base)),
+        test=Spread(chosen.tested["test_accuracy"]) if chosen.tested else None,
+    )
+
+
+def _dev(trial: TrialRecord) -> dict[int, float]:
+    """Dev accuracy by seed, at the trial's best epoch."""
+    assert trial.best is not None
+    return dict(zip(trial.seeds, trial.best.metrics["dev_accuracy"], strict=True))

@@ -1,0 +1,137 @@
+"""Bundles: a trained tagger as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
+
+    config.json          the trial's config        vocabulary.json  words and characters
+    weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
+    metrics.json         right tokens by split     provenance.json  where it comes from
+
+Shapes: R lanes (one), T time, B sentences.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from data.errors import UserError
+from data.explain import explain
+from data.features import lexicon
+from data.prepared import PreparedCorpus
+from data.vocabulary import Vocabulary
+from models.build import Sizes
+from models.config import LONGEST_AFFIX
+from models.embedder import LexiconTensors
+from models.evaluate import evaluate
+from models.model import Tagger, Tokens
+from models.trained import trained
+from models.training.checkpoint import read_tensors
+from models.training.loop import dtype_of
+from spaces.trial import TrialConfig
+
+FORMAT = 1
+"""Rises when a bundle of another version would be misread."""
+
+SENTENCES_AT_ONCE = 64
+"""Sentences that ``predict`` reads before it answers."""
+
+Metrics = dict[str, dict[str, int]]
+"""By split: ``correct`` tokens of ``total``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A trained tagger with everything it needs to read text."""
+
+    path: Path
+    config: TrialConfig
+    vocabulary: Vocabulary
+    tags: tuple[str, ...]
+    model: Tagger
+    metrics: Metrics
+    provenance: dict[str, Any]
+    device: torch.device
+
+    def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
+        """Each sentence, given as its words, with its tags, in the order they come; an empty one has none."""
+        pending = iter(sentences)
+        while batch := list(islice(pending, SENTENCES_AT_ONCE)):
+            yield from zip(batch, self._tag_together(batch), strict=True)
+
+    @torch.no_grad()
+    def _tag_together(self, sentences: list[list[str]]) -> Iterator[list[str]]:
+        forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
+        ids = {form: place for place, form in enumerate(forms)}
+        lengths_B = [len(sentence) for sentence in sentences]
+        forms_RTB = np.zeros((1, max(1, *lengths_B), len(sentences)), dtype=np.int64)
+        for place, sentence in enumerate(sentences):
+            forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
+        tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
+        features = LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
+        predicted_TB = self.model.decode(tokens, features)[0].tolist()
+        for place, length in enumerate(lengths_B):
+            yield [self.tags[predicted_TB[step][place]] for step in range(length)]
+
+    def measure(self, corpus: PreparedCorpus) -> Metrics:
+        """Right tokens on dev and test of the corpus it was trained on."""
+        features = LexiconTensors.on(self.device, corpus.lexicon)
+        metrics = {}
+        for split in ("dev", "test"):
+            evaluation = evaluate(self.model, corpus.stored.splits[split], features, lanes=1)
+            metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total}
+        return metrics
+
+
+def load_bundle(path: Path, device: torch.device) -> Bundle:
+    """The bundle in the folder ``path``. Raises UserError where there is none, or a part is missing or damaged."""
+    if not path.is_dir():
+        raise UserError(f"{path}: no bundle here (allowed: a folder that `skipstack export` made)")
+    provenance = _json(path / "provenance.json")
+    if not isinstance(provenance, dict) or provenance.get("format") != FORMAT:
+        raise UserError(f"{path}: not a bundle of this version (allowed: format {FORMAT})")
+    try:
+        config = TrialConfig.model_validate(_json(path / "config.json"))
+    except ValidationError as error:
+        raise UserError(explain(error, TrialConfig, file=str(path / "config.json"))) from error
+    vocabulary = Vocabulary.from_json(_text(path / "vocabulary.json"))
+    tags = _checked(path / "tags.json", TypeAdapter(tuple[str, ...]))
+    metrics = _checked(path / "metrics.json", TypeAdapter(Metrics))
+    weights, _ = read_tensors(path / "weights.safetensors")
+    try:
+        model = trained(
+            config.model,
+            sizes=Sizes.of(vocabulary, tags),
+            weights=weights,
+            dtype=dtype_of(config.training),
+            device=device,
+        )
+    except RuntimeError as error:
+        raise UserError(f"{path}: the weights do not fit the config ({str(error).splitlines()[0]})") from error
+    return Bundle(path, config, vocabulary, tags, model, metrics, provenance, device)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file (allowed: every file of a bundle)") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text ({error})") from error
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_text(path))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
+
+
+def _checked(path: Path, adapter: TypeAdapter[Any]) -> Any:
+    try:
+        return adapter.validate_python(_json(path))
+    except ValidationError as error:
+        raise UserError(f"{path}: {error.errors()[0]['msg']}") from error

@@ -1,0 +1,109 @@
+"""From a study to bundles, and bundles held against their corpus again."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from data.errors import UserError
+from data.frozen import canonical_json
+from data.prepared import prepare
+from data.store import open_store, store
+from models.config import LONGEST_AFFIX
+from models.device import choose_device
+from models.trained import lane_of
+from models.training.checkpoint import read_tensors, write_tensors
+from search.bundle import FORMAT, Metrics, load_bundle
+from search.code_version import code_version
+from search.folder import StudyFolder
+from search.records import StudyRecord, TrialRecord
+from search.worker import BEST, corpus_of
+
+
+def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -> list[TrialRecord]:
+    """The ``best`` highest-ranked trials, or the one numbered ``trial``. Raises UserError where there are none."""
+    if trial is None:
+        if not record.ranked():
+            raise UserError(f"study {record.study.name!r}: no trial has a score yet (allowed: a study with one)")
+        return record.ranked()[: 1 if best is None else best]
+    if trial not in record.trials or record.trials[trial].score is None:
+        numbers = ", ".join(str(each.number) for each in sorted(record.ranked(), key=lambda each: each.number))
+        raise UserError(f"--trial {trial}: no such trial with a score (allowed: {numbers or 'none yet'})")
+    return [record.trials[trial]]
+
+
+def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, device: str) -> Path:
+    """Write the bundle ``to``: the lane with the best dev accuracy at the trial's best epoch.
+
+    Its metrics are measured on the bundle as it was written. Raises UserError where ``to`` exists.
+    """
+    if to.exists():
+        raise UserError(f"{to}: exists (allowed: a new folder for the bundle)")
+    assert trial.best is not None, "a trial with a score has a best epoch"
+    accuracy_R = trial.best.metrics["dev_accuracy"]
+    lane = accuracy_R.index(max(accuracy_R))
+    weights_R, _ = read_tensors(folder.trial(trial.number) / BEST)
+    prepared = record.corpus_of(trial.config)
+    corpus = corpus_of(folder.corpus(prepared), trial.config.data.vocabulary)
+    provenance = {
+        "format": FORMAT,
+        "study": record.study.name,
+        "trial": trial.number,
+        "config_identity": trial.config.identity,
+        "seed": trial.seeds[lane],
+        "epoch": trial.best.epoch,
+        "corpus_fingerprint": prepared.fingerprint,
+        "code_version": code_version(),
+    }
+    beside = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        beside.mkdir(parents=True)
+        _write(beside / "config.json", trial.config.model_dump(mode="json"))
+        (beside / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
+        _write(beside / "tags.json", corpus.stored.tags)
+        _write(beside / "provenance.json", provenance)
+        _write(beside / "metrics.json", {})
+        write_tensors(beside / "weights.safetensors", lane_of(weights_R, lane), {})
+        _write(beside / "metrics.json", load_bundle(beside, choose_device(device)).measure(corpus))
+        os.replace(beside, to)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return to
+
+
+def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
+    """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle exactly.
+
+    Named corpora and column files are looked for under ``data_dir``. Raises UserError where the
+    corpus is another one, or a single token comes out differently.
+    """
+    bundle = load_bundle(path, choose_device(device))
+    with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
+        data = bundle.config.data
+        stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=data_dir or Path.cwd()))
+        if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
+            expected = bundle.provenance["corpus_fingerprint"]
+            raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
+        corpus = prepare(stored, data.vocabulary, LONGEST_AFFIX)
+        if corpus.vocabulary != bundle.vocabulary or stored.tags != bundle.tags:
+            raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
+        measured = bundle.measure(corpus)
+    for split, counts in measured.items():
+        if counts != bundle.metrics.get(split):
+            raise UserError(
+                f"{path}: {split} gives {_counts(counts)}, its metrics say {_counts(bundle.metrics.get(split))}"
+            )
+    return measured
+
+
+def _counts(counts: Mapping[str, int] | None) -> str:
+    return "nothing" if counts is None else f"{counts['correct']} of {counts['total']}"
+
+
+def _write(path: Path, value: Mapping[str, Any] | Sequence[Any]) -> None:
+    path.write_text(
+        json.dumps(json.loads(canonical_json(value)), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

@@ -1,0 +1,151 @@
+"""A study as its ledger tells it: the reading that tables, tracking, exports and the driver share."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import assert_never
+
+from data.errors import UserError
+from data.frozen import identity
+from search.config import StudyConfig
+from search.events import (
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Finished,
+    Interrupted,
+    Metrics,
+    Proposed,
+    Reason,
+    Reported,
+    Resumed,
+    Started,
+    StudyOpened,
+    Tested,
+)
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from spaces.space import Point, Space
+from spaces.trial import TrialConfig
+
+
+@dataclass(slots=True)
+class TrialRecord:
+    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split."""
+
+    number: int
+    point: Point
+    config: TrialConfig
+    seeds: tuple[int, ...]
+    reports: list[Reported] = field(default_factory=list)
+    decisions: list[Decided] = field(default_factory=list)
+    reason: Reason | None = None
+    message: str = ""
+    tested: Metrics = field(default_factory=dict)
+
+    @property
+    def best(self) -> Reported | None:
+        """The report with the highest finite score, the earliest of equals; None where there is none."""
+        finite = [report for report in self.reports if math.isfinite(report.score)]
+        return max(finite, key=lambda report: report.score, default=None)
+
+    @property
+    def score(self) -> float | None:
+        """The best mean dev accuracy of any epoch; None for a trial that failed, diverged or has not reported."""
+        return None if self.best is None or self.reason in ("failed", "diverged") else self.best.score
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training and evaluation, over all epochs and lanes."""
+        return sum(report.seconds for report in self.reports)
+
+    @property
+    def test_accuracy(self) -> float | None:
+        """The mean over the lanes; None where the trial was not tested."""
+        return fmean(self.tested["test_accuracy"]) if self.tested else None
+
+
+class StudyRecord:
+    """What happened in a study. ``apply`` is the only way in, for the past and for the present alike."""
+
+    def __init__(self) -> None:
+        self.opened: StudyOpened | None = None
+        self.corpora: dict[str, CorpusPrepared] = {}
+        self.trials: dict[int, TrialRecord] = {}
+        self.finished = False
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> "StudyRecord":
+        """The record after ``events``."""
+        record = cls()
+        for event in events:
+            record.apply(event)
+        return record
+
+    def apply(self, event: Event) -> None:
+        """Take in what happened next."""
+        match event:
+            case StudyOpened():
+                self.opened = event
+            case CorpusPrepared():
+                self.corpora[event.corpus] = event
+            case Proposed(trial=number):
+                config = self.space.config(event.point)
+                self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds)
+            case Reported(trial=number):
+                self.trials[number].reports.append(event)
+            case Decided(trial=number):
+                self.trials[number].decisions.append(event)
+            case Ended(trial=number):
+                self.trials[number].reason, self.trials[number].message = event.reason, event.message
+            case Tested(trial=number):
+                self.trials[number].tested = event.metrics
+            case Finished():
+                self.finished = True
+            case Resumed():
+                self.finished = False
+            case Started() | Interrupted():
+                pass
+            case _:
+                assert_never(event)
+
+    @cached_property
+    def study(self) -> StudyConfig:
+        """The study's config."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return StudyConfig.model_validate(self.opened.study)
+
+    @cached_property
+    def space(self) -> Space:
+        """The space that is searched."""
+        return Space(self.study.space)
+
+    def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
+        """The prepared corpus that a trial of this config reads."""
+        return self.corpora[identity(config.data.corpus)]
+
+    @property
+    def base(self) -> TrialRecord | None:
+        """The trial that ran the base config itself, from which every difference is measured."""
+        return next((trial for trial in self.trials.values() if trial.config == self.study.space.base), None)
+
+    def ranked(self) -> list[TrialRecord]:
+        """The trials that have a score, the best first; of equals the one proposed first."""
+        scored = [trial for trial in self.trials.values() if trial.score is not None]
+        return sorted(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+
+    def running(self) -> list[TrialRecord]:
+        """Trials that did not end yet."""
+        return [trial for trial in self.trials.values() if trial.reason is None]
+
+
+def read_study(path: Path) -> StudyRecord:
+    """The record of the study in the folder ``path``. Raises UserError where there is none, or it is damaged."""
+    record = StudyRecord.of(Ledger(StudyFolder.existing(path).ledger).read())
+    if record.opened is None:
+        raise UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")
+    return record

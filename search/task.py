@@ -1,0 +1,54 @@
+"""What a worker is given and what it gives back: plain values that travel to any process."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from search.events import Metrics
+from spaces.trial import TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialTask:
+    """A trial to train, or to go on with.
+
+    ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
+    ``corpus``: the folder of the store. ``folder``: where the trial keeps its weights.
+    """
+
+    number: int
+    config: TrialConfig
+    seeds: tuple[int, ...]
+    order_seed: int
+    lanes: int | Literal["auto"]
+    corpus: Path
+    folder: Path
+    device: str
+    reported: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochResult:
+    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy."""
+
+    epoch: int
+    score: float
+    metrics: Metrics
+    seconds: float
+
+
+class Worker(ABC):
+    """Trains one trial, an epoch a call. Any process may hold one; a new one goes on where the last one was."""
+
+    def __init__(self, task: TrialTask) -> None:
+        self.task = task
+
+    @abstractmethod
+    def run_epoch(self) -> EpochResult:
+        """The result of the next epoch that the ledger does not have."""
+
+    @classmethod
+    @abstractmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        """What the trial's best weights reach on the test split."""

@@ -1,0 +1,183 @@
+"""Trains a trial: the one place where the search meets the networks. Shapes: R lanes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from data.config import VocabularyConfig
+from data.prepared import PreparedCorpus, prepare
+from data.store import open_store
+from models.build import Sizes
+from models.config import LONGEST_AFFIX
+from models.device import choose_device
+from models.embedder import LexiconTensors
+from models.evaluate import evaluate
+from models.lanes import Lane
+from models.trained import lane_of, trained
+from models.training.checkpoint import read_tensors, write_tensors
+from models.training.loop import EpochReport, Training, dtype_of
+from search.events import Metrics
+from search.task import EpochResult, TrialTask, Worker
+
+CHECKPOINT = "checkpoint.safetensors"
+BEST = "best.safetensors"
+WIDEST_FUSED_ON_CPU = 256
+"""Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
+
+
+class TrainingWorker(Worker):
+    """Trains the lanes of a trial and keeps two files: the last epoch, and the best epoch's weights.
+
+    Training is a function of the config and the seeds, so an epoch that is run again after a crash
+    gives the same result. An epoch that was trained but never reported is given back from the
+    checkpoint instead of being trained twice.
+    """
+
+    def __init__(self, task: TrialTask) -> None:
+        super().__init__(task)
+        torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
+        device = choose_device(task.device)
+        corpus = corpus_of(task.corpus, task.config.data.vocabulary)
+        self.groups = [
+            Training(
+                model=task.config.model,
+                training=task.config.training,
+                corpus=corpus,
+                lanes=[Lane(seed=seed) for seed in seeds],
+                order_seed=task.order_seed,
+                device=device,
+            )
+            for seeds in lane_groups(task, device)
+        ]
+        self.reported = task.reported
+        self.unreported: EpochResult | None = None
+        self.best_score = -math.inf
+        self._resume()
+
+    def run_epoch(self) -> EpochResult:
+        """Train one epoch, or give back the one that was trained but not reported."""
+        self.reported += 1
+        result, self.unreported = self.unreported, None
+        while result is None or result.epoch < self.reported:
+            result = self._train_epoch()
+        return result
+
+    def _train_epoch(self) -> EpochResult:
+        reports = [group.run_epoch() for group in self.groups]
+        result = _joined(reports)
+        if result.score > self.best_score:
+            self.best_score = result.score
+            self._write_best(result)
+        self._write_checkpoint(result)
+        return result
+
+    def _write_best(self, result: EpochResult) -> None:
+        states = [group.model.state_dict() for group in self.groups]
+        weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
+        notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
+        write_tensors(self._file(BEST), weights_R, notes)
+
+    def _write_checkpoint(self, result: EpochResult) -> None:
+        tensors = {
+            f"{number}.{name}": tensor
+            for number, group in enumerate(self.groups)
+            for name, tensor in group.state_dict().items()
+        }
+        notes = {**self._notes(), "best_score": self.best_score, "result": _result_to_json(result)}
+        write_tensors(self._file(CHECKPOINT), tensors, notes)
+
+    def _resume(self) -> None:
+        """Take up the checkpoint if it is this trial's and the ledger knows all but its last epoch."""
+        path = self._file(CHECKPOINT)
+        if not path.exists():
+            return
+        tensors, notes = read_tensors(path)
+        result = _result_from_json(notes["result"])
+        if {name: notes[name] for name in self._notes()} != self._notes() or result.epoch > self.reported + 1:
+            return
+        for number, group in enumerate(self.groups):
+            prefix = f"{number}."
+            own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+            group.load_state_dict(own)
+        self.best_score = notes["best_score"]
+        if result.epoch > self.reported:
+            self.unreported = result
+
+    def _notes(self) -> dict[str, Any]:
+        """What a checkpoint must share with this worker to be taken up."""
+        return {
+            "identity": self.task.config.identity,
+            "lanes": [[lane.seed for lane in group.lanes] for group in self.groups],
+            "order_seed": self.task.order_seed,
+        }
+
+    def _file(self, name: str) -> Path:
+        self.task.folder.mkdir(parents=True, exist_ok=True)
+        return self.task.folder / name
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        """Accuracy and loss of each lane on the test split, with the weights of the trial's best epoch."""
+        torch.set_num_threads(1)
+        device = choose_device(task.device)
+        corpus = corpus_of(task.corpus, task.config.data.vocabulary)
+        weights_R, _ = read_tensors(task.folder / BEST)
+        lexicon = LexiconTensors.on(device, corpus.lexicon)
+        evaluations = []
+        for lane in range(len(task.seeds)):
+            model = trained(
+                task.config.model,
+                sizes=Sizes.of(corpus.vocabulary, corpus.stored.tags),
+                weights=lane_of(weights_R, lane),
+                dtype=dtype_of(task.config.training),
+                device=device,
+            )
+            evaluations.append(evaluate(model, corpus.stored.splits["test"], lexicon, lanes=1))
+        return {
+            "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
+            "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
+        }
+
+
+def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
+    """The seeds that are trained as one program. ``auto`` fuses all on a GPU, and narrow networks on a CPU."""
+    together = task.lanes
+    if together == "auto":
+        fused = device.type == "cuda" or task.config.model.stack.hidden <= WIDEST_FUSED_ON_CPU
+        together = len(task.seeds) if fused else 1
+    return [task.seeds[start : start + together] for start in range(0, len(task.seeds), together)]
+
+
+@lru_cache(maxsize=4)
+def corpus_of(store: Path, vocabulary: VocabularyConfig) -> PreparedCorpus:
+    """The corpus in a store under a vocabulary; a worker that trains many trials opens it once."""
+    return prepare(open_store(store), vocabulary, LONGEST_AFFIX)
+
+
+def _joined(reports: Sequence[EpochReport]) -> EpochResult:
+    """The report of all lanes, group after group; a lane whose loss is no number leaves the trial without a score."""
+    accuracy_R = [value for report in reports for value in report.dev_accuracy]
+    metrics: dict[str, tuple[float, ...]] = {
+        "train_loss": tuple(value for report in reports for value in report.train_loss),
+        "dev_loss": tuple(value for report in reports for value in report.dev_loss),
+        "dev_accuracy": tuple(accuracy_R),
+        "learning_rate": tuple(value for report in reports for value in report.learning_rate),
+    }
+    diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
+    score = math.nan if diverged else fmean(accuracy_R)
+    seconds = sum(report.seconds for report in reports)
+    return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds)
+
+
+def _result_to_json(result: EpochResult) -> dict[str, Any]:
+    return {"epoch": result.epoch, "score": result.score, "metrics": result.metrics, "seconds": result.seconds}
+
+
+def _result_from_json(notes: Mapping[str, Any]) -> EpochResult:
+    metrics = {name: tuple(values) for name, values in notes["metrics"].items()}
+    return EpochResult(epoch=notes["epoch"], score=notes["score"], metrics=metrics, seconds=notes["seconds"])

@@ -1,0 +1,78 @@
+"""A worker that trains nothing: its curves are a plain function of the config, so that a whole study takes no time."""
+
+import math
+import time
+from pathlib import Path
+
+from data.frozen import identity
+from data.seeding import generator
+from search.config import AshaConfig, SearchConfig, StudyConfig
+from search.driver import Driver
+from search.events import CorpusPrepared, Metrics, StudyOpened
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from search.task import EpochResult, TrialTask, Worker
+from spaces.config import Axis, SpaceConfig
+from spaces.trial import TrialConfig
+
+
+class ToyWorker(Worker):
+    """Accuracy rises with the epoch towards a peak that depends on depth and learning rate; lanes differ a little."""
+
+    def __init__(self, task: TrialTask) -> None:
+        super().__init__(task)
+        self.epoch = task.reported
+
+    def run_epoch(self) -> EpochResult:
+        self.epoch += 1
+        peak = 0.9 - 0.02 * self.task.config.model.stack.depth
+        peak -= 0.05 * abs(math.log10(self.task.config.training.optimiser.learning_rate) + 2)
+        accuracy = tuple(
+            peak * (1 - 0.5**self.epoch) + 0.01 * generator(seed, self.task.config.identity, self.epoch).random()
+            for seed in self.task.seeds
+        )
+        metrics: Metrics = {"dev_accuracy": accuracy, "train_loss": tuple(1 - value for value in accuracy)}
+        return EpochResult(epoch=self.epoch, score=sum(accuracy) / len(accuracy), metrics=metrics, seconds=0.0)
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        return {"test_accuracy": tuple(0.5 + seed / 100 for seed in task.seeds)}
+
+
+class FailingWorker(ToyWorker):
+    """Depth 3 fails in its first epoch; depth 2 diverges in its second."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        if self.task.config.model.stack.depth == 3:
+            raise RuntimeError("out\nof luck")
+        if result.epoch == 2 and self.task.config.model.stack.depth == 2:
+            return EpochResult(epoch=2, score=math.nan, metrics=result.metrics, seconds=0.0)
+        return result
+
+
+def toy_study(trials: int = 12, proposer: str = "tpe", epochs: int = 4) -> StudyConfig:
+    base = TrialConfig.model_validate({"model": {"stack": {"depth": 1, "hidden": 8}}, "training": {"epochs": epochs}})
+    axes = {"model.stack.depth": Axis(choice=(1, 2, 3)), "training.optimiser.learning_rate": Axis(log=(1e-4, 1.0))}
+    if proposer == "grid":
+        axes["training.optimiser.learning_rate"] = Axis(choice=(0.001, 0.02, 0.1))
+    search = SearchConfig.model_validate(
+        {"proposer": proposer, "trials": trials, "asha": AshaConfig(grace=1, reduction=2).model_dump()}
+    )
+    return StudyConfig(name="toy", space=SpaceConfig(base=base, axes=axes), search=search)
+
+
+def open_toy(path: Path, study: StudyConfig) -> StudyFolder:
+    folder = StudyFolder(path)
+    opened = StudyOpened(time=1.0, study=study.model_dump(mode="json"), code_version="toy")
+    corpus = identity(study.space.base.data.corpus)
+    prepared = CorpusPrepared(
+        time=1.0, corpus=corpus, fingerprint="f" * 16, store="none", baseline_dev=0.3, baseline_test=0.25
+    )
+    with Ledger(folder.ledger) as ledger:
+        ledger.append(opened, prepared)
+    return folder
+
+
+def toy_driver(folder: StudyFolder, ledger: Ledger, **options: object) -> Driver:
+    return Driver(folder, ledger, device="cpu", clock=time.time, **options)  # type: ignore[arg-type]
