@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from dashboards import catalogue_commands, report_commands, search_commands
+from dashboards.printing import say
 from data.errors import UserError
 
 app = typer.Typer(
@@ -45,5 +46,5 @@ def main() -> NoReturn:
 
 
 def _refused(message: str) -> int:
-    print(f"skipstack: {message}", file=sys.stderr)
+    say(f"skipstack: {message}")
     return 2

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
-from dashboards.tables import render
+from dashboards.printing import print_report
 from data.errors import UserError, unknown
 from search.ablation import ablation
 from search.folder import StudyFolder
@@ -39,9 +38,7 @@ def report(
     for axis in by or ():
         if axis not in record.space.domains:
             raise UserError(f"--by: {unknown('axis', axis, record.space.domains)}")
-    console = Console()
-    width = console.width if console.is_terminal else None
-    sys.stdout.write(render(ablation(record, by or ()), form, width=width, terminal=console.is_terminal))
+    print_report(ablation(record, by or ()), form)
 
 
 def export(

@@ -1,12 +1,11 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
-import sys
 import time
 from pathlib import Path
 from typing import Literal
 
+from dashboards.printing import print_report, say
 from dashboards.progress import Progress
-from dashboards.tables import render
 from search.ablation import ablation
 from search.code_version import code_version
 from search.driver import Driver
@@ -42,7 +41,7 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
     with Ledger(folder.ledger) as ledger:
         past = ledger.read()
         if ledger.cut:
-            _say(ledger.cut)
+            say(ledger.cut)
         before = StudyRecord.of(past)
         uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
         tracker = Tracker(uri, past, private=tracking_uri is None)
@@ -54,33 +53,29 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
                     driver.resumed(code_version())
                 run_study(driver, engine)
         except KeyboardInterrupt:
-            _say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
+            say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
             raise
         finally:
             engine.close()
             missing = tracker.close()
             if missing:
-                _say(missing)
+                say(missing)
     return finish(folder.path, driver.record)
 
 
 def finish(path: Path, record: StudyRecord) -> int:
     """Print the report, and what to type next. The exit code."""
-    print(render(ablation(record), "text"))
-    _say("next:")
+    print_report(ablation(record))
+    say("next:")
     for command in (
         f"skipstack report {path} --format markdown",
         f"skipstack export {path} --best 1 --to {path}-best",
         f"skipstack verify {path}-best",
         f"echo 'Words of a sentence' | skipstack predict {path}-best",
-        "make mlflow",
+        f"mlflow ui --backend-store-uri sqlite:///{StudyFolder(path).runs_database}",
     ):
-        _say(f"  {command}")
+        say(f"  {command}")
     failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
     for trial in failed:
-        _say(f"trial {trial.number} failed: {trial.message}")
+        say(f"trial {trial.number} failed: {trial.message}")
     return FAILED_TRIALS if failed else 0
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)

@@ -29,6 +29,14 @@ def add_to(app: typer.Typer) -> None:
     app.command("resume")(resume)
 
 
+def whole(text: str) -> int:
+    """A whole number as it was typed. Raises BadParameter, which names the option."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"got {text!r}, not a whole number") from error
+
+
 def search(
     study: Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")],
     corpus: Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")] = None,
@@ -36,11 +44,11 @@ def search(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
     ] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials at most.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of a whole trial.")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Replicas of each trial.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Trials at most.", parser=whole, metavar="N")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Epochs of a whole trial.", parser=whole, metavar="N")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Replicas of each trial.", parser=whole, metavar="N")] = None,
     lanes: Annotated[str | None, typer.Option(help="Seeds trained as one program: a number, or `auto`.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the study itself.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the study itself.", parser=whole, metavar="N")] = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,

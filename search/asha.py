@@ -29,9 +29,9 @@ class Decision:
 class Scheduler(ABC):
     """Says after each epoch of each trial whether it goes on.
 
-    ``maximum``: the epochs of a whole trial. ``spared``: trials that go on whatever the others reach,
-    such as the base from which differences are measured; their scores count like any other. A score that is NaN or infinite stops its trial at
-    once, whatever the epoch; a report at ``maximum`` completes it.
+    ``maximum``: the epochs of a whole trial. ``spared``: trials that go on whatever the others
+    reach, such as the base from which differences are measured; their scores count like any other.
+    A score that is NaN or infinite stops any trial at once; a report at ``maximum`` completes it.
     """
 
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset()) -> None:

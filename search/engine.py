@@ -128,6 +128,10 @@ class _Plugins:
         self.numbers: dict[str, int] = {}
         self.fault: BaseException | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles its plug-ins for a restore of its own, which we do not use."""
+        return {}
+
     def keep(self, call: Callable[[], Value]) -> Value:
         """The value of ``call``; what it raises is kept and raised."""
         try:

@@ -30,9 +30,9 @@ class SourceFile:
         return hashlib.sha256(self.content).hexdigest()
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
-        """Every line with its number, from 1, without its end.
+        r"""Every line with its number, from 1, without its end.
 
-        A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: a word may hold U+2028 or U+0085. A
+        A line ends at ``\n`` or ``\r\n`` and nowhere else: a word may hold U+2028 or U+0085. A
         byte order mark is passed over. Raises UserError for an unknown encoding, and for bytes
         that are not text in it.
         """

@@ -33,7 +33,7 @@ class LstmCell(Cell):
         """Eqs 5 and 6."""
         assert state.c_GBH is not None
         pre_GBX = self.add_recurrent(projected_GBX[0], state.h_GBH)
-        gates_GBX, s_GBH = torch.split(pre_GBX, (3 * self.hidden, self.hidden), dim=-1)
+        gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.hidden, self.hidden], dim=-1)
         i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
         c_GBH = f_GBH * state.c_GBH + i_GBH * torch.tanh(s_GBH)
         return HiddenState(o_GBH * torch.tanh(c_GBH), c_GBH)

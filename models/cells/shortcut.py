@@ -54,7 +54,7 @@ class ShortcutBlock(Cell):
         """Eqs 7 and 8."""
         below_GBX, carried_GBH = projected_GBX
         pre_GBX = self.add_recurrent(below_GBX, state.h_GBH)
-        gates_GBX, s_GBH = torch.split(pre_GBX, (pre_GBX.shape[-1] - self.hidden, self.hidden), dim=-1)
+        gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
         i_GBH, o_GBH, *g_GBH = torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1)
         for gate_GBH in g_GBH:
             carried_GBH = gate_GBH * carried_GBH

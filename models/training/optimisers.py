@@ -1,6 +1,6 @@
 """Optimisers, lane by lane: each lane has its own learning rate, and no lane's step reads another's.
 
-Shapes: R lanes first on every parameter, gradient and slot.
+Shapes: R lanes, first on every parameter, gradient and slot; P parameters.
 """
 
 from abc import ABC, abstractmethod
@@ -96,7 +96,8 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
 def clip(parameters: Named, longest: float) -> None:
     """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
     gradients = [parameter.grad for parameter in parameters.values() if parameter.grad is not None]
-    norm_R = torch.stack([gradient.flatten(1).square().sum(dim=1) for gradient in gradients]).sum(dim=0).sqrt()
+    norms_PR = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
+    norm_R = torch.linalg.vector_norm(norms_PR, dim=0)
     scale_R = (longest / norm_R).clamp(max=1)
     for gradient in gradients:
         gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))

@@ -190,7 +190,9 @@ def test_the_table_can_be_asked_for_one_axis() -> None:
 
 def test_selected_trials_are_those_of_the_rows() -> None:
     record = StudyRecord.of(history(study()))
-    assert selected(record) == sorted({row.selected for row in ablation(record).rows} - {None})
+    assert selected(record) == sorted(
+        {row.selected for row in ablation(record).rows if row.selected is not None}
+    )
 
 
 def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:
@@ -213,7 +215,7 @@ def test_the_table_is_what_pandas_groups(seed: int) -> None:
     config = study(trials=40)
     record = StudyRecord.of(history(config, seed=seed))
     rows = _rows(record)
-    frame = _frame(record)
+    frame: Any = _frame(record)
     base = frame.loc[0]
     cuts = {"0.003 – 0.0065": (0.003, 0.0065), "0.0065 – 0.014": (0.0065, 0.014), "0.014 – 0.03": (0.014, 0.031)}
     frame[RATE] = [next(name for name, (low, high) in cuts.items() if low <= rate < high) for rate in frame[RATE]]

@@ -155,7 +155,7 @@ def test_a_ledger_whose_decisions_we_would_not_take_is_refused(tmp_path: Path) -
             Reported(time=2.0, trial=0, epoch=2, score=0.9, metrics={"dev_accuracy": (0.9, 0.9)}, seconds=0.0),
             Decided(time=2.0, trial=0, epoch=2, decision="stop", rung=2),
         )
-    with Ledger(folder.ledger) as ledger, pytest.raises(UserError, match="trial 0, epoch 2.*allowed"):
+    with Ledger(folder.ledger) as ledger, pytest.raises(UserError, match=r"trial 0, epoch 2.*allowed"):
         toy_driver(folder, ledger)
 
 

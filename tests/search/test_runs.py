@@ -6,13 +6,13 @@ import pytest
 
 from data.frozen import identity
 from search.config import StudyConfig
-from search.events import Ended, Interrupted, Reported, Resumed, StudyOpened
+from search.events import Ended, Event, Interrupted, Reported, Resumed, StudyOpened
 from search.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
 from tests.search import studies
 from tests.search.studies import SPACE, history, opened, proposed, reported
 
 
-def runs_of(events: list[studies.Event]) -> dict[int | None, Entry]:
+def runs_of(events: list[Event]) -> dict[int | None, Entry]:
     runs = StudyRuns()
     for event in events:
         runs.apply(event)

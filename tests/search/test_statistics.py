@@ -1,6 +1,7 @@
 """Statistics over seeds, against numpy and pandas."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,7 @@ def test_one_value_has_a_mean_and_no_error() -> None:
 
 @given(BY_SEED, BY_SEED)
 def test_differences_pair_the_seeds_that_both_have(ours: dict[int, float], theirs: dict[int, float]) -> None:
-    joined = pd.concat([pd.Series(ours, dtype=float), pd.Series(theirs, dtype=float)], axis=1, join="inner")
+    joined: Any = pd.concat([pd.Series(ours, dtype=float), pd.Series(theirs, dtype=float)], axis=1, join="inner")
     difference = joined[0] - joined[1]
     paired = paired_difference(ours, theirs)
     if difference.empty:

@@ -1,0 +1,92 @@
+"""What a trial costs that trains nothing: the whole stack, beside plain Ray Tune, in one run on one cluster."""
+
+import logging
+import os
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import ray
+from ray import tune
+from ray.air.integrations.mlflow import MLflowLoggerCallback
+from ray.tune.schedulers import ASHAScheduler
+
+from search.engine import RayEngine
+from search.ledger import Ledger
+from search.study import run_study
+from search.tracking import Tracker
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
+
+TRIALS, PLAIN_TRIALS, EPOCHS, LIMIT_MS = 100, 12, 3, 100
+
+
+class PlainTrainable(tune.Trainable):  # type: ignore[misc]
+    """What a plain Ray Tune script would train, doing nothing; it imports torch as every such script does."""
+
+    def setup(self, config: dict[str, float]) -> None:
+        import torch
+
+        self.torch = torch
+        self.epoch = 0
+
+    def step(self) -> dict[str, float]:
+        self.epoch += 1
+        return {"score": 1 - 0.5**self.epoch}
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        (Path(checkpoint_dir) / "nothing").touch()
+
+
+def ours(path: Path) -> tuple[float, float]:
+    """Milliseconds a trial: from the first end to the last, and with everything written to MLflow as well."""
+    folder = open_toy(path, toy_study(trials=TRIALS, epochs=EPOCHS))
+    engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
+    with Ledger(folder.ledger) as ledger:
+        tracker = Tracker(f"sqlite:///{folder.runs_database}", ledger.read(), private=True)
+        run_study(toy_driver(folder, ledger, readers=[tracker]), engine)
+        assert tracker.close() is None
+        written = time.time()
+        ends = [event.time for event in ledger.read() if event.kind == "ended"]
+    return 1000 * (ends[-1] - ends[0]) / (TRIALS - 1), 1000 * (written - ends[0]) / (TRIALS - 1)
+
+
+def plain(path: Path) -> float:
+    """Milliseconds a trial of Ray Tune's own ASHA with fresh actors and its MLflow callback."""
+    ends: list[float] = []
+
+    class Clock(tune.Callback):  # type: ignore[misc]
+        def on_trial_complete(self, *_: object, **__: object) -> None:
+            ends.append(time.time())
+
+    uri = f"sqlite:///{path / 'mlflow.db'}"
+    tune.Tuner(
+        tune.with_resources(PlainTrainable, {"cpu": 1}),
+        param_space={"learning_rate": tune.loguniform(1e-4, 1)},
+        tune_config=tune.TuneConfig(
+            num_samples=PLAIN_TRIALS,
+            scheduler=ASHAScheduler(metric="score", mode="max", max_t=EPOCHS, grace_period=1, reduction_factor=2),
+        ),
+        run_config=tune.RunConfig(
+            storage_path=str(path),
+            verbose=0,
+            stop={"training_iteration": EPOCHS},
+            callbacks=[Clock(), MLflowLoggerCallback(tracking_uri=uri, experiment_name="plain")],
+        ),
+    ).fit()
+    return 1000 * (ends[-1] - ends[0]) / (PLAIN_TRIALS - 1)
+
+
+def test_a_trial_costs_little_beside_what_it_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    warnings.simplefilter("ignore")
+    logging.getLogger("ray.tune").setLevel(logging.ERROR)
+    trial, recorded = ours(tmp_path / "study")
+    theirs = plain(tmp_path)
+    ray.shutdown()
+    with capsys.disabled():
+        print(f"\n{os.cpu_count()} cores, ray {ray.__version__}; no-op trials of at most {EPOCHS} epochs under ASHA")
+        print(f"skipstack, {TRIALS} trials, TPE, ledger, MLflow: {trial:.0f} ms a trial, {recorded:.0f} ms until recorded")
+        print(f"plain Ray Tune, {PLAIN_TRIALS} trials, fresh actors, MLflowLoggerCallback: {theirs:.0f} ms a trial")
+    assert recorded <= LIMIT_MS

@@ -1,0 +1,282 @@
+"""Progress: exact at a given clock, quick to say, silent on stdout, and gone without a trace."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from dashboards import progress as module
+from dashboards.progress import Progress, table
+from dashboards.standing import Standing
+from search.events import Decided, Ended, Event, Interrupted, Reported, Started
+from search.records import StudyRecord
+from tests.search.made_up import (
+    AXES,
+    DEPTH,
+    GATE,
+    RATE,
+    ended,
+    history,
+    opening,
+    proposed,
+    record_of,
+    reported,
+    study,
+)
+
+HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _told(events: Sequence[Event], past: int = 2) -> list[str]:
+    """The lines of a progress that is no terminal, over the ``events`` after the ``past`` ones."""
+    clock, page = Clock(), StringIO()
+    with Progress(StudyRecord.of(events[:past]), clock=clock, console=Console(file=page, width=80)) as progress:
+        for event in events[past:]:
+            clock.now = event.time
+            progress(event)
+    return page.getvalue().splitlines()
+
+
+def _standing(events: Sequence[Event], past: int = 2) -> Standing:
+    standing = Standing(StudyRecord.of(events[:past]))
+    for event in events[past:]:
+        standing.apply(event, event.time)
+    return standing
+
+
+def _shown(standing: Standing, now: float, width: int = 80) -> list[str]:
+    console = Console(file=StringIO(), width=width)
+    with console.capture() as capture:
+        console.print(table(standing, now))
+    return [text.rstrip() for text in capture.get().splitlines()]
+
+
+def _at(time: float, event: Event) -> Event:
+    return event.model_copy(update={"time": time})
+
+
+def _short() -> list[Event]:
+    """Three trials of a study of four: a start at 10 s, ends at 40, 41 and 70 s."""
+    config = study({DEPTH: {"choice": [1, 3, 5, 7]}})
+    return [
+        *opening(config),
+        _at(10.0, proposed(config, 0, {DEPTH: 3})),
+        Started(time=10.0, trial=0),
+        _at(10.0, proposed(config, 1, {DEPTH: 5})),
+        Started(time=10.0, trial=1),
+        _at(20.0, reported(0, 1, 0.90, 0.92)),
+        _at(40.0, reported(1, 1, 0.70, 0.72)),
+        Decided(time=40.0, trial=1, epoch=1, decision="stop", rung=1),
+        _at(40.0, ended(1, "stopped")),
+        _at(40.0, proposed(config, 2, {DEPTH: 1})),
+        Started(time=40.0, trial=2),
+        _at(41.0, ended(2, "failed", "RuntimeError: no luck")),
+        *(_at(60.0 + epoch, reported(0, epoch, 0.95, 0.97)) for epoch in range(2, 7)),
+        _at(70.0, ended(0)),
+    ]
+
+
+def test_lines_say_how_far_it_is() -> None:
+    assert _told(_short()) == [
+        "starting workers: 0/4 trials",
+        "1/4 trials  best 91.00 (trial 0)  1 stopped  2.0 trials/min  2 min left",
+        "trial 2 failed: RuntimeError: no luck",
+        "3/4 trials  best 96.00 (trial 0)  1 stopped  1 failed  3.0 trials/min  20 s left",
+    ]
+
+
+def test_a_line_that_came_too_soon_is_told_at_the_end() -> None:
+    assert (
+        _told(_short()[:13])[-1] == "2/4 trials  best 91.00 (trial 0)  1 stopped  1 failed  3.9 trials/min  31 s left"
+    )
+
+
+def test_lines_come_no_faster_than_every_two_seconds_and_the_last_one_always() -> None:
+    config = study({DEPTH: {"choice": [1, 3, 5, 7]}})
+    trials = [proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((1, 3, 5, 7))]
+    ends = [_at(time, ended(number)) for number, time in enumerate((10.0, 11.9, 12.0, 12.1))]
+    lines = _told([*opening(config), *trials, Started(time=0.0, trial=0), *ends])
+    assert [text.split()[0] for text in lines[1:]] == ["1/4", "3/4", "4/4", "testing"]
+
+
+def test_the_table_says_it_too() -> None:
+    standing = _standing(_short())
+    assert _shown(standing, 70.0) == [
+        f"made-up  3/4 trials  {'━' * 22}╸",
+        "reached  running  stopped  completed  failed",
+        "start                                      1",
+        "epoch 1                 1",
+        "epoch 2",
+        "epoch 4",
+        "epoch 6                            1",
+        "best 96.00  trial 0: the base",
+        "7 epochs  3.0 trials/min  20 s left",
+    ]
+
+
+def test_before_anything_runs_the_table_says_what_it_waits_for() -> None:
+    assert _shown(_standing(opening(study())), 5.0)[-3:] == ["best –", "0 epochs", "starting workers ..."]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_table_keeps_to_the_terminal(width: int) -> None:
+    events = list(history(study(trials=40), seed=1))
+    for upto in range(2, len(events), 7):
+        assert all(len(text) <= width for text in _shown(_standing(events[:upto]), events[upto].time, width))
+
+
+def test_what_differs_from_the_base_is_said_in_short() -> None:
+    config = study()
+    record = record_of(config, proposed(config, 0, {DEPTH: 5, GATE: "none", RATE: 0.0123456}), reported(0, 1, 0.9, 0.9))
+    assert module.differences(record, record.trials[0]) == ["depth 5", "gate none", "learning_rate 0.01235"]
+
+
+def test_axes_of_the_same_last_name_are_told_apart() -> None:
+    sizes, kind = ("model.embedder.dropout", "model.stack.dropout"), "training.optimiser.kind"
+    config = study({**{path: {"choice": [0.1, 0.2]} for path in sizes}, kind: {"choice": ["sgd", "adam"]}})
+    record = record_of(config, proposed(config, 0, {sizes[0]: 0.1, sizes[1]: 0.2, kind: "sgd"}))
+    assert module.differences(record, record.trials[0]) == [
+        "embedder.dropout 0.1",
+        "stack.dropout 0.2",
+        "optimiser.kind sgd",
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("past", [2, 30])
+def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, past: int) -> None:
+    events = list(history(study(trials=30), seed=seed))
+    standing = Standing(StudyRecord.of(events[:past]))
+    for place, event in enumerate(events[past:], start=past + 1):
+        standing.apply(event, event.time)
+        record = StudyRecord.of(events[:place])
+        assert standing.best is next(iter(standing.record.ranked()), None)
+        assert [trial.number for trial in record.ranked()[:1]] == ([standing.best.number] if standing.best else [])
+        ends = Counter(trial.reason or "running" for trial in record.trials.values())
+        counted: Counter[str] = Counter()
+        for level in standing.levels():
+            counted += level.counts
+        assert counted == ends
+        assert standing.ended == len(record.trials) - ends["running"]
+        assert standing.epochs == sum(isinstance(each, Reported) for each in events[:place])
+    assert (standing.left, standing.state) == (0, "finished")
+
+
+def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
+    levels = _standing(list(history(study(), seed=0))).levels()
+    assert [level.epoch for level in levels] == [0, 1, 2, 4, 6]
+    assert set(levels[-1].counts) == {"completed"}
+    assert not any(level.counts["completed"] for level in levels[:-1])
+    without = _standing(list(history(study(asha=None), seed=0))).levels()
+    assert [level.epoch for level in without] == [0, 6]
+
+
+def test_a_study_that_is_resumed_counts_what_was_done_and_measures_what_is() -> None:
+    events = _short()
+    before, after = events[:11], [Started(time=0.0, trial=0), *events[11:]]
+    late = [_at(1000.0 + event.time, event) for event in after]
+    standing = _standing([*before, *late], past=len(before))
+    assert (standing.ended, standing.total, standing.count("stopped")) == (3, 4, 1)
+    assert standing.per_minute(1060.0) == pytest.approx(2.0)  # two ends in the minute since 1000
+    assert standing.seconds_left(1060.0) == pytest.approx(30.0)
+    assert (
+        _told([*before, *late], past=len(before))[0] == "starting workers: 1/4 trials  best 91.00 (trial 0)  1 stopped"
+    )
+
+
+def test_no_pace_is_told_before_it_is_known() -> None:
+    events = _short()
+    standing = _standing(events[:9])
+    assert (standing.per_minute(50.0), standing.seconds_left(50.0)) == (None, None)
+    standing = _standing(events[:10])
+    assert (standing.per_minute(10.0), standing.seconds_left(10.0)) == (None, None)  # a clock that stands still
+    assert standing.per_minute(40.0) == pytest.approx(2.0)
+
+
+def test_a_space_with_fewer_points_than_trials_are_asked_for_has_fewer_trials() -> None:
+    conditional = {key: AXES[key] for key in (DEPTH, GATE)}
+    assert Standing(record_of(study(conditional, trials=16))).total == 5  # one of depth 1, two of 3, two of 5
+    assert Standing(record_of(study(conditional, trials=3))).total == 3
+    assert Standing(record_of(study(trials=16))).total == 16
+
+
+def test_nothing_is_printed_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    events = list(history(study()))
+    with Progress(StudyRecord.of(events[:2]), clock=Clock()) as progress:
+        for event in events[2:]:
+            progress(event)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "16/16 trials" in captured.err
+
+
+def _terminal() -> Console:
+    return Console(file=StringIO(), force_terminal=True, width=80, height=30, _environ={"TERM": "xterm-256color"})
+
+
+def test_on_a_terminal_the_last_table_stays(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "REFRESHED_PER_SECOND", 500)  # drawing and events meet as often as they can
+    console, clock = _terminal(), Clock()
+    events = list(history(study(trials=40), seed=2))
+    assert any(isinstance(event, Ended) and event.reason == "failed" for event in events)
+    with Progress(StudyRecord.of(events[:2]), clock=clock, console=console) as progress:
+        for event in events[2:]:
+            clock.now = event.time
+            progress(event)
+    assert isinstance(console.file, StringIO)
+    page = console.file.getvalue()
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", page)
+    assert "failed: RuntimeError: no luck" in plain
+    assert "40/40 trials" in plain[plain.rindex("made-up") :]
+    assert page.index(HIDE) < page.rindex(SHOW)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_the_terminal_is_given_back_whatever_happens(error: type[BaseException]) -> None:
+    console = _terminal()
+    stdout, stderr = sys.stdout, sys.stderr
+    progress = Progress(record_of(study()), clock=Clock(), console=console)
+
+    def break_off() -> None:
+        with progress:
+            progress(Interrupted(time=0.0))
+            raise error
+
+    with pytest.raises(error):
+        break_off()
+    assert isinstance(console.file, StringIO)
+    page = console.file.getvalue()
+    assert page.count(HIDE) == page.count(SHOW) == 1
+    assert page.index(HIDE) < page.index(SHOW)
+    assert (sys.stdout, sys.stderr) == (stdout, stderr)
+
+
+def test_a_terminal_without_cursor_movements_gets_lines() -> None:
+    page = StringIO()
+    console = Console(file=page, force_terminal=True, _environ={"TERM": "dumb"})
+    with Progress(record_of(study()), clock=Clock(), console=console):
+        pass
+    assert page.getvalue() == "starting workers: 0/16 trials\n"
+
+
+def test_a_name_is_text_and_no_markup() -> None:
+    config = study().model_copy(update={"name": "[red]a[/red]"})
+    events = [*opening(config), proposed(config, 0, {DEPTH: 1, RATE: 0.01}), ended(0, "failed", "ValueError: [bold]x")]
+    assert "trial 0 failed: ValueError: [bold]x" in _told(events)
+    assert _shown(_standing(events), 0.0)[0].startswith("[red]a[/red]")

@@ -1,0 +1,307 @@
+"""The report: all formats say the same, at any width, and machines can read what is meant for them."""
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import Any, get_args
+
+import pandas as pd
+import pytest
+from rich.cells import cell_len
+
+from dashboards.pictures import picture
+from dashboards.sheet import COLUMNS, LEADS
+from dashboards.tables import Format, render
+from search.ablation import Ablation, ablation
+from search.records import StudyRecord
+from spaces.space import Point
+from tests.search.made_up import (
+    COMPOSITION,
+    DEPTH,
+    HIDDEN,
+    ended,
+    history,
+    measured,
+    proposed,
+    record_of,
+    reported,
+    study,
+)
+
+ESCAPE = "\x1b"
+HEADINGS = [column.heading for column in COLUMNS]
+
+
+def _made_up(seed: int = 0, **search: Any) -> Ablation:
+    return ablation(StudyRecord.of(history(study(**search), seed=seed)))
+
+
+def _two_depths(**search: Any) -> StudyRecord:
+    """The base, of depth 3, and one of depth 5 that is better with each of its two seeds; depth 1 was not tried."""
+    config = study({DEPTH: {"choice": [1, 3, 5]}}, **search)
+    return record_of(
+        config,
+        proposed(config, 0, {DEPTH: 3}),
+        proposed(config, 1, {DEPTH: 5}),
+        reported(0, 1, 0.9512, 0.9536),
+        reported(1, 1, 0.9612, 0.9676, seconds=2.25),
+        ended(0),
+        ended(1),
+        measured(0, 0.95, 0.95),
+        measured(1, 0.96, 0.9626),
+    )
+
+
+def _text_rows(text: str) -> list[list[str]]:
+    """The cells of each row of the table, found by the columns' right edges; headings of axes are passed over."""
+    lines = text.splitlines()
+    head = next(line for line in lines if "dev %" in line)
+    edges = [head.index(heading) + len(heading) for heading in HEADINGS if heading in head]
+    body = [line for line in lines[lines.index(head) + 1 :] if line[:2] in ("  ", f"{LEADS} ")]
+    rows = []
+    for line in body[: next((n for n, line in enumerate(body) if "=" in line), None)]:
+        padded = line.ljust(edges[-1])
+        starts = [0, *edges[:-1]]
+        # The first cell is a value and a number together: the number is what stands last in it.
+        rows.append([padded[start:edge].strip() for start, edge in zip(starts, edges, strict=True)])
+    return rows
+
+
+def _markdown_rows(text: str) -> list[list[str]]:
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip().replace("\\", "") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
+    assert cells[0] == ["axis", "value", *HEADINGS]
+    return cells[2:]
+
+
+def _csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def _json(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_formats_carry_the_same_numbers(seed: int) -> None:
+    table = _made_up(seed)
+    text, markdown = _text_rows(render(table, "text")), _markdown_rows(render(table, "markdown"))
+    raw, content = _csv_rows(render(table, "csv")), _json(render(table, "json"))["rows"]
+    assert len(text) == len(markdown) == len(raw) == len(content) == len(table.rows)
+    for shown, cells, numbers, everything, row in zip(text, markdown, raw, content, table.rows, strict=True):
+        assert shown[1:] == cells[3:]
+        assert shown[0].removesuffix(cells[2]).strip(f"{LEADS} ") in (
+            cells[1].strip(f"{LEADS} `"),
+            f"{cells[0]}, {cells[1]}",
+            cells[0],
+        )
+        assert numbers == {
+            name: "" if value is None else str(value) for name, value in everything.items() if name != "by_seed"
+        }
+        named = dict(zip(HEADINGS, cells[2:], strict=True))
+        for split, spread in (("dev", row.dev), ("test", row.test)):
+            assert everything[f"{split}_mean"] == (None if spread is None else spread.mean)
+            if spread is None:
+                assert named[f"{split} %"] == "–"
+                continue
+            mean, deviation = named[f"{split} %"].split(" ± ")
+            assert float(mean) == pytest.approx(100 * spread.mean, abs=0.0051)
+            if spread.deviation is not None:
+                assert float(deviation) == pytest.approx(100 * spread.deviation, abs=0.0051)
+        if row.difference is not None and row.difference.standard_error is not None:
+            mean, error = named["difference"].rstrip("*").split(" ± ")
+            assert float(mean) == pytest.approx(100 * everything["difference"], abs=0.0051)
+            assert float(error) == pytest.approx(100 * everything["difference_standard_error"], abs=0.0051)
+            assert named["difference"].endswith("*") == row.difference.exceeds_error
+        assert named["n"] in (f"{row.trials}", f"{row.scored}/{row.trials}", "")
+        assert named["epochs"] == (str(row.epochs) if row.epochs else "")
+        assert everything["seconds"] == row.seconds
+
+
+def test_the_text_is_what_a_reader_expects() -> None:
+    table = ablation(_two_depths())
+    assert table.best is not None
+    assert (
+        render(table, "text", width=80)
+        == f"""made-up
+
+                 n         dev %     difference        test %  epochs  seconds
+  baseline             71.25 ± –              –     70.41 ± –
+  base, trial 0  1  95.24 ± 0.17           base  95.00 ± 0.00       1      1.5
+  best, trial 1  2  96.44 ± 0.45  +1.20 ± 0.20*  96.13 ± 0.18       2      3.8
+
+model.stack.depth
+  1              0             –              –             –
+  3              1  95.24 ± 0.17           base  95.00 ± 0.00       1      1.5
+› 5              1  96.44 ± 0.45  +1.20 ± 0.20*  96.13 ± 0.18       1      2.2
+
+2 trials: 2 completed; 2 epochs, 3.8 seconds of training and evaluation
+best: trial 1, config {table.best.config.identity}, differs from the base in:
+  model.stack.depth=5
+
+n: trials; a row shows the best of them on dev. After an accuracy: ± standard
+deviation over 2 seeds. Difference: to the base on dev, in points, paired by
+seed, ± standard error (*: exceeds it). ›: best of its axis. Baseline: most
+frequent tag of each word.
+left out at this width: trial
+"""
+    )
+
+
+@pytest.mark.parametrize("width", [40, 50, 60, 70, 79, 80, 100, 120, 200])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:
+    config = study(
+        {DEPTH: {"choice": [1, 3, 5]}, COMPOSITION: {"choice": [2, [0, 0, 1, 1, 2]]}, HIDDEN: {"choice": [16]}}
+    )
+    point: Point = {DEPTH: 5, COMPOSITION: [0, 0, 1, 1, 2], HIDDEN: 16}
+    record = record_of(config, proposed(config, 0, point), reported(0, 1, 0.9, 0.92, seconds=12_345.6))
+    text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", render(ablation(record), "text", width=width, terminal=terminal))
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert "…" not in text
+    joined = re.sub(r"\s", "", text)
+    assert "91.00±1.41" in joined
+    assert "[0,0,1,1,2]" in joined
+    left_out = {"trial", "epochs", "seconds", "test %", "n"} - set(re.findall(r"test %|\w+", text.split("\n")[2]))
+    told = re.search(r"left out at this width: (.*)", text, re.DOTALL)
+    assert left_out == set(re.split(r",\s+", told[1].strip()) if told else [])
+
+
+def test_a_wide_terminal_leaves_nothing_out() -> None:
+    assert "left out" in render(_made_up(), "text", width=60)
+    for width in (100, None):
+        assert "left out" not in render(_made_up(), "text", width=width)
+
+
+def test_text_for_a_pipe_has_no_control_character_whatever_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = render(_made_up(), "text")
+    assert not [character for character in text if ord(character) < 32 and character != "\n"]
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_a_terminal_gets_the_same_text_in_colours_unless_it_asks_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    table = _made_up()
+    coloured = render(table, "text", width=80, terminal=True)
+    without = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", coloured)
+    assert f"{ESCAPE}[32m" in coloured  # a green difference
+    assert [line.rstrip() for line in without.splitlines()] == render(table, "text", width=80).splitlines()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert f"{ESCAPE}[32m" not in render(table, "text", width=80, terminal=True)
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_with_one_seed_no_format_says_nan(form: Format) -> None:
+    table = _made_up(seeds=1)
+    report = render(table, form)
+    assert "nan" not in report.lower()
+    if form in ("text", "markdown"):
+        assert re.search(r"\d\d\.\d\d ± –", report)
+        assert not re.search(r"± \d", report)
+    if form == "json":
+        rows = _json(report)["rows"]
+        assert [row["dev_deviation"] for row in rows] == [None] * len(rows)
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_a_study_in_which_nothing_has_a_score_has_a_report(form: Format) -> None:
+    config = study()
+    report = render(ablation(record_of(config)), form)
+    assert report.endswith("\n")
+    assert "nan" not in report.lower()
+    if form == "text":
+        assert "no trial has a score" in report
+
+
+def test_a_missing_base_is_said() -> None:
+    config = study({DEPTH: {"choice": [1, 5]}})
+    record = record_of(config, proposed(config, 0, {DEPTH: 5}), reported(0, 1, 0.9, 0.8))
+    assert "No differences: no trial of the base has a score." in render(ablation(record), "text").replace("\n", " ")
+    assert "No differences" not in render(_made_up(), "text")
+
+
+def test_trials_without_a_score_stand_beside_those_with_one() -> None:
+    config = study({DEPTH: {"choice": [3, 5]}})
+    record = record_of(
+        config,
+        proposed(config, 0, {DEPTH: 3}),
+        proposed(config, 1, {DEPTH: 5}),
+        reported(0, 1, 0.9, 0.8),
+        ended(1, "failed", "RuntimeError: no luck"),
+    )
+    rows = _markdown_rows(render(ablation(record), "markdown"))
+    assert [row[2] for row in rows] == ["", "1", "1/2", "1", "0/1"]
+
+
+def test_a_difference_within_its_error_has_no_mark() -> None:
+    config = study({DEPTH: {"choice": [3, 5]}})
+    trials = [proposed(config, 0, {DEPTH: 3}), proposed(config, 1, {DEPTH: 5})]
+    record = record_of(config, *trials, reported(0, 1, 0.90, 0.80), reported(1, 1, 0.89, 0.83))
+    assert _markdown_rows(render(ablation(record), "markdown"))[-1][4] == "+1.00 ± 2.00"
+
+
+def test_csv_keeps_every_digit_and_whole_numbers_whole() -> None:
+    table = ablation(_two_depths())
+    frame = pd.read_csv(io.StringIO(render(table, "csv")))
+    assert list(frame["trials"]) == [row.trials for row in table.rows]
+    assert frame["dev_mean"].dropna().tolist() == [row.dev.mean for row in table.rows if row.dev is not None]
+    assert _csv_rows(render(table, "csv"))[-1]["selected_trial"] == "1"
+
+
+def test_json_holds_the_seeds_the_best_config_and_what_it_changes() -> None:
+    table = ablation(_two_depths())
+    content = _json(render(table, "json"))
+    by_seed = content["rows"][-1]["by_seed"]
+    assert by_seed["seeds"] == [0, 1]
+    assert by_seed["dev"] == [0.9612, 0.9676]
+    assert by_seed["difference"] == pytest.approx([0.01, 0.014])
+    assert by_seed["test"] == [0.96, 0.9626]
+    assert table.best is not None
+    assert content["best"] == {
+        "trial": 1,
+        "identity": table.best.config.identity,
+        "changes": {DEPTH: 5},
+        "config": table.best.config.model_dump(mode="json"),
+    }
+    assert content["ends"] == {"completed": 2}
+    assert (content["study"], content["epochs"], content["seconds"]) == ("made-up", 2, 3.75)
+
+
+def test_values_are_text_and_no_markup() -> None:
+    table = replace(
+        _made_up(), study="[red]a|b[/red]", rows=tuple(replace(row, value="[bold]`|x") for row in _made_up().rows)
+    )
+    text, markdown = render(table, "text", width=120), render(table, "markdown")
+    assert "[red]a|b[/red]" in text
+    assert "[bold]`|x" in text
+    assert all(row[1].strip(f"{LEADS} ") == "[bold]`|x" for row in _markdown_rows(markdown))
+
+
+def test_the_best_config_that_is_the_base_changes_nothing() -> None:
+    config = study({DEPTH: {"choice": [1, 3]}})
+    record = record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8))
+    assert "the base itself" in render(ablation(record), "text")
+
+
+def test_the_same_study_gives_the_same_picture() -> None:
+    assert picture(_made_up()) == picture(_made_up())
+
+
+def test_a_picture_shows_the_text_and_needs_nothing_else() -> None:
+    svg = picture(_made_up())
+    root = ET.fromstring(svg)
+    words = "".join(root.itertext()).replace("\xa0", " ")
+    assert "model.stack.shortcut.gate" in words
+    assert "sigmoid_below" in words
+    assert re.findall(r"https?://[^\"]+", svg) == ["http://www.w3.org/2000/svg"]

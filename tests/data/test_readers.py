@@ -1,0 +1,162 @@
+"""The readers: what is written is read back, and what is wrong is told with file and line."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.errors import UserError
+from data.readers.columns import Separator, read_columns
+from data.readers.conllu import Layer, read_conllu
+from data.readers.files import SourceFile
+from data.sentences import Sentence
+
+HARD = "a\u2028\u0085\u00a0\x0b\x0c\x1c#_é漢\U0001f600-.3"
+"""Characters at which ``str.splitlines`` or ``str.split`` would cut a word, or that formats use."""
+
+words = st.text(HARD, min_size=1, max_size=6).filter(lambda word: not word.startswith("#"))
+tags = st.text("ABC-\u0085\u2028\\/", min_size=1, max_size=4)
+sentences = st.lists(st.tuples(words, tags), min_size=1, max_size=5).map(
+    lambda tokens: Sentence(tuple(word for word, _ in tokens), tuple(tag for _, tag in tokens))
+)
+corpora = st.lists(sentences, min_size=1, max_size=5)
+line_ends = st.sampled_from(["\n", "\r\n"])
+marks = st.sampled_from(["", "\ufeff"])
+last = st.sampled_from([0, 1, 2, 5])
+
+
+def file_of(text: str | bytes) -> SourceFile:
+    return SourceFile(Path("train.txt"), text if isinstance(text, bytes) else text.encode())
+
+
+def conllu_line(number: str, word: str, tag: str = "_", xpos: str = "_") -> str:
+    return "\t".join([number, word, "lemma", tag, xpos, "_", "0", "root", "_", "_"])
+
+
+def message(error: pytest.ExceptionInfo[UserError]) -> str:
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+@settings(deadline=None)
+@given(corpora, line_ends, marks, last)
+def test_conllu_reads_back_what_was_written(written: list[Sentence], end: str, mark: str, ends: int) -> None:
+    blocks = []
+    for sentence in written:
+        lines = ["# sent_id = 1", "#text with no space", conllu_line("1-2", "both"), conllu_line("0.1", "nothing")]
+        for number, (word, tag) in enumerate(zip(sentence.words, sentence.tags, strict=True), start=1):
+            lines += [conllu_line(str(number), word, "X", tag), conllu_line(f"{number}.1", "nothing")]
+        blocks.append(end.join(lines))
+    text = mark + (end + end).join(blocks) + end * ends
+    assert read_conllu(file_of(text), "xpos") == written
+    assert [set(sentence.tags) for sentence in read_conllu(file_of(text), "upos")] == [{"X"}] * len(written)
+
+
+@settings(deadline=None)
+@given(corpora, line_ends, marks, last, st.sampled_from(["utf-8", "utf-16-le", "gb18030"]))
+def test_columns_read_back_what_was_written(
+    written: list[Sentence], end: str, mark: str, ends: int, encoding: str
+) -> None:
+    def block(sentence: Sentence) -> str:
+        tokens = zip(sentence.words, sentence.tags, strict=True)
+        return end.join(["### before", *(f"{tag}\t\t{word}" for word, tag in tokens), "# after"])
+
+    text = mark + (end + end).join(block(sentence) for sentence in written) + end * ends
+    read = read_columns(
+        file_of(text.encode(encoding)), word=2, tag=0, comments=("# ", "###"), columns=3, encoding=encoding
+    )
+    assert read == written
+
+
+@settings(deadline=None)
+@given(corpora, st.sampled_from([" ", "\t", "  ", " \t "]))
+def test_whitespace_is_blanks_and_tabs_and_nothing_else(written: list[Sentence], between: str) -> None:
+    blocks = [
+        "\n".join(f" {word}{between}{tag} " for word, tag in zip(sentence.words, sentence.tags, strict=True))
+        for sentence in written
+    ]
+    assert read_columns(file_of("\n \t\n".join(blocks)), word=0, tag=1, separator="whitespace") == written
+
+
+def test_an_underscore_is_a_word() -> None:
+    assert read_conllu(file_of(conllu_line("1", "_", "PUNCT", "NFP")), "xpos") == [Sentence(("_",), ("NFP",))]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "\ufeff", conllu_line("1.1", "nothing")])
+def test_a_conllu_file_without_words_has_no_sentences(text: str) -> None:
+    assert read_conllu(file_of(text), "upos") == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "layer", "expected"),
+    [
+        (["1\ta\tb"], "upos", "train.txt:3: got 3 columns, allowed: 10"),
+        (
+            [conllu_line("1", "a", "X"), conllu_line("1", "b", "X")],
+            "upos",
+            "train.txt:4: got the id '1', allowed here: 2",
+        ),
+        ([conllu_line("one", "a", "X")], "upos", "train.txt:3: got the id 'one'"),
+        ([conllu_line("1", "", "X")], "upos", "train.txt:3: got an empty word"),
+        ([conllu_line("1", "a", "X")], "xpos", "train.txt:3: got '_' as the xpos tag of 'a'"),
+        ([conllu_line("1", "a", "")], "upos", "train.txt:3: got '' as the upos tag of 'a'"),
+        (["\t\t"], "upos", "train.txt:3: got 3 columns"),
+    ],
+)
+def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], layer: Layer, expected: str) -> None:
+    with pytest.raises(UserError) as error:
+        read_conllu(file_of("\n".join(["# comment", "", *lines])), layer)
+    assert message(error).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("lines", "separator", "expected"),
+    [
+        (["a\tX", "b\tX\tY"], "tab", "train.txt:4: got 3 columns (separator: tab), allowed: 2 on every line"),
+        (
+            ["a X"],
+            "tab",
+            "train.txt:3: got 1 column (separator: tab), allowed: at least 2, because the tag is in column 1",
+        ),
+        (["a\tX", "\tX"], "tab", "train.txt:4: got an empty word, allowed: text in column 0"),
+        (["a\tX", "b\t "], "tab", "train.txt:4: got an empty tag, allowed: text in column 1"),
+        (["\t"], "tab", "train.txt:3: got an empty word"),
+        (["a X", "b"], "whitespace", "train.txt:4: got 1 column (separator: whitespace), allowed: 2"),
+    ],
+)
+def test_what_is_wrong_in_columns_is_told_with_file_and_line(
+    lines: list[str], separator: Separator, expected: str
+) -> None:
+    with pytest.raises(UserError) as error:
+        read_columns(file_of("\n".join(["# comment", "", *lines])), word=0, tag=1, separator=separator, comments=("#",))
+    assert message(error).startswith(expected)
+
+
+def test_a_count_of_columns_that_is_known_holds_from_the_first_line() -> None:
+    with pytest.raises(UserError) as error:
+        read_columns(file_of("a\tX\n"), word=0, tag=1, columns=7)
+    assert message(error).startswith("train.txt:1: got 2 columns (separator: tab), allowed: 7")
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "expected"),
+    [
+        ("a\tX\n\u2028é\tX\n".encode() + b"b\xff\tX\n", "utf-8", "train.txt:3: got the byte 0xff, allowed: utf-8 text"),
+        ("é\tX\n".encode(), "ascii", "train.txt:1: got the byte 0xc3, allowed: ascii text"),
+        (b"a", "utf-88", "unknown encoding 'utf-88'"),
+        (b"a", "base64", "unknown encoding 'base64'"),
+    ],
+)
+def test_bytes_that_are_no_text_are_told(content: bytes, encoding: str, expected: str) -> None:
+    with pytest.raises(UserError) as error:
+        read_columns(file_of(content), word=0, tag=1, encoding=encoding)
+    assert message(error).startswith(expected)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.tsv", tmp_path):
+        with pytest.raises(UserError) as error:
+            SourceFile.read(path)
+        assert str(path) in message(error)

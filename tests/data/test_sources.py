@@ -1,0 +1,120 @@
+"""Sources: every kind of corpus gives its splits, and a key that changes with what stands behind it."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import data.corpora
+from data.config import ColumnCorpus, GrammarCorpus, NamedCorpus
+from data.corpora import CORPORA, FileCard
+from data.errors import UserError
+from data.sentences import SPLITS, Sentence
+from data.sources import open_source, read_splits
+from data.synthetic import grammar
+
+COLUMNS = ColumnCorpus(train="train.tsv", dev="sub/dev.tsv", test="test.tsv")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with the files of ``COLUMNS``."""
+    (tmp_path / "sub").mkdir()
+    for path, text in (("train.tsv", "a\tX\nb\tY\n\nc\tX\n"), ("sub/dev.tsv", "d\tX\n"), ("test.tsv", "e\tY\n\n")):
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def key(corpus: ColumnCorpus | GrammarCorpus | NamedCorpus, folder: Path) -> str:
+    return open_source(corpus, data_dir=None, folder=folder).key
+
+
+def test_a_grammar_corpus_has_the_sizes_it_names(tmp_path: Path) -> None:
+    splits = read_splits(GrammarCorpus(seed=3, train=7, dev=5, test=2), data_dir=None, folder=tmp_path)
+    assert {split: len(sentences) for split, sentences in splits.items()} == {"train": 7, "dev": 5, "test": 2}
+    assert splits["dev"] == grammar.sentences(3, "dev", 5)
+
+
+def test_column_files_are_read_from_the_folder_of_the_study(own: Path) -> None:
+    assert read_splits(COLUMNS, data_dir=None, folder=own) == {
+        "train": [Sentence(("a", "b"), ("X", "Y")), Sentence(("c",), ("X",))],
+        "dev": [Sentence(("d",), ("X",))],
+        "test": [Sentence(("e",), ("Y",))],
+    }
+
+
+def test_column_files_are_read_as_their_config_says(tmp_path: Path) -> None:
+    for split in SPLITS:
+        (tmp_path / split).write_bytes("-DOCSTART- 0 0\n\n1 X  é \n".encode("latin-1"))
+    corpus = ColumnCorpus(
+        train="train", dev="dev", test="test", word=2, tag=1, separator="whitespace", comment="-DOC", encoding="latin-1"
+    )
+    assert read_splits(corpus, data_dir=None, folder=tmp_path)["test"] == [Sentence(("é",), ("X",))]
+
+
+@pytest.mark.parametrize("path", ["train.tsv", "sub/dev.tsv", "test.tsv"])
+def test_an_empty_split_is_told(own: Path, path: str) -> None:
+    (own / path).write_text("\n\n")
+    with pytest.raises(UserError) as error:
+        read_splits(COLUMNS, data_dir=None, folder=own)
+    assert str(error.value) == f"{own / path}: got an empty split, allowed: at least one sentence"
+
+
+def test_a_missing_column_file_is_told(own: Path) -> None:
+    (own / "test.tsv").unlink()
+    with pytest.raises(UserError, match=r"cannot read .*test.tsv: No such file"):
+        open_source(COLUMNS, data_dir=None, folder=own)
+
+
+def test_a_named_corpus_is_read_in_its_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "\t".join(["1", "word", "lemma", "UPOS", "XPOS", "_", "0", "root", "_", "_"]) + "\n"
+    card = CORPORA["ud-english-ewt"]
+    files = {split: FileCard(f"{split}.conllu", hashlib.sha256(line.encode()).hexdigest()) for split in SPLITS}
+    monkeypatch.setattr(data.corpora, "CORPORA", {card.name: replace(card, files=files)})
+    (tmp_path / card.folder).mkdir()
+    for file in files.values():
+        (tmp_path / card.folder / file.name).write_text(line)
+    for layer, tag in ((None, "XPOS"), ("xpos", "XPOS"), ("upos", "UPOS")):
+        splits = read_splits(NamedCorpus(name=card.name, tags=layer), data_dir=tmp_path, folder=tmp_path)
+        assert splits == {split: [Sentence(("word",), (tag,))] for split in SPLITS}
+
+
+def test_a_name_or_a_layer_that_is_not_known_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown corpus 'pmb'"):
+        open_source(NamedCorpus(name="pmb"), data_dir=None, folder=tmp_path)
+    with pytest.raises(UserError, match="unknown layer of pmb-ccg-en 'upos'"):
+        open_source(NamedCorpus(name="pmb-ccg-en", tags="upos"), data_dir=None, folder=tmp_path)
+
+
+def test_the_key_covers_the_config_and_every_file(own: Path) -> None:
+    keys = [key(COLUMNS, own), key(COLUMNS.model_copy(update={"tag": 0}), own)]
+    for path in ("train.tsv", "sub/dev.tsv", "test.tsv"):
+        (own / path).write_text((own / path).read_text() + "\nf\tX\n")
+        keys.append(key(COLUMNS, own))
+    assert len(set(keys)) == 5
+
+
+def test_the_key_does_not_cover_where_the_files_lie(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "moved"
+    before = key(COLUMNS, own)
+    own.rename(elsewhere)
+    assert key(COLUMNS, elsewhere) == before
+
+
+def test_a_file_that_changes_after_it_was_opened_is_read_as_it_was(own: Path) -> None:
+    source = open_source(COLUMNS, data_dir=None, folder=own)
+    (own / "sub/dev.tsv").write_text("other\tX\n")
+    assert source.read()["dev"] == [Sentence(("d",), ("X",))]
+
+
+def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora = (GrammarCorpus(), NamedCorpus(name="pmb-ccg-en"))
+    before = [key(corpus, tmp_path) for corpus in corpora]
+    card = CORPORA["pmb-ccg-en"]
+    newer = replace(card, files={**card.files, "test": FileCard("test.conll", "0" * 64)})
+    monkeypatch.setattr(data.corpora, "CORPORA", {card.name: newer})
+    monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
+    assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
