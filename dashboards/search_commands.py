@@ -9,6 +9,7 @@ import typer
 from search.folder import StudyFolder, free_name, new_folder
 from search.records import read_study
 from search.study_file import load_study
+from search.tracking import checked_uri
 
 TrackingUri = Annotated[
     str | None, typer.Option(help="MLflow store; by default a SQLite file in the study's folder.", metavar="URI")
@@ -66,6 +67,7 @@ def search(
         seeds=seeds,
         seed=seed,
     )
+    uri = None if tracking_uri is None else checked_uri(tracking_uri)
     from dashboards.running import run, start_engine  # these load torch, ray and mlflow: only for a study that is valid
     from search.study import open_study
 
@@ -73,7 +75,7 @@ def search(
     with new_folder(path) as beside:
         open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
-    return run(StudyFolder(path), running, tracking_uri=tracking_uri, device=device, again=False)
+    return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)
 
 
 def resume(
@@ -86,9 +88,10 @@ def resume(
 ) -> int:
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
     record = read_study(folder)
+    uri = None if tracking_uri is None else checked_uri(tracking_uri)
     from dashboards.running import finish, run, start_engine
 
     if record.finished:
         return finish(folder, record)
     running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
-    return run(StudyFolder(folder), running, tracking_uri=tracking_uri, device=device, again=True)
+    return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)

@@ -17,7 +17,7 @@ LAST_PAUSE = 4.0
 ATTEMPTS = 5
 """Failures in a row, without progress between them, after which work that is to end is given up."""
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds without progress after which a call that hangs is left alone."""
 
 

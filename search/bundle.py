@@ -97,7 +97,10 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
         config = TrialConfig.model_validate(_json(path / "config.json"))
     except ValidationError as error:
         raise UserError(explain(error, TrialConfig, file=str(path / "config.json"))) from error
-    vocabulary = Vocabulary.from_json(_text(path / "vocabulary.json"))
+    try:
+        vocabulary = Vocabulary.from_json(_text(path / "vocabulary.json"))
+    except UserError as error:
+        raise UserError(f"{path / 'vocabulary.json'}: {error}") from error
     tags = _checked(path / "tags.json", TypeAdapter(tuple[str, ...]))
     metrics = _checked(path / "metrics.json", TypeAdapter(Metrics))
     weights, _ = read_tensors(path / "weights.safetensors")

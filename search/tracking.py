@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from data.errors import UserError, unknown
 from search.background import Background
 from search.events import Event
 from search.runs import STUDY, Entry, RunKey, StudyRuns
@@ -31,6 +32,9 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")
+
+SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql", "databricks")
+"""The kinds of store that runs can be written to."""
 
 
 class Tracker:
@@ -93,6 +97,7 @@ class Tracker:
             if self._private:
                 self._at_close.enter_context(_unflushed_sqlite())
             self._writer = _Writer(self._uri, self._runs.experiment, self._runs.study_id)
+            self._background.advanced()
         self._writer.recall(pending)
         for key in sorted(pending, key=lambda key: key is not STUDY):
             try:
@@ -213,6 +218,14 @@ def _unflushed_sqlite() -> Iterator[None]:
         yield
     finally:
         event.remove(Engine, "connect", relax)
+
+
+def checked_uri(uri: str) -> str:
+    """``uri``, if it names a kind of store that MLflow has; it is not contacted. Raises UserError otherwise."""
+    scheme = uri.partition("://")[0].partition("+")[0]
+    if "://" not in uri or scheme not in SCHEMES:
+        raise UserError(f"--tracking-uri: {unknown('kind of store', scheme, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
+    return uri
 
 
 def without_secrets(text: str, uri: str) -> str:

@@ -87,6 +87,8 @@ def test_a_trial_costs_little_beside_what_it_trains(tmp_path: Path, capsys: pyte
     ray.shutdown()
     with capsys.disabled():
         print(f"\n{os.cpu_count()} cores, ray {ray.__version__}; no-op trials of at most {EPOCHS} epochs under ASHA")
-        print(f"skipstack, {TRIALS} trials, TPE, ledger, MLflow: {trial:.0f} ms a trial, {recorded:.0f} ms until recorded")
+        print(
+            f"skipstack, {TRIALS} trials, TPE, ledger, MLflow: {trial:.0f} ms a trial, {recorded:.0f} ms until recorded"
+        )
         print(f"plain Ray Tune, {PLAIN_TRIALS} trials, fresh actors, MLflowLoggerCallback: {theirs:.0f} ms a trial")
     assert recorded <= LIMIT_MS

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from dashboards.cli import main
-from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.serial import SerialEngine
 from search.study import run_study
@@ -62,15 +61,24 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
     [
         (["search", "quikstart"], ["'quikstart'", "nearest: 'quickstart'", "wu2017/quick"]),
         (["search", "nothere.yaml"], ["nothere.yaml", "allowed"]),
-        (["search", "quickstart", "--corpus", "ud-englsh-ewt"], ["'ud-englsh-ewt'", "nearest: 'ud-english-ewt'", "pmb-ccg-en"]),
+        (
+            ["search", "quickstart", "--corpus", "ud-englsh-ewt"],
+            ["'ud-englsh-ewt'", "nearest: 'ud-english-ewt'", "pmb-ccg-en"],
+        ),
         (["search", "quickstart", "--corpus", "pmb-ccg-en"], ["pmb-ccg-en", "--data-dir"]),
         (["search", "quickstart", "--corpus", "pmb-ccg-en", "--data-dir", "nowhere"], ["nowhere"]),
         (["search", "quickstart", "--set", "model.stack.dept=3"], ["model.stack.dept", "nearest", "model.stack.depth"]),
         (["search", "quickstart", "--set", "model.stack.depth=deep"], ["model.stack.depth", "'deep'", "allowed"]),
-        (["search", "quickstart", "--set", "model.stack.shortcut.gate=sigmoid"], ["'sigmoid'", "sigmoid_below", "none"]),
+        (
+            ["search", "quickstart", "--set", "model.stack.shortcut.gate=sigmoid"],
+            ["'sigmoid'", "sigmoid_below", "none"],
+        ),
         (["search", "quickstart", "--set", "training.optimiser.kind=adamw"], ["'adamw'", "nearest: 'adam'", "sgd"]),
         (["search", "quickstart", "--set", "model.stack.depth"], ["model.stack.depth", "PATH=VALUE"]),
-        (["search", "quickstart", "--set", "axes.model.stack.hiden={choice: [1]}"], ["model.stack.hiden", "nearest", "hidden"]),
+        (
+            ["search", "quickstart", "--set", "axes.model.stack.hiden={choice: [1]}"],
+            ["model.stack.hiden", "nearest", "hidden"],
+        ),
         (["search", "quickstart", "--trials", "0"], ["--trials", "0", "allowed"]),
         (["search", "quickstart", "--seeds", "two"], ["two"]),
         (["search", "quickstart", "--lanes", "many"], ["many", "auto"]),
@@ -79,6 +87,7 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
         (["search", "quickstart", "--device", "tpu"], ["tpu", "auto", "cuda"]),
         (["search", "quickstart", "--set", "axes.training.epochs={choice: [1, 2]}"], ["training.epochs", "allowed"]),
         (["search", "quickstart", "--set", "search.proposer=grid"], ["learning_rate", "allowed"]),
+        (["search", "quickstart", "--tracking-uri", "htp://host"], ["--tracking-uri", "'htp'", "nearest: 'http'"]),
         (["search", "quickstart", "--out", "done"], ["done", "holds a study", "resume"]),
         (["search", "quickstart", "--out", "."], ["not an empty folder", "allowed"]),
         (["search", "quickstart", "--outt", "x"], ["--outt", "--out"]),
@@ -112,7 +121,10 @@ def test_a_wrong_argument_is_told_in_one_line(
     [
         ("extends: quickstart\nbase: [1\n", ["study.yaml:3", "expected"]),
         ("extends: quikstart\n", ["study.yaml:1", "nearest: 'quickstart'"]),
-        ("extends: quickstart\nbase:\n  model:\n    stak: {depth: 3}\n", ["study.yaml:4", "'stak'", "nearest: 'stack'"]),
+        (
+            "extends: quickstart\nbase:\n  model:\n    stak: {depth: 3}\n",
+            ["study.yaml:4", "'stak'", "nearest: 'stack'"],
+        ),
         ("base:\n  model:\n    stack:\n      depth: 0\n", ["study.yaml:4", "depth", "0"]),
         ("axes:\n  model.stack.depht: {choice: [1]}\n", ["study.yaml:2", "nearest: 'model.stack.depth'"]),
         ("axes:\n  model.stack.depth: {choice: [1, deep]}\n", ["study.yaml:2", "'deep'", "allowed"]),

@@ -175,6 +175,17 @@ def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, pa
     assert (standing.left, standing.state) == (0, "finished")
 
 
+def test_of_equal_trials_the_one_proposed_first_is_best() -> None:
+    config = study({DEPTH: {"choice": [1, 3, 5]}})
+    trials = [proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((3, 1, 5))]
+    standing = _standing([*opening(config), *trials])
+    best = []
+    for number in (1, 2, 0):
+        standing.apply(reported(number, 1, 0.9, 0.9), 0.0)
+        best.append(standing.best.number if standing.best else None)
+    assert best == [1, 1, 0]
+
+
 def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
     levels = _standing(list(history(study(), seed=0))).levels()
     assert [level.epoch for level in levels] == [0, 1, 2, 4, 6]
@@ -245,6 +256,20 @@ def test_on_a_terminal_the_last_table_stays(
     assert "40/40 trials" in plain[plain.rindex("made-up") :]
     assert page.index(HIDE) < page.rindex(SHOW)
     assert capsys.readouterr().out == ""
+
+
+def test_nothing_is_printed_while_the_drawing_thread_is_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = Progress(record_of(study()), clock=Clock(), console=_terminal())
+    printed = []
+
+    def print_(*_: object, **__: object) -> None:
+        assert not progress._lock.locked()  # the drawing thread may hold what printing needs, and wait for this lock
+        printed.append(True)
+
+    monkeypatch.setattr(progress._console, "print", print_)
+    progress(proposed(study(), 0, {DEPTH: 1, RATE: 0.01}))
+    progress(ended(0, "failed", "RuntimeError: no luck"))
+    assert printed
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])

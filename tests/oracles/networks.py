@@ -47,9 +47,7 @@ def shortcut_layer(below: list[Array], skipped: list[Array], weights: dict[str, 
     return outputs
 
 
-def stack(
-    x: list[Array], layers: list[dict[str, Array]], sources: tuple[int, ...], gate: str
-) -> list[Array]:
+def stack(x: list[Array], layers: list[dict[str, Array]], sources: tuple[int, ...], gate: str) -> list[Array]:
     """One direction of a stack: layer l reads layer l - 1, and layer ``sources[l - 1]`` where that is not 0."""
     outputs = [x]
     for weights, source in zip(layers, sources, strict=True):

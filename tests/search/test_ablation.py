@@ -94,10 +94,10 @@ def test_a_value_that_no_trial_has_is_told_with_no_trials() -> None:
 
 def test_the_best_value_of_an_axis_leads_and_so_does_its_equal() -> None:
     assert [value for (axis, value), row in _rows(_depths()).items() if row.leads] == ["5"]
-    config = study({DEPTH: {"choice": [1, 3, 5]}})
-    trials = [proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((3, 1, 5))]
-    reports = [reported(0, 1, 0.9, 0.9), reported(1, 1, 0.8, 0.8), reported(2, 1, 0.9, 0.9)]
-    assert [row.value for row in ablation(record_of(config, *trials, *reports)).rows if row.leads] == ["3", "5"]
+    accuracies = {3: 0.9, 1: 0.8, 5: 0.9, 7: 0.7}
+    trials = [proposed(DEPTHS, number, {DEPTH: depth}) for number, depth in enumerate(accuracies)]
+    reports = [reported(number, 1, value, value) for number, value in enumerate(accuracies.values())]
+    assert [row.value for row in ablation(record_of(DEPTHS, *trials, *reports)).rows if row.leads] == ["3", "5"]
 
 
 def test_one_value_alone_leads_nothing() -> None:
@@ -190,9 +190,7 @@ def test_the_table_can_be_asked_for_one_axis() -> None:
 
 def test_selected_trials_are_those_of_the_rows() -> None:
     record = StudyRecord.of(history(study()))
-    assert selected(record) == sorted(
-        {row.selected for row in ablation(record).rows if row.selected is not None}
-    )
+    assert selected(record) == sorted({row.selected for row in ablation(record).rows if row.selected is not None})
 
 
 def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:

@@ -1,0 +1,144 @@
+"""The worker: what it keeps on disk, and that a new one goes on exactly where the last one was."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from data.config import GrammarCorpus
+from data.store import store
+from models.training.checkpoint import read_tensors
+from search.task import EpochResult, TrialTask
+from search.worker import BEST, CHECKPOINT, TrainingWorker, lane_groups
+from spaces.trial import TrialConfig
+
+CONFIG = TrialConfig.model_validate(
+    {
+        "data": {"corpus": {"kind": "grammar", "train": 60, "dev": 30, "test": 30}},
+        "model": {
+            "embedder": {"word_size": 8, "affix_characters": 1, "window": 1},
+            "stack": {"depth": 2, "hidden": 6},
+            "initial_scale": 1.0,
+        },
+        "training": {"epochs": 4, "batch_size": 8, "optimiser": {"kind": "adam", "learning_rate": 0.02}},
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert isinstance(CONFIG.data.corpus, GrammarCorpus)
+    root = tmp_path_factory.mktemp("corpora")
+    return store(CONFIG.data.corpus, root=root, data_dir=None, folder=root)
+
+
+def task(
+    corpus: Path, folder: Path, *, config: TrialConfig = CONFIG, reported: int = 0, lanes: int | str = "auto"
+) -> TrialTask:
+    return TrialTask(
+        number=0,
+        config=config,
+        seeds=(0, 1, 2),
+        order_seed=3,
+        lanes=lanes,  # type: ignore[arg-type]
+        corpus=corpus,
+        folder=folder,
+        device="cpu",
+        reported=reported,
+    )
+
+
+def told(result: EpochResult) -> tuple[object, ...]:
+    return result.epoch, result.score, result.metrics
+
+
+def curve(corpus: Path, folder: Path, epochs: int) -> list[tuple[object, ...]]:
+    worker = TrainingWorker(task(corpus, folder))
+    return [told(worker.run_epoch()) for _ in range(epochs)]
+
+
+@pytest.mark.parametrize("reported", [0, 1, 2, 3])
+def test_a_new_worker_goes_on_where_the_ledger_is_whatever_the_last_one_left(
+    reported: int, corpus: Path, tmp_path: Path
+) -> None:
+    """The last worker trained three epochs; the ledger has heard of ``reported`` of them."""
+    whole = curve(corpus, tmp_path / "whole", 4)
+    curve(corpus, tmp_path / "killed", 3)
+    worker = TrainingWorker(task(corpus, tmp_path / "killed", reported=reported))
+    assert [told(worker.run_epoch()) for _ in range(4 - reported)] == whole[reported:]
+    best, notes = read_tensors(tmp_path / "killed" / BEST)
+    expected, expected_notes = read_tensors(tmp_path / "whole" / BEST)
+    assert notes == expected_notes
+    assert all(torch.equal(best[name], expected[name]) for name in expected)
+
+
+def test_an_epoch_that_was_trained_but_not_reported_is_not_trained_again(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = curve(corpus, tmp_path, 2)
+    worker = TrainingWorker(task(corpus, tmp_path, reported=1))
+    monkeypatch.setattr(worker, "_train_epoch", lambda: pytest.fail("trained"))
+    assert told(worker.run_epoch()) == whole[1]
+
+
+def test_a_checkpoint_of_another_trial_is_not_taken_up(corpus: Path, tmp_path: Path) -> None:
+    curve(corpus, tmp_path, 2)
+    other = CONFIG.model_copy(update={"model": CONFIG.model.model_copy(update={"initial_scale": 0.5})})
+    fresh = TrainingWorker(task(corpus, tmp_path / "fresh", config=other)).run_epoch()
+    assert told(TrainingWorker(task(corpus, tmp_path, config=other)).run_epoch()) == told(fresh)
+
+
+def test_the_best_weights_are_those_of_the_best_epoch(corpus: Path, tmp_path: Path) -> None:
+    results = curve(corpus, tmp_path, 4)
+    best = max(results, key=lambda result: (result[1], -int(str(result[0]))))
+    _, notes = read_tensors(tmp_path / BEST)
+    assert (notes["epoch"], notes["score"]) == best[:2]
+
+
+def test_lanes_trained_together_or_one_by_one_give_the_same_scores(corpus: Path, tmp_path: Path) -> None:
+    results = [
+        TrainingWorker(task(corpus, tmp_path / str(lanes), lanes=lanes, config=double(CONFIG))).run_epoch()
+        for lanes in (1, 2, 3)
+    ]
+    for name, values in results[0].metrics.items():
+        for other in results[1:]:
+            assert all(math.isclose(a, b, abs_tol=1e-10) for a, b in zip(values, other.metrics[name], strict=True))
+    assert results[0].score == sum(results[0].metrics["dev_accuracy"]) / 3
+
+
+def test_groups_hold_every_seed_once_in_order(corpus: Path, tmp_path: Path) -> None:
+    cpu = torch.device("cpu")
+    assert lane_groups(task(corpus, tmp_path), cpu) == [(0, 1, 2)]
+    assert lane_groups(task(corpus, tmp_path, lanes=2), cpu) == [(0, 1), (2,)]
+    stack = CONFIG.model.stack.model_copy(update={"hidden": 465})
+    wide = CONFIG.model_copy(update={"model": CONFIG.model.model_copy(update={"stack": stack})})
+    assert lane_groups(task(corpus, tmp_path, config=wide), cpu) == [(0,), (1,), (2,)]
+    assert lane_groups(task(corpus, tmp_path, config=wide), torch.device("cuda")) == [(0, 1, 2)]
+
+
+def test_a_loss_that_is_no_number_leaves_the_epoch_without_a_score(corpus: Path, tmp_path: Path) -> None:
+    training = CONFIG.training.model_validate(
+        {"epochs": 4, "batch_size": 8, "optimiser": {"kind": "sgd", "learning_rate": 1e39}}
+    )
+    worker = TrainingWorker(task(corpus, tmp_path, config=CONFIG.model_copy(update={"training": training})))
+    result = worker.run_epoch()
+    assert math.isnan(result.score)
+    assert all(0 <= accuracy <= 1 for accuracy in result.metrics["dev_accuracy"])
+    assert not (tmp_path / BEST).exists()
+    assert (tmp_path / CHECKPOINT).exists()
+
+
+def test_the_test_split_is_measured_with_the_best_weights_lane_by_lane(corpus: Path, tmp_path: Path) -> None:
+    worker = TrainingWorker(task(corpus, tmp_path, config=double(CONFIG)))
+    worker.run_epoch()
+    fused = worker.groups[0].evaluate("test")
+    metrics = TrainingWorker.test(task(corpus, tmp_path, config=double(CONFIG)))
+    assert metrics["test_accuracy"] == fused.accuracy
+    assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(metrics["test_loss"], fused.loss, strict=True))
+
+
+def double(config: TrialConfig) -> TrialConfig:
+    return TrialConfig.model_validate(
+        {**config.model_dump(), "training": {**config.training.model_dump(), "precision": "float64"}}
+    )
