@@ -22,7 +22,6 @@ NARROWEST_VALUE = 10
 NARROWEST_PAGE = 80
 """Where no width is given, sentences are broken at this width or that of the table."""
 
-
 MARK = 2
 """Characters before a value: the mark of the best one and a space."""
 

@@ -145,8 +145,9 @@ class Driver:
             seeds=trial.seeds,
             order_seed=search.seed,
             lanes=search.lanes,
-            corpus=self.folder.corpus(self.record.corpus_of(trial.config)),
-            folder=self.folder.trial(number),
+            # A worker of another process has another working directory.
+            corpus=self.folder.corpus(self.record.corpus_of(trial.config)).resolve(),
+            folder=self.folder.trial(number).resolve(),
             device=self.device,
             reported=len(trial.reports),
         )

@@ -4,7 +4,9 @@ The only file that imports ray. Tune's own search, schedulers, checkpoints, logg
 not used: the driver's ledger replaces them.
 """
 
+import logging
 import os
+import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -32,7 +34,12 @@ from search.task import EpochResult, TrialTask, Worker
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
 
+KNOCK_SECONDS = 10
+
 Value = TypeVar("Value")
+
+# A failed trial is told by the ledger and the command line, in one line.
+logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 
 
 class RayEngine(Engine):
@@ -45,6 +52,8 @@ class RayEngine(Engine):
     def __init__(self, worker: type[Worker], *, address: str | None, gpus_per_trial: float) -> None:
         self.worker = worker
         self.resources = {"cpu": 1.0, "gpu": gpus_per_trial} if gpus_per_trial else {"cpu": 1.0}
+        if address is not None:
+            _knock(address)
         try:
             ray.init(
                 address=address,
@@ -106,14 +115,22 @@ class _TrialActor(tune.Trainable):  # type: ignore[misc]
     """One process of the cluster; it trains one trial after another."""
 
     def setup(self, config: dict[str, Any]) -> None:
-        self.worker: Worker = config["worker"](config["task"])
+        self.worker: Worker | None = None
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         self.setup(new_config)
         return True
 
     def step(self) -> dict[str, Any]:
-        return {"epoch_result": self.worker.run_epoch()}
+        """What the trial gives, or what it raises: Tune does not tell a scheduler why a trial failed."""
+        try:
+            if self.worker is None:
+                self.worker = self.config["worker"](self.config["task"])
+            return {"outcome": self.worker.run_epoch()}
+        except UserError as mistake:
+            return {"outcome": mistake}
+        except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+            return {"outcome": one_line(error)}
 
 
 class _Plugins:
@@ -145,7 +162,7 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
     """Hands the driver's next trial to Tune."""
 
     def __init__(self, plugins: _Plugins) -> None:
-        super().__init__(metric="epoch_result", mode="max")
+        super().__init__(metric="outcome", mode="max")
         self.plugins = plugins
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str:
@@ -173,19 +190,34 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         self.plugins = plugins
 
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
-        number, epoch_result = self.plugins.numbers[trial.trial_id], result["epoch_result"]
-        assert isinstance(epoch_result, EpochResult)
-        decision = self.plugins.keep(lambda: self.plugins.driver.report(number, epoch_result))
-        return str(TrialScheduler.CONTINUE if decision.action == "continue" else TrialScheduler.STOP)
+        return self.plugins.keep(lambda: self._heard(self.plugins.numbers[trial.trial_id], result["outcome"]))
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         number = self.plugins.numbers[trial.trial_id]
-        if self.plugins.driver.record.trials[number].reason is not None:
-            return  # the trial had ended; what failed since is its actor
-        error = trial.get_error()
-        cause = getattr(error, "cause", None) or error
-        message = "the worker ended without a word" if cause is None else one_line(cause)
-        self.plugins.keep(lambda: self.plugins.driver.failed(number, message))
+        if self.plugins.driver.record.trials[number].reason is None:  # else only its actor failed, after it
+            self.plugins.keep(lambda: self.plugins.driver.failed(number, "the worker's process died"))
+
+    def _heard(self, number: int, outcome: EpochResult | UserError | str) -> str:
+        match outcome:
+            case EpochResult():
+                goes_on = self.plugins.driver.report(number, outcome).action == "continue"
+                return str(TrialScheduler.CONTINUE if goes_on else TrialScheduler.STOP)
+            case UserError():
+                raise outcome  # no trial would fare better
+            case _:
+                self.plugins.driver.failed(number, outcome)
+                return str(TrialScheduler.STOP)
+
+
+def _knock(address: str) -> None:
+    """Refuse an address behind which nothing listens; ray itself would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return  # `auto` and the like, which ray looks up
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+    except OSError as error:
+        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
 
 
 def _test(worker: type[Worker], task: TrialTask) -> Metrics:

@@ -17,6 +17,7 @@ from dashboards.sheet import COLUMNS, LEADS
 from dashboards.tables import Format, render
 from search.ablation import Ablation, ablation
 from search.records import StudyRecord
+from spaces.domains import Json
 from spaces.space import Point
 from tests.search.made_up import (
     COMPOSITION,
@@ -157,9 +158,8 @@ left out at this width: trial
 @pytest.mark.parametrize("width", [40, 50, 60, 70, 79, 80, 100, 120, 200])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:
-    config = study(
-        {DEPTH: {"choice": [1, 3, 5]}, COMPOSITION: {"choice": [2, [0, 0, 1, 1, 2]]}, HIDDEN: {"choice": [16]}}
-    )
+    sources: Json = [0, 0, 1, 2, 3, 4, 5, 6, 7]
+    config = study({DEPTH: {"choice": [1, 3, 9]}, COMPOSITION: {"choice": [2, sources]}, HIDDEN: {"choice": [16]}})
     point: Point = {DEPTH: 9, COMPOSITION: sources, HIDDEN: 16}
     record = record_of(config, proposed(config, 0, point), reported(0, 1, 0.9, 0.92, seconds=12_345.6))
     text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", render(ablation(record), "text", width=width, terminal=terminal))

@@ -1,0 +1,133 @@
+"""The engine on a real Ray cluster, started by the test, with workers that train nothing."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from data.errors import UserError
+from search.asha import Asha, Decision
+from search.config import AshaConfig, SearchConfig
+from search.engine import RayEngine, _slots
+from search.events import Decided, Ended, Metrics, Reported
+from search.ledger import Ledger
+from search.records import StudyRecord
+from search.serial import SerialEngine
+from search.study import run_study
+from search.task import EpochResult
+from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
+
+
+class TellingWorker(ToyWorker):
+    """Says in which process it trains, and needs its own folder to be reachable from there."""
+
+    def run_epoch(self) -> EpochResult:
+        assert self.task.folder.is_absolute()
+        result = super().run_epoch()
+        metrics: Metrics = {**result.metrics, "process": (float(os.getpid()),) * len(self.task.seeds)}
+        return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
+
+
+class DyingWorker(ToyWorker):
+    """Takes its whole process with it at depth 3."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.config.model.stack.depth == 3:
+            os._exit(1)
+        return super().run_epoch()
+
+
+class MistakenWorker(ToyWorker):
+    """Finds that the study cannot run at all."""
+
+    def run_epoch(self) -> EpochResult:
+        raise UserError("the corpus has gone (allowed: a corpus that is there)")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[RayEngine]:
+    started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
+    yield started
+    started.close()
+
+
+def run(engine: RayEngine, worker: type[ToyWorker], path: Path, **study: object) -> tuple[StudyRecord, Ledger]:
+    engine.worker = worker
+    folder = open_toy(path, toy_study(**study))  # type: ignore[arg-type]
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, engine)
+    return driver.record, ledger
+
+
+def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gives(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record, ledger = run(engine, TellingWorker, Path("relative"), trials=20)
+    events = ledger.read()
+    assert record.finished
+    assert len(record.trials) == 20
+    assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
+    asha = Asha(AshaConfig(grace=1, reduction=2), 4, spared=frozenset({0}))
+    decisions = [event for event in events if isinstance(event, Decided)]
+    for report, decision in zip([e for e in events if isinstance(e, Reported)], decisions, strict=True):
+        assert asha.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
+    assert len([event for event in events if isinstance(event, Ended)]) == 20
+    processes = {report.metrics["process"][0] for trial in record.trials.values() for report in trial.reports}
+    assert len(processes) < 10, "actors are kept from trial to trial"
+    assert all(trial.tested for trial in record.ranked()[:1])
+
+
+def test_a_grid_on_ray_ends_in_the_same_scores_as_one_after_another(engine: RayEngine, tmp_path: Path) -> None:
+    study = toy_study(trials=9, proposer="grid").model_copy(update={"search": SearchConfig(proposer="grid", asha=None)})
+    curves = []
+    for name, each in {"ray": engine, "serial": SerialEngine(ToyWorker)}.items():
+        engine.worker = ToyWorker
+        folder = open_toy(tmp_path / name, study)
+        with Ledger(folder.ledger) as ledger:
+            driver = toy_driver(folder, ledger)
+            run_study(driver, each)
+        curves.append({n: [report.metrics for report in trial.reports] for n, trial in driver.record.trials.items()})
+    assert curves[0] == curves[1]
+
+
+def test_a_trial_that_fails_ends_alone_and_its_error_is_told(engine: RayEngine, tmp_path: Path) -> None:
+    record, _ = run(engine, FailingWorker, tmp_path, trials=9, proposer="grid")
+    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
+    assert {trial.config.model.stack.depth for trial in failed} == {3}
+    assert {trial.message for trial in failed} == {"RuntimeError: out of luck"}
+    assert record.finished
+
+
+def test_a_process_that_dies_takes_its_trial_along_and_no_other(engine: RayEngine, tmp_path: Path) -> None:
+    record, _ = run(engine, DyingWorker, tmp_path, trials=9, proposer="grid")
+    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
+    assert {trial.config.model.stack.depth for trial in failed} == {3}
+    assert {trial.message for trial in failed} == {"the worker's process died"}
+    assert len(record.ranked()) == 6
+
+
+def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: RayEngine, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the corpus has gone"):
+        run(engine, MistakenWorker, tmp_path)
+    ends = [event for event in Ledger(tmp_path / "ledger").read() if isinstance(event, Ended)]
+    assert not ends, "the trials wait for the next driver"
+
+
+def test_an_address_where_no_cluster_answers_is_refused(engine: RayEngine) -> None:
+    engine.close()
+    started = time.monotonic()
+    with pytest.raises(UserError, match=r"--address 127.0.0.1:1: no Ray cluster answers"):
+        RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
+    assert time.monotonic() - started < 60
+
+
+def test_slots_are_what_the_scarcest_resource_allows() -> None:
+    assert _slots({"CPU": 8.0, "GPU": 1.0}, {"cpu": 1.0}) == 8
+    assert _slots({"CPU": 8.0, "GPU": 1.0}, {"cpu": 1.0, "gpu": 0.25}) == 4
+    assert _slots({"CPU": 8.0}, {"cpu": 1.0, "gpu": 0.25}) == 0
