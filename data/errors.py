@@ -18,3 +18,8 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""
     return f"unknown {kind} {str(got)!r} ({nearest}allowed: {', '.join(names)})"
+
+
+def one_line(error: BaseException) -> str:
+    """An error of someone else's as one line: ``RuntimeError: out of memory``."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -25,10 +25,10 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from data.errors import UserError
+from data.errors import UserError, one_line
 from search.driver import Driver
 from search.events import Metrics
-from search.serial import Engine, one_line
+from search.serial import Engine
 from search.task import EpochResult, TrialTask, Worker
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024

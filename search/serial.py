@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from data.errors import UserError
+from data.errors import UserError, one_line
 from search.driver import Driver
 from search.events import Metrics
 from search.task import TrialTask, Worker
@@ -52,8 +52,3 @@ class SerialEngine(Engine):
                 driver.failed(task.number, one_line(error))
                 return
             action = driver.report(task.number, result).action
-
-
-def one_line(error: BaseException) -> str:
-    """An error as one line for the ledger."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -309,7 +309,7 @@ def test_constraints_and_about_are_replaced() -> None:
             "training.optimiser.kind=sgdx",
             "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam)",
         ),
-        ("model.stack.composition=[0, 0, 1]", "model.stack: composition [0, 0, 1] names 3 sources for 7 layers"),
+        ("model.stack.composition=[0, 0, 1, 0]", "model.stack: composition [0, 0, 1, 0] names 4 sources for 3 layers"),
         ("axes.model.stack.dpth={choice: [1]}", "unknown axis 'model.stack.dpth' (nearest: 'model.stack.depth'; "),
         (
             "axes.model.stack.depth={chioce: [1]}",
