@@ -14,13 +14,16 @@ from rich.text import Text
 from dashboards.sheet import NONE
 from dashboards.standing import Standing
 from data.frozen import canonical_json
-from search.events import Ended, Event
+from search.events import Decided, Ended, Event
 from search.parts import written
 from search.records import StudyRecord, TrialRecord
 from spaces.domains import Json
 
 SECONDS_BETWEEN_LINES = 2.0
 """Where there is no terminal, lines come no faster than this."""
+
+LONGEST_SILENCE = 30.0
+"""Where there is no terminal, an epoch is told once nothing was told for so many seconds."""
 
 REFRESHED_PER_SECOND = 4
 """How often the table is drawn anew, so that rate and time left move between events."""
@@ -44,6 +47,7 @@ class Progress:
         # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.
         self._lock = threading.Lock()
         self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
+        self._begun = clock()
         self._last_line: float | None = None
         self._untold = False
 
@@ -69,8 +73,12 @@ class Progress:
             self._standing.apply(event, now)
         if isinstance(event, Ended) and event.reason == "failed":
             self._say(f"trial {event.trial} failed: {event.message}")
-        if isinstance(event, Ended) and self._live is None:
+        goes_on = isinstance(event, Decided) and event.decision == "continue"
+        if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)
+
+    def _silent(self, now: float) -> bool:
+        return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
         """The line after a trial ended, unless one was just told; the last one always."""
@@ -99,11 +107,12 @@ class Progress:
 
 
 def line(standing: Standing, now: float) -> str:
-    """Where a study stands, in one line: ``12/16 trials  best 96.41 (trial 7)  8 stopped  3.1 trials/min``."""
+    """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped  3.1 trials/min``."""
     counts = [f"{standing.count(reason)} {reason}" for reason in ("stopped", "diverged", "failed")]
     return "  ".join(
         [
             f"{standing.ended}/{standing.total} trials",
+            *([f"{standing.epochs:,} epochs"] if standing.epochs else []),
             *([] if standing.best is None else [f"best {_score(standing.best)} (trial {standing.best.number})"]),
             *(count for count in counts if not count.startswith("0 ")),
             *_pace(standing, now),

@@ -92,16 +92,28 @@ def _short() -> list[Event]:
 def test_lines_say_how_far_it_is() -> None:
     assert _told(_short()) == [
         "starting workers: 0/4 trials",
-        "1/4 trials  best 91.00 (trial 0)  1 stopped  2.0 trials/min  2 min left",
+        "1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  2.0 trials/min  2 min left",
         "trial 2 failed: RuntimeError: no luck",
-        "3/4 trials  best 96.00 (trial 0)  1 stopped  1 failed  3.0 trials/min  20 s left",
+        "3/4 trials  7 epochs  best 96.00 (trial 0)  1 stopped  1 failed  3.0 trials/min  20 s left",
     ]
 
 
 def test_a_line_that_came_too_soon_is_told_at_the_end() -> None:
-    assert (
-        _told(_short()[:13])[-1] == "2/4 trials  best 91.00 (trial 0)  1 stopped  1 failed  3.9 trials/min  31 s left"
-    )
+    last = _told(_short()[:13])[-1]
+    assert last == "2/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  1 failed  3.9 trials/min  31 s left"
+
+
+def test_long_trials_are_heard_of_before_the_first_one_ends() -> None:
+    opened = _short()[:6]
+    epochs = [
+        (reported(0, epoch, 0.9, 0.92), Decided(time=0.0, trial=0, epoch=epoch, decision="continue", rung=None))
+        for epoch in range(1, 8)
+    ]
+    told = _told([*opened, *(_at(10.0 + 12 * n, event) for n, pair in enumerate(epochs, 1) for event in pair)])
+    assert told[1:] == [
+        "0/4 trials  3 epochs  best 91.00 (trial 0)",
+        "0/4 trials  6 epochs  best 91.00 (trial 0)",
+    ]
 
 
 def test_lines_come_no_faster_than_every_two_seconds_and_the_last_one_always() -> None:
@@ -204,7 +216,8 @@ def test_a_study_that_is_resumed_counts_what_was_done_and_measures_what_is() -> 
     assert standing.per_minute(1060.0) == pytest.approx(2.0)  # two ends in the minute since 1000
     assert standing.seconds_left(1060.0) == pytest.approx(30.0)
     assert (
-        _told([*before, *late], past=len(before))[0] == "starting workers: 1/4 trials  best 91.00 (trial 0)  1 stopped"
+        _told([*before, *late], past=len(before))[0]
+        == "starting workers: 1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped"
     )
 
 
