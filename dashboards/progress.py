@@ -107,7 +107,7 @@ class Progress:
 
 
 def line(standing: Standing, now: float) -> str:
-    """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped  3.1 trials/min``."""
+    """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
     counts = [f"{standing.count(reason)} {reason}" for reason in ("stopped", "diverged", "failed")]
     return "  ".join(
         [

@@ -111,8 +111,8 @@ def test_long_trials_are_heard_of_before_the_first_one_ends() -> None:
     ]
     told = _told([*opened, *(_at(10.0 + 12 * n, event) for n, pair in enumerate(epochs, 1) for event in pair)])
     assert told[1:] == [
-        "0/4 trials  3 epochs  best 91.00 (trial 0)",
-        "0/4 trials  6 epochs  best 91.00 (trial 0)",
+        "0/4 trials  2 epochs  best 91.00 (trial 0)",
+        "0/4 trials  5 epochs  best 91.00 (trial 0)",
     ]
 
 
