@@ -60,19 +60,20 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
             missing = tracker.close()
             if missing:
                 say(missing)
-    return finish(folder.path, driver.record)
+    return finish(folder.path, driver.record, tracking_uri)
 
 
-def finish(path: Path, record: StudyRecord) -> int:
+def finish(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
     """Print the report, and what to type next. The exit code."""
     print_report(ablation(record))
+    database = f"sqlite:///{StudyFolder(path).runs_database}"
     say("next:")
     for command in (
         f"skipstack report {path} --format markdown",
         f"skipstack export {path} --best 1 --to {path}-best",
         f"skipstack verify {path}-best",
         f"echo 'Words of a sentence' | skipstack predict {path}-best",
-        f"mlflow ui --backend-store-uri sqlite:///{StudyFolder(path).runs_database}",
+        *([f"mlflow ui --backend-store-uri {database}"] if tracking_uri is None else []),
     ):
         say(f"  {command}")
     failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
