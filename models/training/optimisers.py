@@ -34,7 +34,7 @@ class LaneOptimiser(ABC):
         for name, parameter in self.parameters.items():
             if parameter.grad is not None:
                 rate = learning_rate_R.view(-1, *[1] * (parameter.dim() - 1))
-                parameter.sub_(rate * self.direction(name, parameter.grad))
+                parameter.addcmul_(rate, self.direction(name, parameter.grad), value=-1)
 
     @abstractmethod
     def direction(self, name: str, gradient: Tensor) -> Tensor:
