@@ -85,3 +85,7 @@ class DataConfig(Frozen):
 
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
+    minimum_tag_count: PositiveInt | None = None
+    """Tags that train has less often become RARE (``data/rare.py``); None: every tag stays, and there is no RARE."""
+    vectors: str | None = None
+    """Pretrained word vectors in GloVe's text format (``data/vectors.py``); the path as for column files."""
