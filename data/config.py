@@ -1,8 +1,8 @@
 """What a corpus is and how its words are read. No torch here: a space is described without it."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 
 from data.frozen import Frozen
 
@@ -26,6 +26,10 @@ class NamedCorpus(Frozen):
     """The annotation layer to learn, for example ``upos`` or ``xpos``; the corpus's own default if None."""
 
 
+Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
+"""A file, or several in their order; ``*``, ``?`` and ``**`` name all that match, in text order."""
+
+
 class ColumnCorpus(Frozen):
     """Column files of the user's own: one token a line, an empty line after each sentence.
 
@@ -33,9 +37,9 @@ class ColumnCorpus(Frozen):
     """
 
     kind: Literal["columns"] = "columns"
-    train: str
-    dev: str
-    test: str
+    train: Paths
+    dev: Paths
+    test: Paths
     word: Annotated[int, Field(ge=0)] = 0
     tag: Annotated[int, Field(ge=0)] = 1
     separator: Literal["tab", "whitespace"] = "tab"
@@ -44,7 +48,28 @@ class ColumnCorpus(Frozen):
     encoding: str = "utf-8"
 
 
-Corpus = Annotated[GrammarCorpus | NamedCorpus | ColumnCorpus, Field(discriminator="kind")]
+class FileCorpus(Frozen):
+    """Files of the user's own in a format of the field, which ``kind`` names; paths as for column files.
+
+    ``ccgbank_auto``: derivations (``data/readers/derivations.py``). ``word_pos_supertag``: one sentence a line
+    (``data/readers/piped.py``). ``treebank_pos``: the Penn Treebank's tagged files (``data/readers/treebank.py``).
+    """
+
+    kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos"]
+    train: Paths
+    dev: Paths
+    test: Paths
+    tags: Literal["category", "pos"] | None = None
+    """The layer to learn; the format's own default if None: the category where there is one."""
+
+    @model_validator(mode="after")
+    def _has_the_layer(self) -> Self:
+        if self.kind == "treebank_pos" and self.tags == "category":
+            raise ValueError("tags: the files of treebank_pos have no 'category' (allowed: pos)")
+        return self
+
+
+Corpus = Annotated[GrammarCorpus | NamedCorpus | ColumnCorpus | FileCorpus, Field(discriminator="kind")]
 
 
 class VocabularyConfig(Frozen):
@@ -56,7 +81,11 @@ class VocabularyConfig(Frozen):
 
 
 class DataConfig(Frozen):
-    """The data of a trial: a corpus and the vocabulary made from its training split."""
+    """The data of a trial: a corpus, and the words and tags that its training split settles."""
 
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
+    minimum_tag_count: PositiveInt | None = None
+    """Tags that train has less often become RARE (``data/rare.py``); None: every tag stays, and there is no RARE."""
+    vectors: str | None = None
+    """Pretrained word vectors in GloVe's text format (``data/vectors.py``); the path as for column files."""

@@ -3,30 +3,16 @@
 No corpus is part of this project. Its files lie under a data directory, ``<folder>/<file>``.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import assert_never
 
 from data.errors import UserError, unknown
-from data.readers.files import SourceFile
+from data.formats import ColumnFormat, ConlluFormat, DerivationFormat, Format, TreebankFormat
+from data.readers.files import SourceFile, joint_sha256
 from data.sentences import SPLITS
-
-
-@dataclass(frozen=True, slots=True)
-class ConlluFormat:
-    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first."""
-
-    layers: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnFormat:
-    """Tab-separated columns; ``layers`` says in which column each layer of tags stands, the default first."""
-
-    word: int
-    layers: Mapping[str, int]
-    columns: int
-    comments: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +24,45 @@ class FileCard:
 
 
 @dataclass(frozen=True, slots=True)
+class FilesCard:
+    """Several files in their order, and one SHA-256 for all of them (``data.readers.files.joint_sha256``)."""
+
+    names: tuple[str, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionsCard:
+    """The sections of a corpus that only its owners have: no digest is known, but where its files lie.
+
+    Those of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or in upper case, under the first of ``roots``
+    that is there. Every section must have a file.
+    """
+
+    roots: tuple[str, ...]
+    suffix: str
+    numbers: tuple[int, ...]
+
+
+Files = FileCard | FilesCard | SectionsCard
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
-    """What is known about a corpus without having it. ``files`` has one file a split."""
+    """What is known about a corpus without having it. ``files`` has the files of each split."""
 
     name: str
     about: str
     folder: str
-    files: Mapping[str, FileCard]
-    format: ConlluFormat | ColumnFormat
+    files: Mapping[str, Files]
+    format: Format
     licence: str
     origin: str
+
+    @property
+    def verified(self) -> bool:
+        """Whether what the files hold is checked; if not, only that every section is there."""
+        return not any(isinstance(files, SectionsCard) for files in self.files.values())
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -62,6 +77,12 @@ class Card:
             raise UserError(unknown(f"layer of {self.name}", name, self.layers))
         return name
 
+
+def _sample(first: int, last: int) -> tuple[str, ...]:
+    return tuple(f"wsj_{number:04}.dp" for number in range(first, last + 1))
+
+
+_TAGGED = ("tagged/pos/wsj", "TAGGED/POS/WSJ")
 
 _CARDS = (
     Card(
@@ -95,6 +116,46 @@ _CARDS = (
         licence="MIT, as published with the extraction",
         origin="RikVN/DRS_parsing at 190838f9adea, parsing/layer_data/4.0.0/en/gold",
     ),
+    Card(
+        name="wsj-sample",
+        about="Wall Street Journal, the free 5% sample of the Penn Treebank: parts of speech (45 tags); our own split",
+        folder="ptb_sample_deps",
+        files={
+            "train": FilesCard(_sample(1, 149), "dcfd5f2a010100cef545e12ba3210dd79734d79011589a6cd7b4b15d647cbd02"),
+            "dev": FilesCard(_sample(150, 174), "399f545d0b47d8e89cf8e43a48ea47b658a74189655414055da7924556599275"),
+            "test": FilesCard(_sample(175, 199), "ed57fb8ff119729b7078a5ddafc2c3d745d1af8e7fd927a3e45ee719c36e1dbe"),
+        },
+        # Word, tag, head.
+        format=ColumnFormat(word=0, layers={"pos": 1}, columns=3, comments=()),
+        licence="non-commercial use only, (C) LDC 1995",
+        origin="nltk/nltk_data at 5db857e6f7df, packages/corpora/dependency_treebank.zip",
+    ),
+    Card(
+        name="ccgbank",
+        about="CCGbank, sections 02-21, 00, 23 (wu2017): CCG supertags (1285 categories) or parts of speech",
+        folder="ccgbank_1_1",
+        files={
+            "train": SectionsCard(("data/AUTO",), ".auto", tuple(range(2, 22))),
+            "dev": SectionsCard(("data/AUTO",), ".auto", (0,)),
+            "test": SectionsCard(("data/AUTO",), ".auto", (23,)),
+        },
+        format=DerivationFormat(),
+        licence="LDC, for those who own it; its files are checked by sections, not by digest",
+        origin="LDC2005T13",
+    ),
+    Card(
+        name="wsj",
+        about="Wall Street Journal of the Penn Treebank, sections 0-18, 19-21, 22-24 (wu2017): parts of speech",
+        folder="treebank_3",
+        files={
+            "train": SectionsCard(_TAGGED, ".pos", tuple(range(19))),
+            "dev": SectionsCard(_TAGGED, ".pos", (19, 20, 21)),
+            "test": SectionsCard(_TAGGED, ".pos", (22, 23, 24)),
+        },
+        format=TreebankFormat(),
+        licence="LDC, for those who own it; its files are checked by sections, not by digest",
+        origin="LDC99T42",
+    ),
 )
 
 CORPORA: Mapping[str, Card] = {card.name: card for card in _CARDS}
@@ -107,8 +168,8 @@ def find_card(name: str) -> Card:
     return CORPORA[name]
 
 
-def read_split(card: Card, split: str, data_dir: Path | None) -> SourceFile:
-    """The file of a split, its bytes checked. Raises UserError where it is missing or is not the one on the card."""
+def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
+    """The files of a split, their bytes checked. Raises UserError where one is missing or is not as on the card."""
     if data_dir is None:
         raise UserError(
             f"corpus {card.name!r} got no data directory, allowed: --data-dir DIR, where DIR holds {card.folder}/"
@@ -116,14 +177,41 @@ def read_split(card: Card, split: str, data_dir: Path | None) -> SourceFile:
     folder = data_dir / card.folder
     if not folder.is_dir():
         raise UserError(f"corpus {card.name!r} got no folder {folder} (its files come from {card.origin})")
-    expected = card.files[split]
-    file = SourceFile.read(folder / expected.name)
-    if file.sha256 != expected.sha256:
-        got, wanted = file.sha256[:12], expected.sha256[:12]
-        raise UserError(f"{file.path} is damaged or another version: got sha256 {got}, expected {wanted}")
-    return file
+    match card.files[split]:
+        case FileCard(name, sha256):
+            file = SourceFile.read(folder / name)
+            _check_digest(str(file.path), file.sha256, sha256)
+            return (file,)
+        case FilesCard(names, sha256):
+            files = tuple(SourceFile.read(folder / name) for name in names)
+            _check_digest(f"{folder}: one of {names[0]} to {names[-1]}", joint_sha256(files), sha256)
+            return files
+        case SectionsCard() as sections:
+            return tuple(SourceFile.read(path) for path in _in_sections(folder, sections))
+        case _ as never:
+            assert_never(never)
+
+
+def _check_digest(what: str, got: str, expected: str) -> None:
+    if got != expected:
+        raise UserError(f"{what} is damaged or another version: got sha256 {got[:12]}, expected {expected[:12]}")
+
+
+def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
+    root = next((folder / root for root in sections.roots if (folder / root).is_dir()), None)
+    if root is None:
+        raise UserError(f"{folder}: got no folder {sections.roots[0]}, allowed: a folder for each section in it")
+    for number in sections.numbers:
+        name = re.compile(rf"wsj_{number:02}\d\d{re.escape(sections.suffix)}", re.IGNORECASE)
+        section = root / f"{number:02}"
+        paths = sorted(path for path in section.glob("*") if name.fullmatch(path.name))
+        if not paths:
+            raise UserError(
+                f"{section}: got no file wsj_{number:02}NN{sections.suffix}, allowed: one or more a section"
+            )
+        yield from paths
 
 
 def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """The path of every split's file, each read and found right. Raises UserError as ``read_split`` does."""
-    return tuple(read_split(card, split, data_dir).path for split in SPLITS)
+    """The paths of every split's files, each read and found right. Raises UserError as ``read_files`` does."""
+    return tuple(file.path for split in SPLITS for file in read_files(card, split, data_dir))

@@ -1,22 +1,22 @@
-"""From a corpus config to its sentences: generated, named, or the user's own column files."""
+"""From a corpus config to its sentences: generated, named, or the user's own files."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import assert_never, cast
+from typing import assert_never
 
-from data.config import ColumnCorpus, Corpus, GrammarCorpus, NamedCorpus
-from data.corpora import Card, ColumnFormat, ConlluFormat, find_card, read_split
+from data.config import ColumnCorpus, Corpus, FileCorpus, GrammarCorpus, NamedCorpus
+from data.corpora import Card, SectionsCard, find_card, read_files
 from data.errors import UserError
+from data.formats import ColumnFormat, DerivationFormat, Format, PipedFormat, TreebankFormat, read_sentences
 from data.frozen import identity
-from data.readers.columns import read_columns
-from data.readers.conllu import Layer, read_conllu
-from data.readers.files import SourceFile
+from data.readers.files import SourceFile, joint_sha256, matching
 from data.sentences import SPLITS, Sentence
 from data.synthetic import grammar
 
 Splits = dict[str, list[Sentence]]
+SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,9 @@ class Source:
     """A corpus that is known but not yet read.
 
     ``key`` is the identity of the config and of what stands behind it: the digests of the files,
-    or the edition of the grammar. The user's own files are held here as bytes, so that a file
-    that changes later cannot come under the key of what it was. ``read`` gives every split.
+    or the edition of the grammar. Files whose digests are not known beforehand are held here as
+    bytes, so that one that changes later cannot come under the key of what it was. ``read`` gives
+    every split.
     """
 
     key: str
@@ -33,24 +34,26 @@ class Source:
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
-    """The source of a corpus; named corpora lie under ``data_dir``, column files under ``folder``.
+    """The source of a corpus; named corpora lie under ``data_dir``, the user's own files under ``folder``.
 
-    Raises UserError for a name or a layer that is not known and for column files that cannot be
+    Raises UserError for a name or a layer that is not known and for own files that cannot be
     read; ``read`` raises it for the files of a named corpus and for what the files hold.
     """
     match corpus:
         case GrammarCorpus():
-            behind: Mapping[str, str | int] = {"edition": grammar.EDITION}
+            behind: Mapping[str, str | int | list[str]] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
         case NamedCorpus():
             card = find_card(corpus.name)
             layer = card.layer(corpus.tags)
-            behind = {split: card.files[split].sha256 for split in SPLITS}
-            read = partial(_read_named, card, layer, data_dir)
-        case ColumnCorpus():
-            files = {split: SourceFile.read(folder / path) for split, path in _paths(corpus).items()}
-            behind = {split: file.sha256 for split, file in files.items()}
-            read = partial(_read_own, corpus, files)
+            behind, read = _named(card, layer, data_dir)
+        case ColumnCorpus() | FileCorpus():
+            files = {
+                split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
+                for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
+            }
+            behind = {split: _digests(those) for split, those in files.items()}
+            read = partial(_read, *_format(corpus), files)
         case _:
             assert_never(corpus)
     return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read)
@@ -66,41 +69,54 @@ def _generate(corpus: GrammarCorpus) -> Splits:
     return {split: grammar.sentences(corpus.seed, split, sizes[split]) for split in SPLITS}
 
 
-def _read_named(card: Card, layer: str, data_dir: Path | None) -> Splits:
+def _named(card: Card, layer: str, data_dir: Path | None) -> tuple[dict[str, str], Callable[[], Splits]]:
+    """The digests behind a named corpus, from its card where they are known, and how to read it."""
+    behind: dict[str, str] = {}
+    held: dict[str, tuple[SourceFile, ...]] = {}
+    for split in SPLITS:
+        known = card.files[split]
+        if isinstance(known, SectionsCard):
+            held[split] = read_files(card, split, data_dir)
+            behind[split] = joint_sha256(held[split])
+        else:
+            behind[split] = known.sha256
+
+    def read() -> Splits:
+        rest = {split: read_files(card, split, data_dir) for split in SPLITS if split not in held}
+        return _read(card.format, layer, {**held, **rest})
+
+    return behind, read
+
+
+def _format(corpus: ColumnCorpus | FileCorpus) -> tuple[Format, str]:
+    """The format of the user's own files, and the layer that is learnt."""
+    match corpus:
+        case ColumnCorpus():
+            comments = () if corpus.comment is None else (corpus.comment,)
+            layers = {"tag": corpus.tag}
+            return ColumnFormat(corpus.word, layers, None, comments, corpus.separator, corpus.encoding), "tag"
+        case FileCorpus(kind="ccgbank_auto"):
+            form: Format = DerivationFormat()
+        case FileCorpus(kind="word_pos_supertag"):
+            form = PipedFormat()
+        case FileCorpus():
+            form = TreebankFormat()
+    return form, corpus.tags or next(iter(form.layers))
+
+
+def _read(form: Format, layer: str, files: SplitFiles) -> Splits:
     splits = {}
     for split in SPLITS:
-        file = read_split(card, split, data_dir)
-        match card.format:
-            case ConlluFormat():
-                sentences = read_conllu(file, cast("Layer", layer))  # the card knows it
-            case ColumnFormat(word=word, layers=layers, columns=columns, comments=comments):
-                sentences = read_columns(file, word=word, tag=layers[layer], columns=columns, comments=comments)
-            case _:
-                assert_never(card.format)
-        splits[split] = _filled(sentences, file.path)
+        sentences = [sentence for file in files[split] for sentence in read_sentences(file, form, layer)]
+        if not sentences:
+            first, *others = (str(file.path) for file in files[split])
+            several = f" to {others[-1]}" if others else ""
+            raise UserError(f"{first}{several}: got an empty split, allowed: at least one sentence")
+        splits[split] = sentences
     return splits
 
 
-def _read_own(corpus: ColumnCorpus, files: Mapping[str, SourceFile]) -> Splits:
-    splits = {}
-    for split, file in files.items():
-        sentences = read_columns(
-            file,
-            word=corpus.word,
-            tag=corpus.tag,
-            separator=corpus.separator,
-            comments=() if corpus.comment is None else (corpus.comment,),
-            encoding=corpus.encoding,
-        )
-        splits[split] = _filled(sentences, file.path)
-    return splits
-
-
-def _paths(corpus: ColumnCorpus) -> dict[str, str]:
-    return {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-
-
-def _filled(sentences: list[Sentence], path: Path) -> list[Sentence]:
-    if not sentences:
-        raise UserError(f"{path}: got an empty split, allowed: at least one sentence")
-    return sentences
+def _digests(files: Sequence[SourceFile]) -> str | list[str]:
+    """What is told apart is the content: names do not matter."""
+    digests = [file.sha256 for file in files]
+    return digests[0] if len(digests) == 1 else digests

@@ -11,9 +11,11 @@ import json
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -77,21 +79,27 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
     if target.exists():
         return target
     splits = source.read()
-    beside = root / f".{target.name}.{secrets.token_hex(8)}"
+    with written_beside(target) as beside:
+        _write(splits, beside)
+    return target
+
+
+@contextmanager
+def written_beside(target: Path) -> Iterator[Path]:
+    """A new folder that takes the name ``target`` once it is filled; if another process was first, its folder stays."""
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     beside.mkdir(parents=True)
     try:
-        _write(splits, beside)
+        yield beside
         _rename(beside, target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-    return target
 
 
 def open_store(folder: Path) -> StoredCorpus:
     """Map a store into memory. Raises UserError where a file is missing or is not what was written."""
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-        tables = {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}
+        tables, manifest = read_tables(folder)
         forms = tables["forms.arrow"]
         return StoredCorpus(
             fingerprint=manifest["fingerprint"],
@@ -127,15 +135,23 @@ def _write(splits: Splits, folder: Path) -> None:
     tag_of = {tag: row for row, tag in enumerate(tags)}
     for split in SPLITS:
         tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
+    write_tables(folder, tables, {"fingerprint": fingerprint(splits), "tags": tags})
+
+
+def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
+    """One Arrow file a table, and the manifest: ``notes`` and the digests of the files."""
     for name, table in tables.items():
         with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_batch(table)
-    manifest = {
-        "fingerprint": fingerprint(splits),
-        "tags": tags,
-        "files": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables},
-    }
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables}
+    text = json.dumps({**notes, "files": digests}, indent=1) + "\n"
+    (folder / _MANIFEST).write_text(text, encoding="utf-8")
+
+
+def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
+    """What ``write_tables`` wrote, mapped into memory. Raises ValueError or OSError where it is not that."""
+    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
 
 
 def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:

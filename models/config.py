@@ -27,6 +27,8 @@ class EmbedderConfig(Frozen):
     affix_size: PositiveInt = 5
     window: NonNegativeInt = 3
     dropout: Rate = 0.25
+    word_vectors: Literal["trainable", "frozen"] = "trainable"
+    """What becomes of pretrained vectors (``data.vectors``) in training; words without one are always trained."""
 
     @model_validator(mode="after")
     def _has_a_centre(self) -> Self:

@@ -139,6 +139,7 @@ class Driver:
     def task(self, number: int) -> TrialTask:
         """What a worker needs to train or to test a trial."""
         trial, search = self.record.trials[number], self.record.study.search
+        vectors = self.record.vectors_of(trial.config)
         return TrialTask(
             number=number,
             config=trial.config,
@@ -150,6 +151,7 @@ class Driver:
             folder=self.folder.trial(number).resolve(),
             device=self.device,
             reported=len(trial.reports),
+            vectors=None if vectors is None else self.folder.vectors(vectors).resolve(),
         )
 
     def _propose(self, number: int) -> Point | None:

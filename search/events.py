@@ -44,10 +44,28 @@ class StudyOpened(_Happened):
     code_version: str
 
 
+class VectorsPrepared(Frozen):
+    """Pretrained vectors lie in the store beside a corpus: the digest of their file, their folder, numbers a word.
+
+    Of the ``words`` of the base's vocabulary and of the ``tokens`` of train so many have a vector. ``cut_line``: the
+    number of a last line that was cut off and is left out.
+    """
+
+    sha256: str
+    store: str
+    size: NonNegativeInt
+    covered_words: NonNegativeInt
+    words: NonNegativeInt
+    covered_tokens: NonNegativeInt
+    tokens: NonNegativeInt
+    cut_line: PositiveInt | None = None
+
+
 class CorpusPrepared(_Happened):
     """A corpus lies in the store: the identity of its config, the fingerprint of its content, its folder.
 
-    The baselines are the accuracies, in [0, 1], of the most frequent tag of each word.
+    The baselines are the accuracies, in [0, 1], of the most frequent tag of each word. ``vectors`` has the pretrained
+    ones that a trial may use, by their path in the config.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -56,6 +74,7 @@ class CorpusPrepared(_Happened):
     store: str
     baseline_dev: float
     baseline_test: float
+    vectors: dict[str, VectorsPrepared] = Field(default_factory=dict)
 
 
 class Proposed(_Happened):

@@ -47,7 +47,7 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
     lane = accuracy_R.index(max(accuracy_R))
     weights_R, _ = read_tensors(folder.trial(trial.number) / BEST)
     prepared = record.corpus_of(trial.config)
-    corpus = corpus_of(folder.corpus(prepared), trial.config.data.vocabulary)
+    corpus = corpus_of(folder.corpus(prepared), trial.config.data)
     provenance = {
         "format": FORMAT,
         "study": record.study.name,
@@ -58,6 +58,8 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
         "corpus_fingerprint": prepared.fingerprint,
         "code_version": code_version(),
     }
+    if (vectors := record.vectors_of(trial.config)) is not None:
+        provenance["vectors_sha256"] = vectors.sha256
     beside = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
@@ -87,8 +89,8 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
             raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
-        corpus = prepare(stored, data.vocabulary, LONGEST_AFFIX)
-        if corpus.vocabulary != bundle.vocabulary or stored.tags != bundle.tags:
+        corpus = prepare(stored, data.vocabulary, LONGEST_AFFIX, minimum_tag_count=data.minimum_tag_count)
+        if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
             raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
         measured = bundle.measure(corpus)
     for split, counts in measured.items():

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from data.errors import UserError
-from search.events import CorpusPrepared
+from search.events import CorpusPrepared, VectorsPrepared
 
 
 class StudyFolder:
@@ -26,6 +26,10 @@ class StudyFolder:
 
     def corpus(self, prepared: CorpusPrepared) -> Path:
         """The store of a prepared corpus."""
+        return self.corpora / prepared.store
+
+    def vectors(self, prepared: VectorsPrepared) -> Path:
+        """The store of pretrained vectors."""
         return self.corpora / prepared.store
 
     @classmethod

@@ -26,6 +26,7 @@ from search.events import (
     Started,
     StudyOpened,
     Tested,
+    VectorsPrepared,
 )
 from search.folder import StudyFolder
 from search.ledger import Ledger
@@ -127,6 +128,11 @@ class StudyRecord:
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
         """The prepared corpus that a trial of this config reads."""
         return self.corpora[identity(config.data.corpus)]
+
+    def vectors_of(self, config: TrialConfig) -> VectorsPrepared | None:
+        """The pretrained vectors that a trial of this config starts from; None where it has none."""
+        path = config.data.vectors
+        return None if path is None else self.corpus_of(config).vectors[path]
 
     @property
     def base(self) -> TrialRecord | None:

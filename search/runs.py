@@ -134,6 +134,8 @@ class StudyRuns:
             "skipstack.seeds": ",".join(str(seed) for seed in trial.seeds),
             "skipstack.data_fingerprint": self.record.corpus_of(trial.config).fingerprint,
         }
+        if (vectors := self.record.vectors_of(trial.config)) is not None:
+            entry.tags["skipstack.vectors_sha256"] = vectors.sha256
 
     def _end(self, event: Ended) -> None:
         """Stopped by the scheduler is an ordinary end; what failed or diverged has no score."""

@@ -14,7 +14,8 @@ class TrialTask:
     """A trial to train, or to go on with.
 
     ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
-    ``corpus``: the folder of the store. ``folder``: where the trial keeps its weights.
+    ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
+    ``folder``: where the trial keeps its weights.
     """
 
     number: int
@@ -26,6 +27,7 @@ class TrialTask:
     folder: Path
     device: str
     reported: int = 0
+    vectors: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

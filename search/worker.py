@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
-from data.config import VocabularyConfig
+from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
 from data.store import open_store
+from data.vectors import open_vectors
 from models.build import Sizes
 from models.config import LONGEST_AFFIX
 from models.device import choose_device
@@ -42,7 +43,7 @@ class TrainingWorker(Worker):
         super().__init__(task)
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
-        corpus = corpus_of(task.corpus, task.config.data.vocabulary)
+        corpus = corpus_of(task.corpus, task.config.data, task.vectors)
         self.groups = [
             Training(
                 model=task.config.model,
@@ -125,7 +126,7 @@ class TrainingWorker(Worker):
         """Accuracy and loss of each lane on the test split, with the weights of the trial's best epoch."""
         torch.set_num_threads(1)
         device = choose_device(task.device)
-        corpus = corpus_of(task.corpus, task.config.data.vocabulary)
+        corpus = corpus_of(task.corpus, task.config.data)
         weights_R, _ = read_tensors(task.folder / BEST)
         lexicon = LexiconTensors.on(device, corpus.lexicon)
         evaluations = []
@@ -154,9 +155,18 @@ def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=4)
-def corpus_of(store: Path, vocabulary: VocabularyConfig) -> PreparedCorpus:
-    """The corpus in a store under a vocabulary; a worker that trains many trials opens it once."""
-    return prepare(open_store(store), vocabulary, LONGEST_AFFIX)
+def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
+    """The corpus in a store as ``data`` reads it; a worker that trains many trials opens it once.
+
+    Pretrained vectors are needed for training alone: weights that are read have them already.
+    """
+    return prepare(
+        open_store(store),
+        data.vocabulary,
+        LONGEST_AFFIX,
+        minimum_tag_count=data.minimum_tag_count,
+        vectors=None if vectors is None else open_vectors(vectors),
+    )
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:

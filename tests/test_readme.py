@@ -24,13 +24,14 @@ SMALL = "--trials 2 --epochs 2 --set data.corpus.train=60 --set data.corpus.dev=
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as the README's reader has it: a study that `make quickstart` left, and an own corpus."""
+    """A folder as the README's reader has it: a study that `make quickstart` left, an own corpus, and vectors."""
     path = tmp_path_factory.mktemp("readme")
     (study,) = (block for language, block in BLOCKS if language == "yaml")
     (path / "tagger.yaml").write_text(study)
     sentence = "the\tDET\nold\tADJ\ndogs\tNOUN\nsleep\tVERB\n\n"
     for split in ("train", "dev", "test"):
         (path / f"{split}.tsv").write_text(sentence * 8)
+    (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
     run(path, f"skipstack search quickstart --engine serial {SMALL} --out runs/quickstart")
     return path
 
@@ -54,7 +55,7 @@ def test_the_plain_commands_succeed_one_after_another(folder: Path) -> None:
         shortened += " --engine serial" if command.startswith("skipstack search tagger") else ""
         out = run(folder, shortened)
         assert out or "> " in command
-    assert {"quickstart", "tagger", "wider"} <= {path.name for path in (folder / "runs").iterdir()}
+    assert {"quickstart", "tagger", "glove", "wider"} <= {path.name for path in (folder / "runs").iterdir()}
 
 
 def test_the_python_of_the_readme_finds_the_trials(folder: Path) -> None:

@@ -1,7 +1,8 @@
 """Files read once: the digest that is checked and the lines that are parsed come from the same bytes."""
 
+import glob
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -68,3 +69,27 @@ class SourceFile:
     def error(self, line: int, message: str) -> UserError:
         """The error to raise about a line: ``train.tsv:12: got 3 columns, ...``."""
         return UserError(f"{self.path}:{line}: {message}")
+
+
+def joint_sha256(files: Sequence[SourceFile]) -> str:
+    """One digest for several files in their order: what ``sha256sum NAMES | sha256sum`` prints in their folder."""
+    lines = "".join(f"{file.sha256}  {file.path.name}\n" for file in files)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
+    """The files that ``paths`` name, each from ``folder`` on; wildcards give every match, in text order.
+
+    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. Raises UserError for
+    a wildcard that matches no file.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if (folder / path).exists() or not glob.has_magic(path):
+            found.append(folder / path)
+            continue
+        matches = sorted(each for each in glob.glob(path, root_dir=folder, recursive=True) if (folder / each).is_file())
+        if not matches:
+            raise UserError(f"{folder / path}: got no file of such a name, allowed: one or more")
+        found += [folder / each for each in matches]
+    return tuple(found)

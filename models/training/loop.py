@@ -13,10 +13,12 @@ from torch import Tensor
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
 from models.build import Sizes, build
-from models.config import ModelConfig
+from models.config import EmbedderConfig, ModelConfig
 from models.embedder import LexiconTensors
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
+from models.model import Tagger
+from models.pretrained import PretrainedRows
 from models.training.config import TrainingConfig
 from models.training.optimisers import clip, optimiser
 from models.training.schedule import next_learning_rate
@@ -59,6 +61,7 @@ class Training:
         sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags)
         dtype = dtype_of(training)
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
+        self.pretrained = _pretrained(model.embedder, self.model, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
         self.epoch = 0
@@ -112,6 +115,8 @@ class Training:
         tokens_R = tokens.lengths_RB.sum(dim=1)
         self.model.zero_grad(set_to_none=True)
         torch.autograd.backward((loss_R / tokens_R).sum())
+        if self.pretrained is not None:
+            self.pretrained.hold()
         if self.config.clip_norm is not None:
             clip(self.optimiser.parameters, self.config.clip_norm)
         self.optimiser.step(self.learning_rate_R.to(self.device, loss_R.dtype))
@@ -145,6 +150,14 @@ class Training:
 def dtype_of(training: TrainingConfig) -> torch.dtype:
     """The numbers that ``training.precision`` names."""
     return torch.float64 if training.precision == "float64" else torch.float32
+
+
+def _pretrained(config: EmbedderConfig, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
+    """The corpus's vectors, placed; a network without word vectors has no use for them."""
+    if corpus.vectors is None or config.word_size == 0:
+        return None
+    frozen = config.word_vectors == "frozen"
+    return PretrainedRows.placed(model.embedder.words.table, corpus.vectors, frozen=frozen)
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from data.config import NamedCorpus
-from data.corpora import CORPORA, Card, FileCard, check, find_card, read_split
+from data.corpora import CORPORA, Card, FileCard, FilesCard, SectionsCard, check, find_card, read_files
 from data.errors import UserError
 from data.sentences import SPLITS
-from data.sources import read_splits
+from data.sources import open_source, read_splits
 
 CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}
 
@@ -30,8 +30,10 @@ def test_every_card_is_complete() -> None:
     for name, card in CORPORA.items():
         assert card.name == name
         assert set(card.files) == set(SPLITS)
-        assert all(len(bytes.fromhex(file.sha256)) == 32 for file in card.files.values())
-        assert len({file.sha256 for file in card.files.values()}) == len(SPLITS)
+        if card.verified:
+            digests = {files.sha256 for files in card.files.values() if not isinstance(files, SectionsCard)}
+            assert len(digests) == len(SPLITS)
+            assert all(len(bytes.fromhex(digest)) == 32 for digest in digests)
         assert card.about
         assert card.licence
         assert card.origin
@@ -42,6 +44,9 @@ def test_the_default_layers_are_the_documented_ones() -> None:
     assert {name: card.layers for name, card in CORPORA.items()} == {
         "ud-english-ewt": ("xpos", "upos"),
         "pmb-ccg-en": ("category",),
+        "wsj-sample": ("pos",),
+        "ccgbank": ("category", "pos"),
+        "wsj": ("pos",),
     }
 
 
@@ -56,7 +61,9 @@ def test_a_corpus_or_a_layer_that_is_not_known_is_told_with_the_nearest() -> Non
 
 def test_whole_files_pass_and_give_their_bytes(card: Card, tmp_path: Path) -> None:
     assert check(card, tmp_path) == tuple(tmp_path / "folder" / f"{split}.tsv" for split in SPLITS)
-    assert {split: read_split(card, split, tmp_path).content for split in SPLITS} == CONTENTS
+    assert {split: [file.content for file in read_files(card, split, tmp_path)] for split in SPLITS} == {
+        split: [content] for split, content in CONTENTS.items()
+    }
 
 
 def _flip(path: Path) -> None:
@@ -76,7 +83,7 @@ def test_a_damaged_file_is_told_with_both_digests(
 ) -> None:
     path = tmp_path / "folder" / f"{split}.tsv"
     damage(path)
-    got, expected = hashlib.sha256(path.read_bytes()).hexdigest(), card.files[split].sha256
+    got, expected = (hashlib.sha256(content).hexdigest() for content in (path.read_bytes(), CONTENTS[split]))
     with pytest.raises(UserError) as error:
         check(card, tmp_path)
     told = f"{path} is damaged or another version: got sha256 {got[:12]}, expected {expected[:12]}"
@@ -93,11 +100,97 @@ def test_what_is_missing_is_told(card: Card, tmp_path: Path) -> None:
         check(card, tmp_path)
 
 
+def test_several_files_are_checked_by_the_digest_that_sha256sum_gives_them(card: Card, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    names = ("train.tsv", "dev.tsv")
+    printed = "".join(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+    several = FilesCard(names, hashlib.sha256(printed.encode()).hexdigest())
+    joined = replace(card, files={**card.files, "train": several})
+    assert [file.path.name for file in read_files(joined, "train", tmp_path)] == list(names)
+    for files in (FilesCard(names[::-1], several.sha256), FilesCard(names[:1], several.sha256)):
+        with pytest.raises(UserError, match=r"folder: one of .* is damaged or another version: got sha256 "):
+            read_files(replace(card, files={"train": files}), "train", tmp_path)
+    (folder / "dev.tsv").write_text("other")
+    with pytest.raises(UserError, match=r"one of train.tsv to dev.tsv is damaged or another version"):
+        read_files(joined, "train", tmp_path)
+
+
+LEAVES = "(<T S 0 2> (<L NP NN NN word NP>) (<L S\\NP VB VBZ runs S\\NP>) )"
+
+
+def ccgbank(data_dir: Path, upper: bool = False) -> Path:
+    """Every section of CCGbank, as it is distributed, with one or two derivations."""
+    root = data_dir / "ccgbank_1_1" / "data" / "AUTO"
+    for section in range(25):
+        (root / f"{section:02}").mkdir(parents=True)
+        for number in range(1, 3 if section == 2 else 2):
+            name = f"wsj_{section:02}{number:02}"
+            path = root / f"{section:02}" / (f"{name}.auto".upper() if upper else f"{name}.auto")
+            path.write_text(f"ID={name}.1 PARSER=GOLD NUMPARSE=1\n{LEAVES.replace('word', name)}\n")
+        (root / f"{section:02}" / "readme.auto").write_text("no derivation")
+    return root
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_sections_of_ccgbank_are_read_by_number(tmp_path: Path, upper: bool) -> None:
+    ccgbank(tmp_path, upper)
+    splits = read_splits(NamedCorpus(name="ccgbank"), data_dir=tmp_path, folder=tmp_path)
+    first = {split: [sentence.words[0] for sentence in sentences] for split, sentences in splits.items()}
+    assert first == {
+        "train": ["wsj_0201", "wsj_0202", *(f"wsj_{section:02}01" for section in range(3, 22))],
+        "dev": ["wsj_0001"],
+        "test": ["wsj_2301"],
+    }
+    assert splits["dev"][0].tags == ("NP", "S\\NP")
+    pos = read_splits(NamedCorpus(name="ccgbank", tags="pos"), data_dir=tmp_path, folder=tmp_path)
+    assert pos["dev"][0].tags == ("NN", "VBZ")
+
+
+def test_a_section_without_files_and_a_missing_root_are_told(tmp_path: Path) -> None:
+    root = ccgbank(tmp_path)
+    card = find_card("ccgbank")
+    assert len(check(card, tmp_path)) == 23
+    (root / "17" / "wsj_1701.auto").unlink()
+    with pytest.raises(UserError, match=r"AUTO/17: got no file wsj_17NN.auto, allowed: one or more a section"):
+        check(card, tmp_path)
+    root.rename(root.with_name("other"))
+    with pytest.raises(UserError, match=r"ccgbank_1_1: got no folder data/AUTO, allowed: "):
+        check(card, tmp_path)
+
+
+def test_the_key_of_a_corpus_without_known_digests_covers_its_files(tmp_path: Path) -> None:
+    root = ccgbank(tmp_path)
+    keys = [open_source(NamedCorpus(name="ccgbank"), data_dir=tmp_path, folder=tmp_path).key]
+    path = root / "11" / "wsj_1101.auto"
+    source = open_source(NamedCorpus(name="ccgbank"), data_dir=tmp_path, folder=tmp_path)
+    path.write_text(path.read_text().replace("runs", "walks"))
+    keys.append(open_source(NamedCorpus(name="ccgbank"), data_dir=tmp_path, folder=tmp_path).key)
+    assert source.key == keys[0] != keys[1]
+    assert all("walks" not in sentence.words for sentence in source.read()["train"])
+
+
+@pytest.mark.parametrize("root", ["tagged/pos/wsj", "TAGGED/POS/WSJ"])
+def test_sections_of_the_treebank_are_read_by_number(tmp_path: Path, root: str) -> None:
+    upper = root.isupper()
+    for section in range(25):
+        folder = tmp_path / "treebank_3" / root / f"{section:02}"
+        folder.mkdir(parents=True)
+        name = f"wsj_{section:02}00.pos"
+        (folder / (name.upper() if upper else name)).write_text(f"\n====\n\n[ section/NN ]\n{section}/CD ./. \n")
+    splits = read_splits(NamedCorpus(name="wsj"), data_dir=tmp_path, folder=tmp_path)
+    assert {split: [int(one.words[1]) for one in sentences] for split, sentences in splits.items()} == {
+        "train": list(range(19)),
+        "dev": [19, 20, 21],
+        "test": [22, 23, 24],
+    }
+
+
 REAL = [
     # name, layer, sentences, tokens and tags in train, dev, test
     ("ud-english-ewt", "xpos", (12544, 2001, 2077), (204577, 25147, 25094), (49, 49, 48)),
     ("ud-english-ewt", "upos", (12544, 2001, 2077), (204577, 25147, 25094), (17, 17, 17)),
     ("pmb-ccg-en", "category", (7745, 1174, 1053), (50408, 7368, 6821), (294, 193, 180)),
+    ("wsj-sample", "pos", (3253, 316, 345), (78375, 7652, 8057), (45, 39, 40)),
 ]
 
 
@@ -123,3 +216,14 @@ def test_the_first_sentences_of_the_real_corpora_read_as_printed(data_dir: Path)
     first = read_splits(NamedCorpus(name="pmb-ccg-en"), data_dir=data_dir, folder=data_dir)["train"][0]
     assert first.words == ("A", "girl", "is", "styling", "her", "hair")
     assert first.tags == ("np/n", "n", r"(s:dcl\np)/(s:ng\np)", r"(s:ng\np)/np", "np/n", "n")
+
+
+@pytest.mark.corpus
+def test_the_wsj_sample_is_the_whole_free_sample(data_dir: Path) -> None:
+    assert len(check(find_card("wsj-sample"), data_dir)) == 199
+    splits = read_splits(NamedCorpus(name="wsj-sample"), data_dir=data_dir, folder=data_dir)
+    sentences = [sentence for split in SPLITS for sentence in splits[split]]
+    tags = [tag for sentence in sentences for tag in sentence.tags]
+    assert (len(sentences), len(tags), len(set(tags))) == (3914, 94_084, 45)
+    assert sentences[0].words[:3] == ("Pierre", "Vinken", ",")
+    assert sentences[0].tags[:3] == ("NNP", "NNP", ",")

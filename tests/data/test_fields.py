@@ -35,7 +35,14 @@ def test_a_type_is_told_in_words(annotation: object, words: str) -> None:
 
 def test_kinds_name_the_members_of_a_union_of_configs() -> None:
     assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam}
-    assert list(kinds(Corpus)) == ["grammar", "named", "columns"]
+    assert list(kinds(Corpus)) == [
+        "grammar",
+        "named",
+        "columns",
+        "ccgbank_auto",
+        "word_pos_supertag",
+        "treebank_pos",
+    ]
     assert kinds(EmbedderConfig) == {}
 
 
@@ -46,6 +53,7 @@ def test_paths_hold_every_leaf_of_every_kind_and_every_branch() -> None:
         for leaf in trial.flatten():
             assert leaf in found
             assert leaf.rpartition(".")[0] in found
-    # Two kinds of corpus have a ``train``: a number of sentences, and a file.
-    assert [describe(each) for each in found["data.corpus.train"]] == ["an integer from 1", "text"]
+    # Kinds of corpus have two sorts of ``train``: a number of sentences, and files.
+    files = "text, or a list of 1 or more, each text"
+    assert [describe(each) for each in found["data.corpus.train"]] == ["an integer from 1", files]
     assert len(found["training.optimiser.learning_rate"]) == 1

@@ -256,7 +256,8 @@ def test_a_corpus_takes_the_place_of_the_one_of_the_study_unless_it_is_the_same(
     own = "data.corpus={kind: columns, train: a.tsv, dev: b.tsv, test: c.tsv}"
     assert corpus(overrides=[own]) == ColumnCorpus(train="a.tsv", dev="b.tsv", test="c.tsv")
     assert message("quickstart", corpus="pmb") == (
-        "unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; allowed: grammar, ud-english-ewt, pmb-ccg-en)"
+        "unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; "
+        "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, ccgbank, wsj)"
     )
 
 

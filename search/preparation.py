@@ -1,0 +1,119 @@
+"""What the trials of a study may read: found in its space, stored in its folder before anything is trained."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from data.baseline import most_frequent_tag
+from data.config import Corpus
+from data.errors import UserError
+from data.frozen import identity
+from data.rare import with_rare_tags
+from data.store import StoredCorpus, open_store, store
+from data.vectors import coverage, open_vectors, pretrained, store_vectors
+from data.vocabulary import Vocabulary
+from search.config import StudyConfig
+from search.events import CorpusPrepared, VectorsPrepared
+from search.folder import StudyFolder
+from spaces.config import Axis, SpaceConfig
+from spaces.space import Space
+
+CORPUS, CUT_OFF = "data.corpus", "data.minimum_tag_count"
+VECTORS, WORD_SIZE = "data.vectors", "model.embedder.word_size"
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A corpus that trials may read, with every cut-off of its tags, and the vectors beside it: by path, with every
+    word size that meets them."""
+
+    corpus: Corpus
+    cut_offs: set[int] = field(default_factory=set)
+    vectors: dict[str, set[int]] = field(default_factory=dict)
+
+
+def prepared(
+    study: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path, clock: Callable[[], float]
+) -> list[CorpusPrepared]:
+    """Every corpus of the study in its store, with the pretrained vectors beside it; the base's corpus first.
+
+    ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
+    UserError for what cannot be read, for vectors of another size than the networks', and for a cut-off that no tag
+    reaches.
+    """
+    events = []
+    for needed in needs(study.space):
+        path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
+        stored = open_store(path)
+        for minimum_count in sorted(needed.cut_offs):
+            with_rare_tags(stored, minimum_count)
+        vocabulary = Vocabulary.build(study.space.base.data.vocabulary, stored.forms, stored.counts_F)
+        vectors = {}
+        for name, sizes in needed.vectors.items():
+            vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
+            _check_sizes(name, vectors[name].size, sizes)
+        events.append(
+            CorpusPrepared(
+                time=clock(),
+                corpus=identity(needed.corpus),
+                fingerprint=stored.fingerprint,
+                store=path.name,
+                baseline_dev=most_frequent_tag(stored, "dev"),
+                baseline_test=most_frequent_tag(stored, "test"),
+                vectors=vectors,
+            )
+        )
+    return events
+
+
+def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:
+    folder = store_vectors(path, stored, root=root)
+    vectors = open_vectors(folder)
+    reach = coverage(pretrained(vectors, vocabulary), vocabulary, stored)
+    return VectorsPrepared(
+        sha256=vectors.sha256, store=folder.name, size=vectors.size, cut_line=vectors.cut_line, **asdict(reach)
+    )
+
+
+def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
+    wrong = sorted(sizes - {0, size})
+    if wrong:
+        raise UserError(
+            f"{WORD_SIZE}: got {wrong[0]} with data.vectors {name} (allowed: {size}, the numbers of its words, "
+            "or 0 for no word vectors)"
+        )
+
+
+def needs(space: SpaceConfig) -> list[Needed]:
+    """All that a trial of the space may read, the base's corpus first."""
+    corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
+    varied = Space(SpaceConfig(base=space.base, axes=_settling(space)))
+    if varied.count() is None:
+        raise UserError(
+            "an axis under data.corpus is continuous (allowed: choices, since each corpus is prepared first)"
+        )
+    for point in varied.enumerate():
+        config = varied.config(point)
+        needed = corpora.setdefault(identity(config.data.corpus), Needed(config.data.corpus))
+        if config.data.minimum_tag_count is not None:
+            needed.cut_offs.add(config.data.minimum_tag_count)
+        if config.data.vectors is not None:
+            needed.vectors.setdefault(config.data.vectors, set()).add(config.model.embedder.word_size)
+    return list(corpora.values())
+
+
+def _settling(space: SpaceConfig) -> dict[str, Axis]:
+    """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
+    given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
+    reads = (CORPUS, CUT_OFF, VECTORS, WORD_SIZE) if given else (CORPUS, CUT_OFF)
+    kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
+    while (
+        more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}
+        - kept
+    ):
+        kept |= more
+    return {path: axis for path, axis in space.axes.items() if path in kept}
+
+
+def _overlap(path: str, other: str) -> bool:
+    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
