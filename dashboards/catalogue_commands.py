@@ -7,8 +7,10 @@ from typing import Annotated
 import typer
 
 from data.corpora import CORPORA, check, find_card
+from search.config import StudyConfig
+from search.papers import tables
 from search.study_document import presets
-from search.study_file import load_study, schema
+from search.study_file import load_study, scales, schema
 from spaces.space import Space
 
 
@@ -26,6 +28,9 @@ def spaces(
     with_schema: Annotated[
         bool, typer.Option("--schema", help="The JSON schema of study files instead, for editors.")
     ] = False,
+    scale: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")
+    ] = None,
 ) -> None:
     """List the presets, or show one: its axes, its constraints, and how many configurations it has."""
     if with_schema:
@@ -34,22 +39,33 @@ def spaces(
         for preset in presets():
             print(f"{preset:<24} {load_study(preset)[0].about}")
     else:
-        _show(name)
+        _show(name, scale)
 
 
-def _show(name: str) -> None:
-    study, _ = load_study(name)
+def _show(name: str, scale: str | None) -> None:
+    study, _ = load_study(name, scale=scale)
     space = Space(study.space)
     count = space.count()
     print(f"{study.name}: {study.about}")
-    print(f"{'endless' if count is None else count} configurations")
+    print(f"{'endless' if count is None else count} configurations{_walked(study, space)}")
     for path, axis in study.space.axes.items():
         when = " and ".join(f"{on} is {' or '.join(map(str, values))}" for on, values in axis.when.items())
         print(f"  {path}: {space.domains[path]}{f'   (when {when})' if when else ''}")
     if study.space.constraints:
         print(f"constraints: {', '.join(study.space.constraints)}")
+    if offered := scales(name):
+        print(f"scales: {', '.join(offered)}   (--scale)")
+    if compared := [table for table, each in tables().items() if each.preset == name]:
+        print(f"figures: {', '.join(compared)}   (skipstack report --against)")
     if name in presets():
         print(f"\n{presets()[name].read_text()}", end="")
+
+
+def _walked(study: StudyConfig, space: Space) -> str:
+    """How many of the configurations are searched, where it is not all of them."""
+    if study.search.proposer != "one_at_a_time":
+        return ""
+    return f", {sum(1 for _ in space.one_at_a_time())} of them one axis at a time"
 
 
 def list_corpora() -> None:

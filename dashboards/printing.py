@@ -4,15 +4,20 @@ import sys
 
 from rich.console import Console
 
+from dashboards import comparison as beside
 from dashboards.tables import Format, render
 from search.ablation import Ablation
+from search.against import Comparison
 
 
-def print_report(ablation: Ablation, form: Format = "text") -> None:
+def print_report(made: Ablation | Comparison, form: Format = "text") -> None:
     """Print a report: to fit the terminal and in its colours, or plain and as wide as it is."""
     console = Console()
-    width = console.width if console.is_terminal else None
-    sys.stdout.write(render(ablation, form, width=width, terminal=console.is_terminal))
+    width, terminal = console.width if console.is_terminal else None, console.is_terminal
+    if isinstance(made, Ablation):
+        sys.stdout.write(render(made, form, width=width, terminal=terminal))
+    else:
+        sys.stdout.write(beside.render(made, form, width=width, terminal=terminal))
 
 
 def say(line: str) -> None:

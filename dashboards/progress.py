@@ -17,7 +17,7 @@ from data.frozen import canonical_json
 from search.events import Decided, Ended, Event
 from search.parts import written
 from search.records import StudyRecord, TrialRecord
-from spaces.domains import Json
+from spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0
 """Where there is no terminal, lines come no faster than this."""
@@ -170,8 +170,8 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
     base = record.space.base_point()
     names = dict(_short_names(list(record.space.domains)))
     return [
-        f"{names[path]} {_rounded(trial.point[path])}"
-        for path in record.space.domains
+        f"{names[path]} {_label(domain, trial.point[path])}"
+        for path, domain in record.space.domains.items()
         if path in trial.point and (path not in base or canonical_json(base[path]) != canonical_json(trial.point[path]))
     ]
 
@@ -184,7 +184,10 @@ def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
         yield path, name if alone else ".".join(path.split(".")[-2:])
 
 
-def _rounded(value: Json) -> str:
+def _label(domain: Domain, value: Json) -> str:
+    """The value's name if it has one; else the value itself, numbers rounded."""
+    if isinstance(domain, Choice) and (name := domain.name(value)):
+        return name
     return f"{value:.4g}" if isinstance(value, float) else written(value)
 
 

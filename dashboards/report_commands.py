@@ -10,7 +10,9 @@ import typer
 from dashboards.printing import print_report
 from data.errors import UserError
 from search.ablation import ablation
+from search.against import compare
 from search.folder import StudyFolder
+from search.papers import find_table
 from search.records import read_study
 
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
@@ -32,9 +34,18 @@ def report(
     by: Annotated[
         list[str] | None, typer.Option(help="An axis to tell about; any number of times; all of them.")
     ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="A table of a paper, such as wu2017/table-2, beside ours.")
+    ] = None,
 ) -> None:
     """The ablation table: what each value of each axis reaches, beside the base and the baseline."""
+    if against is not None and by:
+        raise UserError("--by and --against exclude each other (allowed: one of them)")
+    table = None if against is None else find_table(against)
     record = read_study(study)
+    if against is not None and table is not None:
+        print_report(compare(record, against, table), form)
+        return
     print_report(ablation(record, by or ()), form)
 
 

@@ -42,6 +42,9 @@ def search(
     study: Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")],
     corpus: Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")
+    ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
     ] = None,
@@ -60,6 +63,7 @@ def search(
     """Search a space: propose trials, train them under ASHA, record them, rank them."""
     config, corpus_folder = load_study(
         study,
+        scale=scale,
         corpus=corpus,
         overrides=[*([] if lanes is None else [f"search.lanes={lanes}"]), *(settings or [])],
         trials=trials,

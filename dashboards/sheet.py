@@ -178,17 +178,17 @@ def _count(numbers: Numbers) -> str:
 
 
 def _accuracy(split: str) -> Callable[[Numbers], str]:
-    return lambda numbers: _with_error(numbers[f"{split}_mean"], numbers[f"{split}_deviation"], ".2f")
+    return lambda numbers: with_error(numbers[f"{split}_mean"], numbers[f"{split}_deviation"], ".2f")
 
 
 def _difference(numbers: Numbers) -> str:
     if numbers["selected_is_base"]:
         return "base "
     mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
-    return _with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f") + mark
+    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f") + mark
 
 
-def _with_error(mean: Scalar, error: Scalar, form: str) -> str:
+def with_error(mean: Scalar, error: Scalar, form: str) -> str:
     """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
     if not isinstance(mean, float):
         return NONE

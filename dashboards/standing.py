@@ -130,7 +130,11 @@ class Standing:
             self.best = trial
 
     def _points(self) -> int | None:
-        """How many points the space has, where that is quickly counted."""
+        """How many points the proposer will find in the space, where that is quickly counted."""
         space = self.record.space
+        if not space.finite:
+            return None
         sizes = [len(domain.values) for domain in space.domains.values() if isinstance(domain, Choice | Integer)]
-        return space.count() if space.finite and math.prod(sizes) <= COUNTED else None
+        if self.record.study.search.proposer == "one_at_a_time":
+            return sum(1 for _ in space.one_at_a_time()) if sum(sizes) <= COUNTED else None
+        return space.count() if math.prod(sizes) <= COUNTED else None

@@ -1,12 +1,13 @@
 """The report of a study in every format, as text; printing it is the command line's."""
 
 import json
+from collections.abc import Sequence
 from typing import Literal, assert_never
 
 import pandas as pd
 
 from dashboards import text
-from dashboards.sheet import COLUMNS, LEADS, NUMBERS, Line, Sheet, sheet
+from dashboards.sheet import COLUMNS, LEADS, NUMBERS, Line, Numbers, Sheet, sheet
 from search.ablation import Ablation
 
 Format = Literal["text", "markdown", "csv", "json"]
@@ -27,7 +28,7 @@ def render(ablation: Ablation, form: Format, *, width: int | None = None, termin
         case "markdown":
             return _markdown(made)
         case "csv":
-            return _csv(made)
+            return csv_lines([line.numbers for line in made.lines], list(NUMBERS))
         case "json":
             return _json(made)
         case _:
@@ -38,47 +39,49 @@ def _markdown(sheet: Sheet) -> str:
     changes = [f"- {_code(change)}" for change in sheet.changes]
     return "\n".join(
         [
-            f"## {_escaped(sheet.study)}",
+            f"## {escaped(sheet.study)}",
             "",
-            _markdown_row(["axis", "value", *(column.heading for column in COLUMNS)]),
+            markdown_row(["axis", "value", *(column.heading for column in COLUMNS)]),
             "|---|---|" + "---:|" * len(COLUMNS),
-            *(_markdown_row(_markdown_cells(line)) for line in sheet.lines),
+            *(markdown_row(_markdown_cells(line)) for line in sheet.lines),
             "",
-            _escaped(sheet.counts),
+            escaped(sheet.counts),
             "",
-            _escaped(sheet.best_config),
+            escaped(sheet.best_config),
             *(["", *changes] if changes else []),
             "",
-            _escaped(sheet.footnote),
+            escaped(sheet.footnote),
             "",
         ]
     )
 
 
 def _markdown_cells(line: Line) -> list[str]:
-    cells = [_escaped(cell.strip()) for cell in line.cells]
+    cells = [escaped(cell.strip()) for cell in line.cells]
     if not line.of_axis:
-        return [line.axis, _escaped(line.value), *cells]
+        return [line.axis, escaped(line.value), *cells]
     return [_code(line.axis), f"{LEADS} {_code(line.value)}" if line.leads else _code(line.value), *cells]
 
 
-def _markdown_row(cells: list[str]) -> str:
+def markdown_row(cells: Sequence[str]) -> str:
+    """A row of a GitHub table."""
     return f"| {' | '.join(cells)} |"
 
 
 def _code(text: str) -> str:
     """Text as code; a bar would end its cell even there. A backtick could not stand in it."""
-    return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
+    return escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text whose characters Markdown leaves alone."""
     return "".join(f"\\{character}" if character in "\\`*_[]<>|#~" else character for character in text)
 
 
-def _csv(sheet: Sheet) -> str:
+def csv_lines(lines: Sequence[Numbers], names: Sequence[str]) -> str:
+    """A line of names, then one for each of ``lines``."""
     # As objects: whole numbers stay whole beside cells that are empty, and floats keep every digit.
-    frame = pd.DataFrame([line.numbers for line in sheet.lines], columns=list(NUMBERS), dtype=object)
+    frame = pd.DataFrame(lines, columns=list(names), dtype=object)
     return frame.to_csv(index=False, lineterminator="\n")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self, assert_never
+from typing import Self
 
 import torch
 
@@ -76,8 +76,8 @@ def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Sta
 def _cell(shortcut: ShortcutConfig | None, lanes: int, directions: int, below: int, hidden: int) -> Cell:
     if shortcut is None:
         return LstmCell(lanes=lanes, directions=directions, below=below, hidden=hidden)
-    match shortcut.topology:
-        case "block":
+    match shortcut.gate:
+        case "none" | "sigmoid_below" | "sigmoid_below_previous" if shortcut.topology == "block":
             return ShortcutBlock(lanes=lanes, directions=directions, below=below, hidden=hidden, gate=shortcut.gate)
         case _:
-            assert_never(shortcut.topology)
+            raise NotImplementedError(f"{shortcut.topology}, {shortcut.gate}")

@@ -26,6 +26,8 @@ class EmbedderConfig(Frozen):
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
     affix_size: PositiveInt = 5
     window: NonNegativeInt = 3
+    window_gate: bool = False
+    """A logistic gate on each token of the window (wu2017 section 4.1)."""
     dropout: Rate = 0.25
     word_vectors: Literal["trainable", "frozen"] = "trainable"
     """What becomes of pretrained vectors (``data.vectors``) in training; words without one are always trained."""
@@ -55,8 +57,30 @@ class ShortcutConfig(Frozen):
     ``none``: g = 1. ``sigmoid_below``: eq. 13, the paper's default. ``sigmoid_below_previous``: eq. 7.
     """
 
-    topology: Literal["block"] = "block"
-    gate: Literal["none", "sigmoid_below", "sigmoid_below_previous"] = "sigmoid_below"
+    topology: Literal[
+        "hidden_gated",
+        "both_ungated",
+        "both_gated",
+        "both_highway",
+        "both_two_gates",
+        "block",
+        "block_output_ungated",
+        "block_internal_ungated",
+        "block_output_shared",
+        "block_no_internal",
+        "block_no_output",
+    ] = "block"
+    gate: Literal[
+        "none",
+        "sigmoid_below",
+        "sigmoid_below_earlier",
+        "sigmoid_skipped",
+        "sigmoid_below_previous",
+        "scaled",
+        "linear",
+        "bernoulli",
+        "bernoulli_below",
+    ] = "sigmoid_below"
 
 
 class StackConfig(Frozen):
@@ -71,6 +95,8 @@ class StackConfig(Frozen):
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
     directions: Literal["both", "forward"] = "both"
+    join: Literal["top", "each_layer"] = "top"
+    cell: Literal["lstm", "simple", "sutskever"] = "lstm"
     dropout: Rate = 0.5
     """On the outputs of the first and of the last layer; once where they are the same layer."""
 

@@ -21,7 +21,7 @@ class AshaConfig(Frozen):
 class SearchConfig(Frozen):
     """How many trials, chosen how, stopped when."""
 
-    proposer: Literal["grid", "random", "tpe"] = "tpe"
+    proposer: Literal["grid", "one_at_a_time", "random", "tpe"] = "tpe"
     trials: PositiveInt = 16
     """Trials at most; a grid or a finite space may end sooner."""
     seeds: PositiveInt = 2

@@ -34,7 +34,7 @@ def parts(domain: Domain) -> tuple[Part, ...]:
     """
     match domain:
         case Choice():
-            return tuple(_single(value) for value in domain.values)
+            return tuple(_single(value, domain.name(value)) for value in domain.values)
         case Integer() if len(domain.values) <= LISTED:
             return tuple(_single(value) for value in domain.values)
         case Integer():
@@ -60,9 +60,9 @@ def written(value: Json) -> str:
     return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
 
 
-def _single(value: Json) -> Part:
+def _single(value: Json, name: str | None = None) -> Part:
     text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
-    return Part(written(value), lambda other: canonical_json(other) == text)
+    return Part(name or written(value), lambda other: canonical_json(other) == text)
 
 
 def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""Proposers: which point of the space is tried next. The interface, and the two that learn nothing.
+"""Proposers: which point of the space is tried next. The interface, and those that learn nothing.
 
 A proposer is a state machine without clock or global randomness. ``ask`` is a function of the
 study's seed, the trial's number and the history, and changes nothing; ``proposed`` and ``ended``
@@ -7,7 +7,7 @@ the ledger gives the same next answer, and replaying proposes nothing anew.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import final
 
 import numpy as np
@@ -75,30 +75,52 @@ class Seen:
         return rest[int(source.integers(len(rest)))] if rest else None
 
 
-@final
-class Grid(Proposer):
-    """Every point of a finite space, in the order of enumeration: the last axis varies fastest.
+class Walk(Proposer):
+    """The points of a finite space, or some of them, in an order that is settled beforehand."""
 
-    Raises UserError on a space with a continuous axis.
-    """
-
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, points: Iterator[Point]) -> None:
         self._seen = Seen(space)
-        self._points = space.enumerate()
+        self._points = points
         self._next = next(self._points, None)
 
+    @final
     def ask(self, number: int) -> Point | None:
         """The first point that was not proposed."""
         return self._next
 
+    @final
     def proposed(self, number: int, point: Point) -> None:
         """Remember ``point`` and step over whatever was proposed."""
         self._seen.add(point)
         while self._next is not None and self._next in self._seen:
             self._next = next(self._points, None)
 
+    @final
     def ended(self, number: int, reason: Reason, curve: Curve) -> None:
         """Nothing is learnt."""
+
+
+@final
+class Grid(Walk):
+    """Every point of a finite space, in the order of enumeration: the last axis varies fastest.
+
+    Raises UserError on a space with a continuous axis.
+    """
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(space, space.enumerate())
+
+
+@final
+class OneAtATime(Walk):
+    """The base, then each other value of each axis with the other axes at the base (``Space.one_at_a_time``).
+
+    This is how papers ablate: every difference to the base is due to one axis, and a space costs the sum of its
+    axes' values instead of their product. Raises UserError on a space with a continuous axis.
+    """
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(space, space.one_at_a_time())
 
 
 @final

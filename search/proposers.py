@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from search.config import SearchConfig
-from search.proposer import Grid, Proposer, Random
+from search.proposer import Grid, OneAtATime, Proposer, Random
 from search.tpe import Tpe
 from spaces.space import Space
 
@@ -13,6 +13,8 @@ def proposer(config: SearchConfig, space: Space) -> Proposer:
     match config.proposer:
         case "grid":
             return Grid(space)
+        case "one_at_a_time":
+            return OneAtATime(space)
         case "random":
             return Random(space, config.seed)
         case "tpe":

@@ -1,9 +1,9 @@
-"""Statistics over the seeds of a trial, and between two trials that share seeds."""
+"""Statistics over the seeds of a trial, between two trials that share seeds, and between two rankings."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import correlation, fmean, stdev
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +51,20 @@ def paired_difference(ours: Mapping[int, float], theirs: Mapping[int, float]) ->
     """
     shared = sorted(ours.keys() & theirs.keys())
     return Spread(tuple(ours[seed] - theirs[seed] for seed in shared)) if shared else None
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's rank correlation of two rows of equal length, in [-1, 1].
+
+    Pearson's correlation of the ranks; equal values share the mean of their ranks. None where it is not defined: with
+    fewer than two values, or where all values of a row are equal.
+    """
+    if len(set(one)) < 2 or len(set(other)) < 2:
+        return None
+    return correlation(_ranks(one), _ranks(other))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value from 1, lowest first."""
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]

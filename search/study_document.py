@@ -32,19 +32,34 @@ class _PartOf:
         return handler(self.model.__pydantic_core_schema__)
 
 
+PartOfBase = Annotated[dict[str, Any], _PartOf(TrialConfig)]
+PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
+
+
+class Scale(Frozen):
+    """What a study file changes of itself at another size, such as one for machines without a GPU."""
+
+    base: PartOfBase = Field(default_factory=dict)
+    axes: dict[str, Axis | None] = Field(default_factory=dict)
+    constraints: tuple[str, ...] | None = None
+    search: PartOfSearch = Field(default_factory=dict)
+
+
 class StudyFile(Frozen):
     """The keys of a study file. A file says only what differs from the preset it extends, or from the defaults.
 
     ``base`` is merged field by field, ``axes`` are replaced by name (null removes one), ``search`` is merged,
-    ``constraints`` and ``about`` are replaced.
+    ``constraints`` and ``about`` are replaced. So is a scale, over the file: the study at a scale is the preset that it
+    extends at that scale, then the file, then the file's own scale.
     """
 
     about: str | None = None
     extends: str | None = None
-    base: Annotated[dict[str, Any], _PartOf(TrialConfig)] = Field(default_factory=dict)
+    base: PartOfBase = Field(default_factory=dict)
     axes: dict[str, Axis | None] = Field(default_factory=dict)
     constraints: tuple[str, ...] | None = None
-    search: Annotated[dict[str, Any], _PartOf(SearchConfig)] = Field(default_factory=dict)
+    search: PartOfSearch = Field(default_factory=dict)
+    scales: dict[str, Scale] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,21 @@ class Source:
         """The message with the place of ``path`` before it."""
         return UserError(at(path, lines=self.lines, file=self.name) + message)
 
+    def at_scale(self, scale: str) -> "Source":
+        """The same file with the lines of a scale in place of those that they go over."""
+        lines = self.lines or {}
+        own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
+        return Source(self.name, {**lines, **own})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A study file merged over what it extends, and the scales that it knows, its own and the extended ones."""
+
+    source: Source
+    raw: Raw
+    scales: tuple[str, ...]
+
 
 def presets() -> dict[str, Path]:
     """The studies that come with the project, by name."""
@@ -65,8 +95,8 @@ def presets() -> dict[str, Path]:
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 
-def read_document(path: Path, name: str) -> tuple[Source, Raw]:
-    """The file at ``path``, which errors call ``name``, merged over what it extends.
+def read_document(path: Path, name: str, scale: str | None = None) -> Document:
+    """The file at ``path``, which errors call ``name``, merged over what it extends, each at ``scale`` if it has it.
 
     Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``StudyFile``.
     """
@@ -82,28 +112,35 @@ def read_document(path: Path, name: str) -> tuple[Source, Raw]:
         file = StudyFile.model_validate(data or {})
     except ValidationError as error:
         raise UserError(explain(error, StudyFile, lines=lines, file=name)) from None
-    return source, _over(_extended(file.extends, source), file, source)
+    extended = _extended(file.extends, source, scale)
+    raw = _over(extended.raw, file, source)
+    if file.about is not None:
+        raw = {**raw, "about": file.about}
+    if scale in file.scales:
+        source = source.at_scale(scale)
+        raw = _over(raw, file.scales[scale], source)
+    return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])))
 
 
-def _extended(name: str | None, source: Source) -> Raw:
+def _extended(name: str | None, source: Source, scale: str | None) -> Document:
     if name is None:
         base, search = TrialConfig().model_dump(mode="json"), SearchConfig().model_dump(mode="json")
-        return {"about": "", "base": base, "axes": {}, "constraints": (), "search": search}
+        return Document(source, {"about": "", "base": base, "axes": {}, "constraints": (), "search": search}, ())
     if name not in presets():
         raise source.error(["extends"], unknown("study", name, presets()))
-    return read_document(presets()[name], name)[1]
+    return read_document(presets()[name], name, scale)
 
 
-def _over(below: Raw, file: StudyFile, source: Source) -> Raw:
+def _over(below: Raw, above: StudyFile | Scale, source: Source) -> Raw:
     axes: Raw = below["axes"]
-    for path, axis in file.axes.items():
+    for path, axis in above.axes.items():
         axes = with_axis(axes, path, None if axis is None else axis.model_dump(mode="json"), source)
     return {
-        "about": below["about"] if file.about is None else file.about,
-        "base": merged(below["base"], file.base),
+        **below,
+        "base": merged(below["base"], above.base),
         "axes": axes,
-        "constraints": below["constraints"] if file.constraints is None else file.constraints,
-        "search": merged(below["search"], file.search),
+        "constraints": below["constraints"] if above.constraints is None else above.constraints,
+        "search": merged(below["search"], above.search),
     }
 
 

@@ -14,7 +14,7 @@ from search.config import SearchConfig, StudyConfig
 from search.study_document import Raw, Source, StudyFile, presets, read_document
 from search.study_settings import Setting, corpus_setting, option_setting, parsed_setting
 from spaces.checks import SpaceError
-from spaces.config import Axis, SpaceConfig
+from spaces.config import DOMAINS, Axis, SpaceConfig
 from spaces.constraints import CONSTRAINTS
 from spaces.domains import Choice
 from spaces.paths import Tree, read, trial_paths, written
@@ -28,6 +28,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def load_study(
     name_or_path: str | Path,
     *,
+    scale: str | None = None,
     corpus: str | None = None,
     overrides: Sequence[str] = (),
     trials: int | None = None,
@@ -37,16 +38,21 @@ def load_study(
 ) -> tuple[StudyConfig, Path]:
     """A study by the name of a preset or from a YAML file, and the folder from which its corpus paths are read.
 
-    That folder is the file's own; for a preset, the working directory. ``corpus`` is a named corpus or ``grammar``. An
-    override is ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
-    (``search.asha=null``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or
-    ``about``. They are applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: an
-    axis that varied it, or a part of it, is removed. Another ``kind`` drops the fields of the old one.
+    That folder is the file's own; for a preset, the working directory. ``scale`` is one of ``scales()``; it ends the
+    study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is ``PATH=VALUE``,
+    the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search (``search.asha=null``), a
+    whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``. They are
+    applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied
+    it, or a part of it, is removed. Another ``kind`` drops the fields of the old one.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
     path, name = _find(name_or_path)
-    source, raw = read_document(path, str(name_or_path))
+    document = read_document(path, str(name_or_path), scale)
+    if scale is not None and scale not in document.scales:
+        none = f"{name_or_path} has no scales (allowed: to leave it out)"
+        raise UserError(f"--scale: {unknown('scale', scale, document.scales) if document.scales else none}")
+    raw = document.raw
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
     options = {"trials": ("search.trials", trials), "epochs": ("base.training.epochs", epochs)}
     options |= {"seeds": ("search.seeds", seeds), "seed": ("search.seed", seed)}
@@ -54,8 +60,15 @@ def load_study(
     settings += [parsed_setting(text) for text in overrides]
     for setting in settings:
         raw = setting.applied(raw)
-    study = _Check(source, settings).study(name or path.stem, raw)
+    full_name = f"{name or path.stem}{'' if scale is None else f'-{scale}'}"
+    study = _Check(document.source, settings).study(full_name, raw)
     return study, path.resolve().parent if name is None else Path.cwd()
+
+
+def scales(name_or_path: str | Path) -> tuple[str, ...]:
+    """The scales at which a study can be loaded, besides its own."""
+    path, _ = _find(name_or_path)
+    return read_document(path, str(name_or_path)).scales
 
 
 def _find(name_or_path: str | Path) -> tuple[Path, str | None]:
@@ -135,10 +148,10 @@ def schema() -> dict[str, Any]:
     tree: dict[str, Any] = _optional(StudyFile.model_json_schema())
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "A study file of skipstack"
-    tree["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
-    tree["properties"]["constraints"]["anyOf"][0]["items"] = {"enum": list(CONSTRAINTS)}
-    kinds = ("choice", "integer", "real", "log")
-    tree["$defs"]["Axis"]["oneOf"] = [{"required": [kind]} for kind in kinds]
+    for part in (tree, tree["$defs"]["Scale"]):
+        part["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
+        part["properties"]["constraints"]["anyOf"][0]["items"] = {"enum": list(CONSTRAINTS)}
+    tree["$defs"]["Axis"]["oneOf"] = [{"required": [kind]} for kind in DOMAINS]
     return tree
 
 

@@ -56,12 +56,15 @@ def _domain(path: str, axis: Axis) -> Domain:
     """The axis's domain, typed by the field: a field of numbers has no integer axis, one of integers no real axis."""
     domain = axis.domain
     if isinstance(domain, Choice):
-        values = tuple(_typed(path, value, "choice") for value in domain.values)
+        where: list[tuple[str, ...]] = [("named", name) for name in domain.names] or [("choice",)] * len(domain.values)
+        values = tuple(_typed(path, value, *key) for value, key in zip(domain.values, where, strict=True))
         texts = [canonical_json(value) for value in values]
         for number, text in enumerate(texts):
             if text in texts[:number]:
-                raise SpaceError(f"axis {path}: value {text} is there twice (allowed: once)", "axes", path, "choice")
-        return Choice(values)
+                raise SpaceError(
+                    f"axis {path}: value {text} is there twice (allowed: once)", "axes", path, *where[number]
+                )
+        return Choice(values, domain.names)
     kind = type(domain).__name__.lower()
     for bound in (domain.low, domain.high):
         if isinstance(domain, Integer) and not isinstance(_typed(path, bound, kind), int):
@@ -71,6 +74,11 @@ def _domain(path: str, axis: Axis) -> Domain:
         for value in (domain.low, domain.high, domain.low + 0.377 * (domain.high - domain.low)):
             _typed(path, value, kind)
     return domain
+
+
+def _key(domain: Choice) -> str:
+    """Under which key of its axis a choice stands."""
+    return "named" if domain.names else "choice"
 
 
 def _typed(path: str, value: Json, *where: str) -> Json:
@@ -138,4 +146,4 @@ def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree) -
             wrong = ".".join(map(str, place(error, TrialConfig)))
             if not any(_overlap(wrong, other) for other in axes if other != path):
                 message = explain(error, TrialConfig)
-                raise SpaceError(f"axis {path}: value {shown(value)}: {message}", "axes", path, "choice") from None
+                raise SpaceError(f"axis {path}: value {shown(value)}: {message}", "axes", path, _key(domain)) from None

@@ -8,14 +8,19 @@ from data.frozen import Frozen
 from spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from spaces.trial import TrialConfig
 
+DOMAINS = ("choice", "named", "integer", "real", "log")
+"""What an axis may range over, by its key in a study file."""
+
 
 class Axis(Frozen):
-    """What varies at one path: exactly one of the four domains, and when it does.
+    """What varies at one path: exactly one of the five domains, and when it does.
 
-    Bounds are inclusive with low < high; those of ``log`` lie above 0.
+    ``named`` is a choice whose values have names, which tables print in the values' place. Bounds are inclusive with
+    low < high; those of ``log`` lie above 0.
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
+    named: Annotated[dict[str, Json], Field(min_length=1)] | None = None
     integer: tuple[int, int] | None = None
     real: tuple[float, float] | None = None
     log: tuple[float, float] | None = None
@@ -28,9 +33,12 @@ class Axis(Frozen):
 
     @model_validator(mode="after")
     def _has_one_domain(self) -> Self:
-        given = [kind for kind in ("choice", "integer", "real", "log") if getattr(self, kind) is not None]
+        given = [kind for kind in DOMAINS if getattr(self, kind) is not None]
         if len(given) != 1:
-            raise ValueError(f"got {' and '.join(given) or 'no domain'} (allowed: one of choice, integer, real, log)")
+            raise ValueError(f"got {' and '.join(given) or 'no domain'} (allowed: one of {', '.join(DOMAINS)})")
+        for name in self.named or ():
+            if not name.isprintable() or not name.strip():
+                raise ValueError(f"got a value named {name!r} (allowed: names on one line that are not empty)")
         for bounds in (self.integer, self.real, self.log):
             if bounds is not None and not bounds[0] < bounds[1]:
                 raise ValueError(f"got bounds {list(bounds)} (allowed: the lower one first, and below the upper one)")
@@ -43,6 +51,8 @@ class Axis(Frozen):
         """What the axis ranges over, with the values as they were given."""
         if self.choice is not None:
             return Choice(self.choice)
+        if self.named is not None:
+            return Choice(tuple(self.named.values()), tuple(self.named))
         if self.integer is not None:
             return Integer(*self.integer)
         if self.real is not None:

@@ -17,9 +17,10 @@ STEP = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the ``values``, in the order given."""
+    """One of the ``values``, in the order given; ``names`` has one for each, or is empty."""
 
     values: tuple[Json, ...]
+    names: tuple[str, ...] = ()
     finite = True
 
     @property
@@ -41,8 +42,18 @@ class Choice:
         text = canonical_json(value)
         return tuple(own for own in self.values if canonical_json(own) != text)
 
+    def name(self, value: Json) -> str | None:
+        """What ``value`` is called; None where the values have no names."""
+        text = canonical_json(value)
+        return next(
+            (name for name, own in zip(self.names, self.values, strict=False) if canonical_json(own) == text), None
+        )
+
     def __str__(self) -> str:
-        return ", ".join(own if isinstance(own, str) else canonical_json(own) for own in self.values)
+        texts = [own if isinstance(own, str) else canonical_json(own) for own in self.values]
+        if not self.names:
+            return ", ".join(texts)
+        return ", ".join(f"{name} ({text})" for name, text in zip(self.names, texts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,17 @@ class Space:
 
     def enumerate(self) -> Iterator[Point]:
         """Every allowed point once, in lexicographic order of the axes. Raises UserError where there is no end."""
-        if not self.finite:
-            path, domain = next(item for item in self.domains.items() if not item[1].finite)
-            raise UserError(f"the space has no end: axis {path} has {domain} (allowed here: choice and integer axes)")
+        self._check_finite()
         return (point for point in self._everything() if self.allowed(point))
+
+    def one_at_a_time(self) -> Iterator[Point]:
+        """The base, then each other value of each axis with the other axes at the base; every allowed point once.
+
+        Axes that a value activates follow: with the base's value, or the first of their domain where the base's is not
+        in it. A base that the space does not have is brought into it likewise. Raises UserError where there is no end.
+        """
+        self._check_finite()
+        return self._one_at_a_time()
 
     def contains(self, config: TrialConfig) -> bool:
         """Whether an allowed point gives this config."""
@@ -190,6 +197,23 @@ class Space:
         assert isinstance(domain, Choice | Integer)
         for value in domain.values:
             yield from self._points(rest, written(tree, path, value), point | {path: value})
+
+    def _one_at_a_time(self) -> Iterator[Point]:
+        changes: list[Point] = [{}]
+        for path, domain in self.domains.items():
+            assert isinstance(domain, Choice | Integer)
+            changes += [{path: value} for value in domain.values]
+        seen: set[str] = set()
+        for change in changes:
+            point = self.compose(partial(self._kept, change))
+            if (text := canonical_json(point)) not in seen and self.allowed(point):
+                seen.add(text)
+                yield point
+
+    def _check_finite(self) -> None:
+        if not self.finite:
+            path, domain = next(item for item in self.domains.items() if not item[1].finite)
+            raise UserError(f"the space has no end: axis {path} has {domain} (allowed here: choice and integer axes)")
 
     def _kept(self, kept: Point, path: str, domain: Domain) -> Json:
         if path in kept:

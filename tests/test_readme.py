@@ -24,7 +24,7 @@ SMALL = "--trials 2 --epochs 2 --set data.corpus.train=60 --set data.corpus.dev=
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as the README's reader has it: a study that `make quickstart` left, an own corpus, and vectors."""
+    """A folder as the README's reader has it: the studies that stand before `report`, an own corpus, and vectors."""
     path = tmp_path_factory.mktemp("readme")
     (study,) = (block for language, block in BLOCKS if language == "yaml")
     (path / "tagger.yaml").write_text(study)
@@ -33,6 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (path / f"{split}.tsv").write_text(sentence * 8)
     (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
     run(path, f"skipstack search quickstart --engine serial {SMALL} --out runs/quickstart")
+    small = f"--scale small --corpus grammar --seeds 1 --engine serial {SMALL} --trials 1"
+    run(path, f"skipstack search wu2017/topologies {small} --out runs/topologies")
     return path
 
 
@@ -84,6 +86,8 @@ def test_the_files_it_names_are_there() -> None:
 def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path) -> None:
     for command in REAL:
         there = command.replace("../shared/data", str(data_dir))
+        if "--out" in command:
+            shutil.rmtree(folder / command.split("--out ")[1].split()[0], ignore_errors=True)
         run(folder, f"{there} --trials 1 --epochs 1" if "search" in command else there)
 
 

@@ -14,6 +14,8 @@ from dashboards.progress import Progress, table
 from dashboards.standing import Standing
 from search.events import Decided, Ended, Event, Interrupted, Reported, Started
 from search.records import StudyRecord
+from spaces.domains import Json
+from spaces.space import Space
 from tests.search.made_up import (
     AXES,
     DEPTH,
@@ -156,6 +158,15 @@ def test_what_differs_from_the_base_is_said_in_short() -> None:
     assert module.differences(record, record.trials[0]) == ["depth 5", "gate none", "learning_rate 0.01235"]
 
 
+def test_a_value_with_a_name_is_told_by_it() -> None:
+    optimiser = "training.optimiser"
+    named: dict[str, Json] = {"plain": {"kind": "sgd"}, "adaptive": {"kind": "adam"}}
+    config = study({optimiser: {"named": named}})
+    value = Space(config.space).domains[optimiser].first
+    record = record_of(config, proposed(config, 0, {optimiser: value}))
+    assert module.differences(record, record.trials[0]) == ["optimiser plain"]
+
+
 def test_axes_of_the_same_last_name_are_told_apart() -> None:
     sizes, kind = ("model.embedder.dropout", "model.stack.dropout"), "training.optimiser.kind"
     config = study({**{path: {"choice": [0.1, 0.2]} for path in sizes}, kind: {"choice": ["sgd", "adam"]}})
@@ -235,6 +246,8 @@ def test_a_space_with_fewer_points_than_trials_are_asked_for_has_fewer_trials() 
     assert Standing(record_of(study(conditional, trials=16))).total == 5  # one of depth 1, two of 3, two of 5
     assert Standing(record_of(study(conditional, trials=3))).total == 3
     assert Standing(record_of(study(trials=16))).total == 16
+    # The base, two other depths, and at depth 3 another gate.
+    assert Standing(record_of(study(conditional, trials=16, proposer="one_at_a_time"))).total == 4
 
 
 def test_nothing_is_printed_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:

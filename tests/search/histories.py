@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from search.events import Reason
-from search.proposer import Curve, Grid, Proposer, Random
+from search.proposer import Curve, Grid, OneAtATime, Proposer, Random
 from search.tpe import Tpe
 from spaces.space import Point, Space, SpaceConfig
 
@@ -45,9 +45,27 @@ MIXED = Space(
     )
 )
 
+WIDE = Space(
+    SpaceConfig.model_validate(
+        {
+            "base": {"model": {"stack": {"depth": 3}}},
+            "axes": {
+                KIND: {"choice": ["adam", "sgd"]},
+                DEPTH: {"choice": [1, 2, 3, 4, 5]},
+                COMPOSITION: {"choice": [1, 2, 5], "when": {DEPTH: [3]}},
+                MOMENTUM: {"choice": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9], "when": {KIND: ["sgd"]}},
+            },
+            "constraints": ["shortcut_in_use"],
+        }
+    )
+)
+"""16 points one axis at a time: the base (SGD, depth 3, composition 2), 1 other optimiser, 3 other depths (2 has no
+shortcut), 2 other compositions, 9 other momenta."""
+
 Make = Callable[[], Proposer]
 MAKERS: Mapping[str, Make] = {
     "grid": lambda: Grid(FINITE),
+    "one at a time": lambda: OneAtATime(WIDE),
     "random, finite": lambda: Random(FINITE, seed=3),
     "random, mixed": lambda: Random(MIXED, seed=3),
     "tpe, finite": lambda: Tpe(FINITE, seed=3),

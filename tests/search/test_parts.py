@@ -58,6 +58,7 @@ def test_a_label_says_exactly_what_its_range_holds(domain: Domain, seed: int) ->
         (Integer(8, 64), ["8 – 26", "27 – 45", "46 – 64"]),
         (Integer(1, 4), ["1", "2", "3", "4"]),
         (Choice((5, 1, 3)), ["5", "1", "3"]),
+        (Choice((100, {"size": 0}), ("with words", "characters only")), ["with words", "characters only"]),
         (Choice(("none", [0, 0, 1], True, 1, 1.0, None)), ["none", "[0,0,1]", "true", "1", "1.0", "null"]),
     ],
 )

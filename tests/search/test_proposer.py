@@ -12,7 +12,7 @@ import pytest
 
 from data.errors import UserError
 from data.frozen import canonical_json
-from search.proposer import Grid, Proposer, Random
+from search.proposer import Grid, OneAtATime, Proposer, Random
 from search.tpe import Tpe
 from spaces.space import Point
 from tests.search.histories import (
@@ -25,6 +25,7 @@ from tests.search.histories import (
     MAKERS,
     MIXED,
     MOMENTUM,
+    WIDE,
     Make,
     live,
     tell,
@@ -73,14 +74,15 @@ def test_asking_changes_nothing(make: Make) -> None:
 @every
 def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(make: Make) -> None:
     proposed = points(make(), trials=13)
-    space = MIXED if HIDDEN in proposed[0] else FINITE
+    space = WIDE if isinstance(make(), OneAtATime) else MIXED if HIDDEN in proposed[0] else FINITE
+    composed = {WIDE: (3,), FINITE: (2, 3), MIXED: ()}[space]
     assert all(space.allowed(point) for point in proposed)
     assert len({space.config(point).identity for point in proposed}) == len(proposed) == 13
     assert {point[KIND] for point in proposed} == {"sgd", "adam"}
     for point in proposed:
         assert (MOMENTUM in point) == (point[KIND] == "sgd")
         assert (BETA1 in point) == (space is MIXED and point[KIND] == "adam")
-        assert (COMPOSITION in point) == (space is FINITE and point[DEPTH] != 1)
+        assert (COMPOSITION in point) == (point[DEPTH] in composed)
 
 
 @pytest.mark.parametrize("name", ["grid", "random, finite", "tpe, finite"])
@@ -111,9 +113,30 @@ def test_the_grid_steps_over_points_that_another_proposer_chose() -> None:
     assert grid.ask(2) == everything[2]
 
 
-def test_a_grid_over_a_continuous_axis_is_the_users_mistake() -> None:
+@pytest.mark.parametrize("walk", [Grid, OneAtATime])
+def test_a_walk_over_a_continuous_axis_is_the_users_mistake(walk: type[Grid | OneAtATime]) -> None:
     with pytest.raises(UserError, match="learning_rate"):
-        Grid(MIXED)
+        walk(MIXED)
+
+
+def test_one_axis_at_a_time_begins_at_the_base_and_ends_after_the_last_value_of_the_last_axis() -> None:
+    base: Point = {KIND: "sgd", DEPTH: 3, COMPOSITION: 2, MOMENTUM: 0.0}
+    adam: Point = {KIND: "adam", DEPTH: 3, COMPOSITION: 2}
+    depths: list[Point] = [{KIND: "sgd", DEPTH: depth, MOMENTUM: 0.0} for depth in (1, 4, 5)]
+    compositions: list[Point] = [base | {COMPOSITION: kind} for kind in (1, 5)]
+    momenta: list[Point] = [base | {MOMENTUM: tenth / 10} for tenth in range(1, 10)]
+    expected = [base, adam, *depths, *compositions, *momenta]
+    proposer = OneAtATime(WIDE)
+    assert points(proposer, trials=1000) == expected
+    assert proposer.ask(16) is None
+
+
+def test_one_axis_at_a_time_steps_over_points_that_another_proposer_chose() -> None:
+    walk, everything = OneAtATime(WIDE), list(WIDE.one_at_a_time())
+    elsewhere: Point = {KIND: "sgd", DEPTH: 5, MOMENTUM: 0.9}
+    for number, point in enumerate([everything[1], elsewhere]):
+        walk.proposed(number, point)
+    assert points(walk, trials=1000) == [everything[0], *everything[2:]]
 
 
 def test_random_points_spread_over_the_whole_space() -> None:

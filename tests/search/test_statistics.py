@@ -1,4 +1,4 @@
-"""Statistics over seeds, against numpy and pandas."""
+"""Statistics over seeds, against numpy, pandas and scipy."""
 
 import math
 from typing import Any
@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from scipy.stats import spearmanr
 
-from search.statistics import Spread, paired_difference
+from search.statistics import Spread, paired_difference, rank_correlation
 
 SHARES = some.floats(0, 1, allow_subnormal=False)
 BY_SEED = some.dictionaries(some.integers(0, 8), SHARES, max_size=9)
@@ -59,6 +60,16 @@ def test_what_seeds_have_in_common_leaves_the_error_of_a_difference() -> None:
     assert paired.mean == pytest.approx(0.025)
     assert paired.standard_error == pytest.approx(0.005)
     assert paired.exceeds_error
+
+
+@given(some.lists(some.tuples(some.integers(0, 4), some.integers(0, 4)), max_size=9))
+def test_a_rank_correlation_is_what_scipy_says_ties_included(pairs: list[tuple[int, int]]) -> None:
+    one, other = [float(a) for a, _ in pairs], [float(b) for _, b in pairs]
+    ours = rank_correlation(one, other)
+    if len(set(one)) < 2 or len(set(other)) < 2:
+        assert ours is None
+    else:
+        assert ours == pytest.approx(float(spearmanr(one, other).statistic), abs=1e-12)
 
 
 def test_equal_trials_differ_by_nothing() -> None:

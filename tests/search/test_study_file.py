@@ -12,7 +12,8 @@ from models.training.config import Adam, Sgd
 from models.wiring import sources
 from search.config import AshaConfig, SearchConfig, StudyConfig
 from search.study_document import presets
-from search.study_file import load_study, schema
+from search.study_file import load_study, scales, schema
+from spaces.config import Axis
 from spaces.space import Space, SpaceConfig
 from spaces.trial import TrialConfig
 
@@ -195,6 +196,14 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "mine.yaml:3: no axis to remove: unknown axis 'model.stack.depth'",
         ),
         ("constraints:\n  - block", "mine.yaml:1: unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
+        (
+            "axes:\n  training.optimiser:\n    named:\n      plain: {kind: sgd}\n      other: {kind: sgd}",
+            "mine.yaml:5: axis training.optimiser: value {",
+        ),
+        (
+            "axes:\n  model.stack.depth:\n    named:\n      '': 3",
+            "mine.yaml:2: axes.model.stack.depth: got a value named '' (allowed: names on one line",
+        ),
         ("search:\n  asha:\n    grace: 0", "mine.yaml:3: search.asha.grace: got 0 (allowed: an integer from 1)"),
         (
             "search: {proposer: tpee}",
@@ -229,6 +238,84 @@ def test_what_is_not_there_is_told(study: Any, tmp_path: Path) -> None:
     assert message("other.yaml").startswith("no study file other.yaml (allowed: a YAML file, or a preset: ")
     (tmp_path / "latin.yaml").write_bytes(b"about: caf\xe9")
     assert message(tmp_path / "latin.yaml").endswith("latin.yaml: got text in another encoding (allowed: UTF-8)")
+
+
+# --- scales -----------------------------------------------------------------------------------------------------------
+
+SCALED = """
+extends: wu2017/topologies
+base: {model: {stack: {depth: 9}}}
+axes:
+  model.stack.hidden: {choice: [64, 465]}
+scales:
+  small:
+    base: {model: {stack: {hidden: 32}}}
+    axes: {model.stack.hidden: {choice: [32]}}
+    constraints: []
+    search: {trials: 3}
+  tiny:
+    axes: {model.stack.hidden: null}
+"""
+
+
+def test_a_study_at_a_scale_is_what_it_extends_at_that_scale_then_the_file_then_its_own_scale(study: Any) -> None:
+    preset, small = load_study("wu2017/topologies")[0], load_study("wu2017/topologies", scale="small")[0]
+    whole = study(SCALED)
+    ours = load_study("mine.yaml", scale="small")[0]
+    assert whole.space.base.model.stack == preset.space.base.model.stack.model_copy(update={"depth": 9})
+    stack = small.space.base.model.stack.model_copy(update={"depth": 9, "hidden": 32})  # the file has the last word
+    assert ours.space.base.model.stack == stack
+    assert ours.space.base.training == small.space.base.training
+    assert [axes.get("model.stack.hidden") for axes in (whole.space.axes, ours.space.axes)] == [
+        Axis(choice=(64, 465)),
+        Axis(choice=(32,)),
+    ]
+    assert (whole.space.constraints, ours.space.constraints) == (preset.space.constraints, ())
+    assert ours.search == small.search.model_copy(update={"trials": 3})
+    assert (whole.name, ours.name, small.name) == ("mine", "mine-small", "wu2017/topologies-small")
+
+
+def test_a_scale_is_known_to_whatever_extends_it(study: Any) -> None:
+    study(SCALED)
+    assert scales("mine.yaml") == ("small", "tiny")
+    tiny = load_study("mine.yaml", scale="tiny")[0]
+    assert tiny.space.base == load_study("mine.yaml")[0].space.base
+    assert "model.stack.hidden" not in tiny.space.axes
+    study("extends: wu2017/topologies")
+    assert load_study("mine.yaml", scale="small")[0].space == load_study("wu2017/topologies", scale="small")[0].space
+
+
+def test_what_is_set_goes_over_the_scale() -> None:
+    ours, _ = load_study("wu2017/default", scale="small", overrides=["model.stack.hidden=7"], epochs=2)
+    assert (ours.space.base.model.stack.hidden, ours.space.base.training.epochs) == (7, 2)
+
+
+def test_an_unknown_scale_is_told_with_those_there_are(study: Any) -> None:
+    study(SCALED)
+    assert (
+        message("mine.yaml", scale="smal") == "--scale: unknown scale 'smal' (nearest: 'small'; allowed: small, tiny)"
+    )
+    assert message("quickstart", scale="small") == "--scale: quickstart has no scales (allowed: to leave it out)"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("scales:\n  small:\n    bse: {}", "mine.yaml:3: scales.small.bse: unknown key 'bse' (nearest: 'base'; "),
+        (
+            "base: {model: {stack: {depth: 3}}}\nscales:\n  small:\n    base:\n      model:\n        stack:\n"
+            "          depth: 0",
+            "mine.yaml:7: model.stack.depth: got 0",
+        ),
+        ("base: {model: {stack: {depth: 0}}}\nscales:\n  small:\n    search: {trials: 3}", "mine.yaml:1: model.stack."),
+        ("scales:\n  small:\n    axes:\n      model.stack.depth: null", "mine.yaml:4: no axis to remove: "),
+        ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:3: unknown constraint 'block'"),
+    ],
+)
+def test_a_mistake_in_a_scale_is_told_with_its_line(study: Any, text: str, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        study(text, scale="small")
+    assert str(caught.value).startswith(told)
 
 
 # --- what the command line changes ------------------------------------------------------------------------------------
@@ -355,6 +442,14 @@ def test_a_field_inside_a_value_of_an_axis_cannot_be_set_alone(study: Any) -> No
         ("base: {model: {stack: {depth: 0}}}", False),
         ("axes: {model.stack.depth: {choice: [1]}}", True),
         ("axes: {model.stack.depth: null}", True),
+        ("axes: {training.optimiser: {named: {plain: {kind: sgd}}}}", True),
+        ("axes: {training.optimiser: {named: {plain: {kind: sgd}}, choice: [1]}}", False),
+        ("scales: {small: {base: {model: {stack: {hidden: 8}}}, axes: {model.stack.depth: null}}}", True),
+        ("scales: {small: {base: {model: {stack: {hiden: 8}}}}}", False),
+        ("scales: {small: {axes: {model.stack.dpth: null}}}", False),
+        ("scales: {small: {constraints: [block]}}", False),
+        ("scales: {small: {search: {trials: 0}}}", False),
+        ("scales: {small: {about: smaller}}", False),
         ("axes: {model.stack.depth: {choice: [1], integer: [1, 2]}}", False),
         ("axes: {model.stack.depth: {}}", False),
         ("axes: {model.stack.dpth: {choice: [1]}}", False),

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from data.errors import UserError
 from models.training.config import Adam, Sgd
 from spaces.constraints import CONSTRAINTS
+from spaces.domains import Choice
 from spaces.space import Point, Space, SpaceConfig
 from spaces.trial import TrialConfig
 
@@ -38,6 +39,11 @@ def look(tree: dict[str, Any], path: str) -> Any:
     for name in path.split("."):
         tree = tree.get(name, {})
     return None if tree == {} else tree
+
+
+def look_all(config: TrialConfig, axes: dict[str, Any]) -> dict[str, Any]:
+    tree = config.model_dump(mode="json")
+    return {path: look(tree, path) for path in axes}
 
 
 def put(tree: dict[str, Any], path: str, value: Any) -> None:
@@ -208,6 +214,27 @@ def test_neighbours_are_distinct_allowed_points_that_change_one_axis(description
             assert len(shared) == 1
 
 
+@given(descriptions())
+@settings(deadline=None, max_examples=60)
+def test_one_axis_at_a_time_is_the_enumeration_sifted_by_what_each_point_changes(description: Any) -> None:
+    ours = built(*description)
+    assume(ours is not None)
+    assert ours is not None
+    walk = list(ours.one_at_a_time())
+    base = look_all(TrialConfig(), description[0])
+
+    def at_home(point: Point, path: str) -> bool:
+        """Whether an axis that may have the base's value has it; otherwise, whether it has its first value."""
+        own = [value for value in values(description[0][path]) if str(value) == str(base[path])]
+        return str(point[path]) == str((own or values(description[0][path]))[0])
+
+    expected = [p for p in ours.enumerate() if sum(not at_home(p, path) for path in p) <= 1]
+    assert sorted(map(str, walk)) == sorted(map(str, expected))
+    away = [[path for path in point if not at_home(point, path)] for point in walk]
+    order = [list(description[0]).index(changed[0]) if changed else -1 for changed in away]
+    assert order == sorted(order)  # the base where it is allowed, then axis by axis
+
+
 # --- single cases -----------------------------------------------------------------------------------------------------
 
 
@@ -285,6 +312,38 @@ def test_one_and_one_point_zero_are_one_learning_rate() -> None:
         space({RATE: {"choice": [1, 0.5, 1.0]}})
 
 
+def test_what_a_value_activates_follows_so_that_two_fields_change_together() -> None:
+    words, capitals = "model.embedder.word_size", "model.embedder.capital_size"
+    ours = space(
+        {
+            words: {"named": {"words and characters": 100, "characters only": 0}},
+            capitals: {"choice": [0], "when": {words: [0]}},
+            "model.embedder.window": {"choice": [3, 5]},
+        }
+    )
+    assert list(ours.one_at_a_time()) == [
+        {words: 100, "model.embedder.window": 3},
+        {words: 0, capitals: 0, "model.embedder.window": 3},
+        {words: 100, "model.embedder.window": 5},
+    ]
+
+
+def test_a_base_outside_of_the_space_is_brought_into_it_before_one_axis_changes() -> None:
+    ours = space({DEPTH: {"choice": [1, 3]}, HIDDEN: {"choice": [8, 16]}})
+    expected = [{DEPTH: 1, HIDDEN: 8}, {DEPTH: 3, HIDDEN: 8}, {DEPTH: 1, HIDDEN: 16}]
+    assert list(ours.one_at_a_time()) == expected
+
+
+def test_named_values_make_the_same_space_as_the_values_alone() -> None:
+    optimisers = [{"kind": "sgd"}, {"kind": "adam", "learning_rate": 1}]
+    named = space({"training.optimiser": {"named": dict(zip(["plain", "adaptive"], optimisers, strict=True))}})
+    alone = space({"training.optimiser": {"choice": optimisers}})
+    assert list(named.enumerate()) == list(alone.enumerate())
+    domain = named.domains["training.optimiser"]
+    assert isinstance(domain, Choice)
+    assert [domain.name(point["training.optimiser"]) for point in named.enumerate()] == ["plain", "adaptive"]
+
+
 def test_an_own_composition_is_no_point_at_another_depth() -> None:
     ours = space({DEPTH: {"choice": [3, 4]}, COMPOSITION: {"choice": [2, [0, 0, 1]]}})
     assert [(point[DEPTH], point[COMPOSITION]) for point in ours.enumerate()] == [(3, 2), (3, [0, 0, 1]), (4, 2)]
@@ -355,6 +414,13 @@ def test_a_point_must_fit_the_axes() -> None:
         ({MOMENTUM: {"real": [0, 1]}}, [], "got 1.0 (allowed: a number from 0 below 1)"),
         ({GATE: {"choice": ["nnoe"]}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
         ({GATE: {"choice": ["none", "none"]}}, [], 'value "none" is there twice'),
+        ({GATE: {"named": {"one": "none", "two": "none"}}}, [], 'value "none" is there twice'),
+        ({GATE: {"named": {"one": "nnoe"}}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
+        (
+            {GATE: {"named": {"open": "none"}}, HIDDEN: {"choice": [1], "when": {GATE: ["linear"]}}},
+            [],
+            "which its axis never is (allowed: open (none))",
+        ),
         ({"model.embedder.window": {"choice": [3, 4]}}, [], "got 4, allowed 0 or an odd number"),
         ({COMPOSITION: {"choice": [[0, 0, 1]]}}, [], "names 3 sources for 7 layers"),
         ({BETA: {"choice": [0.9]}}, [], "the base is of another kind (allowed: training.optimiser.kind, "),

@@ -1,0 +1,133 @@
+"""The comparison with a paper: all formats say the same, at any width."""
+
+import csv
+import io
+import json
+import re
+from typing import Any, get_args
+
+import pytest
+from rich.cells import cell_len
+
+from dashboards.comparison import COLUMNS, DISAGREES, render
+from dashboards.tables import Format
+from search.against import Comparison, compare
+from search.papers import find_table
+from tests.search.made_up import ended, measured, proposed, record_of, reported, study
+
+TOPOLOGY = "model.stack.shortcut.topology"
+ESCAPE = "\x1b"
+
+
+def made_up(seeds: int = 2, table: str = "wu2017/table-2") -> Comparison:
+    """The block, and two others: one with another sign than the paper's, one that was not tested."""
+    config = study({TOPOLOGY: {"choice": ["block", "hidden_gated", "both_gated", "block_no_output"]}}, seeds=seeds)
+    dev = [(0.95, 0.952), (0.955, 0.956), (0.951, 0.95)]
+    points = ["block", "hidden_gated", "both_gated"]
+    record = record_of(
+        config,
+        *(proposed(config, number, {TOPOLOGY: value}) for number, value in enumerate(points)),
+        *(reported(number, 1, *values[:seeds]) for number, values in enumerate(dev)),
+        *(ended(number) for number in range(3)),
+        measured(0, *(0.94, 0.95)[:seeds]),
+        measured(1, *(0.94, 0.955)[:seeds]),
+    )
+    return compare(record, table, find_table(table))
+
+
+def test_the_text_is_what_a_reader_expects() -> None:
+    assert (
+        render(made_up(), "text", width=88)
+        == """\
+made-up on grammar, against wu2017/table-2: Comparison of shortcut topologies
+
+                                       paper                      ours
+                                       dev %  difference         dev %     difference
+≠ h updated, gated (Wu et al., 2016b)  94.51       -0.23  95.55 ± 0.07  +0.45 ± 0.05*
+  c and h, no gate                     93.84       -0.90             –              –
+  c and h, gated                       94.72       -0.02  95.05 ± 0.07   -0.05 ± 0.15
+  c and h, highway gate                94.49       -0.25             –              –
+  c and h, two gates                   94.72       -0.02             –              –
+  shortcut block                       94.74        base  95.10 ± 0.14           base
+  block, no gate in h                  94.15       -0.59             –              –
+  block, no gate in m                  94.77       +0.03             –              –
+  block, shared gate                   94.68       -0.06             –              –
+  block, no shortcut in m              93.83       -0.91             –              –
+  block, no shortcut in h              93.58       -1.16             –              –
+
+Spearman's rank correlation of paper and ours on dev, over 3 rows that both have: -0.50
+≠ 1 of 2 differences: another sign, by more than our standard error
+note: the block itself is not in the table; its figures are those of the same network in
+Table 1
+Ours: the base with what the row has and nothing else, ± standard deviation over 2
+seeds. Difference: to the base on dev, in points; ours paired by seed, ± standard error
+(*: exceeds it). –: not in the paper, or not tried.
+left out at this width: paper: test %, ours: test %, ours: trial
+"""
+    )
+
+
+def test_all_formats_carry_the_same_numbers() -> None:
+    made = made_up()
+    text = render(made, "text").splitlines()
+    markdown = [re.split(r"(?<!\\)\|", line)[1:-1] for line in render(made, "markdown").splitlines() if "|" in line]
+    raw = list(csv.DictReader(io.StringIO(render(made, "csv"))))
+    content: Any = json.loads(render(made, "json"))
+    assert len(markdown) - 2 == len(raw) == len(content["rows"]) == len(made.rows)
+    for cells, numbers, everything, row in zip(markdown[2:], raw, content["rows"], made.rows, strict=True):
+        shown = [cell.strip().replace("\\", "") for cell in cells]
+        label = f"{DISAGREES} {row.label}" if row.disagrees else f"  {row.label}"
+        (line,) = (line for line in text if line.startswith(f"{label}  "))
+        assert " ".join([label.strip(), *shown[1:]]).split() == line.split()
+        assert shown[0] == label.strip()
+        assert numbers == {
+            name: "" if value is None else str(value) for name, value in everything.items() if name != "by_seed"
+        }
+        assert (everything["paper_dev"], everything["paper_test"]) == (row.paper_dev, row.paper_test)
+        assert everything["disagrees"] == row.disagrees
+        assert everything["dev_mean"] == (None if row.dev is None else row.dev.mean)
+        assert shown[1] == f"{100 * (row.paper_dev or 0):.2f}"
+        assert everything["by_seed"].get("dev", []) == ([] if row.dev is None else list(row.dev.values))
+    assert (content["rank_correlation"], content["shared_rows"]) == (made.correlation, 3)
+
+
+@pytest.mark.parametrize("width", [50, 60, 70, 80, 100, 120, 200])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:
+    text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", render(made_up(), "text", width=width, terminal=terminal))
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert "…" not in text
+    assert "+0.45±0.05*" in text.replace(" ", "")
+    told = re.search(r"left out at this width: (.*)", text, re.DOTALL)
+    left_out = re.split(r",\s+", " ".join(told[1].split())) if told else []
+    assert {f"{column.whose}: {column.heading}" for column in COLUMNS if column.heading in ("test %", "trial")} >= set(
+        left_out
+    )
+    assert (width >= 120) == (not left_out)
+
+
+def test_a_wide_page_leaves_nothing_out() -> None:
+    assert "left out" not in render(made_up(), "text")
+
+
+def test_what_is_compared_on_test_keeps_its_columns() -> None:
+    text = render(made_up(table="wu2017/table-6"), "text", width=80)
+    assert "97.48" in text
+    assert "paper: dev %" in text
+    assert "on test, over 0 rows that both have: not defined" in " ".join(text.split())
+    assert "no differences of ours: the paper's base, 7-stacked mixed, non-linear gate, was not tried" in " ".join(
+        text.split()
+    )
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_with_one_seed_no_format_says_nan(form: Format) -> None:
+    report = render(made_up(seeds=1), form)
+    assert "nan" not in report.lower()
+    assert DISAGREES not in report or f"{DISAGREES} 0 of 2" in report
+
+
+def test_text_for_a_pipe_has_no_control_character() -> None:
+    text = render(made_up(), "text")
+    assert not [character for character in text if ord(character) < 32 and character != "\n"]
+    assert not [line for line in text.splitlines() if line != line.rstrip()]

@@ -1,0 +1,152 @@
+"""The presets: the paper's numbers, its rows in their order, and a small scale that trains the same questions."""
+
+from typing import Any
+
+import pytest
+
+from models.wiring import sources
+from search.config import StudyConfig
+from search.papers import tables
+from search.proposers import proposer
+from search.study_document import presets
+from search.study_file import load_study, scales
+from spaces.domains import Choice
+from spaces.space import Point, Space
+from tests.search.histories import live
+
+TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"
+DEPTH, DIRECTIONS, CELL = "model.stack.depth", "model.stack.directions", "model.stack.cell"
+WINDOW, AFFIX = "model.embedder.window", "model.embedder.affix_characters"
+WORDS, CAPITALS = "model.embedder.word_size", "model.embedder.capital_size"
+
+OF_THE_PAPER = [name for name in presets() if name.startswith("wu2017/") and name != "wu2017/quick"]
+LOADED = [(name, scale) for name in presets() for scale in (None, *scales(name))]
+
+
+def study(name: str, scale: str | None = None) -> StudyConfig:
+    return load_study(name, scale=scale)[0]
+
+
+def walked(config: StudyConfig) -> list[Point]:
+    """What the study's proposer proposes, if nothing ends early."""
+    walk = live(proposer(config.search, Space(config.space)), seed=0, trials=config.search.trials)
+    return [told.point for told in walk if told.reason is None]
+
+
+def choice(config: StudyConfig, path: str) -> tuple[Any, ...]:
+    domain = Space(config.space).domains[path]
+    assert isinstance(domain, Choice)
+    return domain.values
+
+
+@pytest.mark.parametrize(("name", "scale"), LOADED)
+def test_every_preset_has_its_base_in_its_space_and_trials_for_all_that_it_walks(name: str, scale: str | None) -> None:
+    config = study(name, scale)
+    space = Space(config.space)
+    assert space.contains(config.space.base)
+    if config.search.proposer == "one_at_a_time":
+        points = list(space.one_at_a_time())
+        assert walked(config) == points
+        assert points[0] == space.point(config.space.base)
+    if space.finite:
+        assert 1 <= len(walked(config)) <= (space.count() or 0)
+
+
+def test_the_presets_of_the_issue_are_there_and_offer_a_small_scale() -> None:
+    names = {f"wu2017/{table}" for table in ("depth", "topologies", "gates", "compositions", "inputs", "pos")}
+    assert names | {"collins/taggers"} <= set(presets())
+    assert all(scales(name) == ("small",) for name in names | {"collins/taggers", "wu2017/default"})
+
+
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_the_base_has_the_numbers_that_the_paper_prints(name: str) -> None:
+    base = study(name).space.base
+    embedder, stack, training = base.model.embedder, base.model.stack, base.training
+    assert embedder.input_size == (100 + 5 + 50) * 3 == 465 == stack.hidden
+    assert (embedder.word_size, embedder.capital_size, embedder.affix_size) == (100, 5, 5)
+    assert (embedder.window, embedder.window_gate, embedder.dropout) == (3, True, 0.25)
+    assert (stack.depth, stack.directions, stack.join, stack.cell, stack.dropout) == (7, "both", "top", "lstm", 0.5)
+    assert sources(stack.composition, stack.depth) == (0, 0, 1, 0, 3, 0, 5)
+    assert (stack.shortcut.topology, stack.shortcut.gate) == ("block", "sigmoid_below")
+    assert base.model.initial_scale == 0.1
+    assert (training.optimiser.kind, training.optimiser.learning_rate, training.batch_size) == ("sgd", 0.02, 1)
+    assert training.optimiser.kind == "sgd"
+    assert training.optimiser.momentum == 0.0
+    assert training.schedule.kind == "halving"
+    assert (training.schedule.tolerance, training.schedule.minimum) == (0.005, 0.0005)
+    assert training.clip_norm is None
+    vocabulary = base.data.vocabulary
+    assert (vocabulary.lowercase, vocabulary.digits_to_nine) == (True, True)
+    assert base.data.corpus.kind == "named"
+    assert base.data.corpus.name == ("wsj" if name == "wu2017/pos" else "ccgbank")
+
+
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_small_is_a_network_of_96_cells_and_at_most_five_layers_with_the_papers_shortcuts(name: str) -> None:
+    base, small = study(name).space.base, study(name, "small")
+    stack = small.space.base.model.stack
+    assert (stack.hidden, stack.depth) == (96, 5)
+    assert max(point.get(DEPTH, 5) for point in walked(small)) == 5  # type: ignore[type-var]
+    assert stack.shortcut == base.model.stack.shortcut
+    assert stack.composition == base.model.stack.composition
+    assert small.space.base.data == base.data
+    assert small.search.asha is None
+    assert small.search.seeds == 3
+
+
+@pytest.mark.parametrize("scale", [None, "small"])
+def test_each_preset_walks_what_its_table_asks_about(scale: str | None) -> None:
+    depths = [1, 3, 5] if scale else None
+    assert sorted(point[DEPTH] for point in walked(study("wu2017/depth", scale))) == (depths or [7, 9, 11, 13])  # type: ignore[type-var]
+    assert sorted(point[DEPTH] for point in walked(study("wu2017/pos", scale))) == (depths or [7, 9, 13])  # type: ignore[type-var]
+    assert choice(study("wu2017/compositions", scale), COMPOSITION) == (1, 2, 3, 4, 5)
+    assert len(walked(study("wu2017/topologies", scale))) == 11
+    assert len(walked(study("wu2017/gates", scale))) == 8
+    taggers = {(point[CELL], point[DIRECTIONS]) for point in walked(study("collins/taggers", scale))}
+    assert taggers == {(cell, way) for cell in ("simple", "sutskever") for way in ("forward", "both")}
+    inputs = [{path: point[path] for path in (WINDOW, AFFIX)} for point in walked(study("wu2017/inputs", scale))]
+    windows, affixes = (
+        [{WINDOW: size, AFFIX: 5} for size in (0, 5, 7)],
+        [{WINDOW: 3, AFFIX: each} for each in (0, 3, 7)],
+    )
+    assert inputs == [{WINDOW: 3, AFFIX: 5}, *windows, *affixes, {WINDOW: 3, AFFIX: 5}]
+
+
+@pytest.mark.parametrize("scale", [None, "small"])
+def test_characters_only_has_neither_words_nor_capitals_and_a_name(scale: str | None) -> None:
+    config = study("wu2017/inputs", scale)
+    space = Space(config.space)
+    last = walked(config)[-1]
+    embedder = space.config(last).model.embedder
+    assert embedder.token_size == 2 * 5 * 5
+    assert embedder.window == 3
+    domain = space.domains[WORDS]
+    assert isinstance(domain, Choice)
+    assert [domain.name(point[WORDS]) for point in (walked(config)[0], last)] == [
+        "words and characters",
+        "characters only",
+    ]
+    assert [CAPITALS in point for point in walked(config)] == [False] * 7 + [True]
+
+
+def test_at_five_layers_the_five_compositions_are_five_networks() -> None:
+    config = study("wu2017/compositions", "small")
+    stacks = [Space(config.space).config(point).model.stack for point in walked(config)]
+    assert len({sources(stack.composition, stack.depth) for stack in stacks}) == 5
+
+
+@pytest.mark.parametrize("name", tables())
+def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name: str) -> None:
+    table = tables()[name]
+    config = study(table.preset)
+    space = Space(config.space)
+    base = space.point(config.space.base)
+    trials = walked(config)
+    rows = [base | row.has for row in table.rows if row.has is not None]
+    assert all(space.allowed(row) for row in rows)
+    assert base | (table.base.has or {}) == base
+    missing = [point for point in trials if point not in rows]
+    assert missing == ([base | {GATE: "sigmoid_below_previous"}] if table.preset == "wu2017/gates" else [])
+    if len(config.space.axes) == 1:
+        (axis,) = config.space.axes
+        assert [row[axis] for row in rows] == [value for value in choice(config, axis) if {axis: value} not in missing]
