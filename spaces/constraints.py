@@ -1,4 +1,8 @@
-"""Named conditions on a whole trial. A point that breaks one is no point of the space."""
+"""Named conditions on a whole trial. A point that breaks one is no point of the space.
+
+What has no meaning, such as a source above its layer, no config can hold. What has one but is another point's
+network under a second name, or reads what is not there, a study refuses here, by the constraints that it names.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
