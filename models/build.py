@@ -2,16 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, assert_never
 
 import torch
 
 from data.vocabulary import FIRST_KNOWN, Vocabulary
-from models.cells.base import Cell
+from models.cells.base import Cell, LayerSizes
 from models.cells.lstm import LstmCell
-from models.cells.shortcut import ShortcutBlock
+from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
+from models.cells.simple import SimpleCell
+from models.cells.sutskever import SutskeverCell
 from models.config import ModelConfig, ShortcutConfig, StackConfig
 from models.embedder import Embedder
+from models.gates import (
+    BernoulliGate,
+    Gate,
+    LearnedBernoulliGate,
+    LinearGate,
+    LogisticGate,
+    OpenGate,
+    RecurrentGate,
+    ScaledGate,
+)
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
@@ -41,7 +53,7 @@ class Sizes:
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Tagger, Streams]:
-    """The network with one lane for each of ``lanes``, initialised by their seeds, and its dropout streams."""
+    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws."""
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = Embedder(
@@ -53,7 +65,7 @@ def build(
     )
     rates_R = _rates(config.stack.dropout, [lane.stack_dropout for lane in lanes])
     stack = _stack(config.stack, config.embedder.input_size, len(lanes), Dropout(rates_R, streams))
-    head = SoftmaxHead(lanes=len(lanes), features=stack.directions * config.stack.hidden, tags=sizes.tags)
+    head = SoftmaxHead(lanes=len(lanes), features=stack.features, tags=sizes.tags)
     model = Tagger(embedder, stack, head).to(dtype=dtype, device=device)
     initialise(model, seeds, config.initial_scale)
     return model, streams
@@ -65,19 +77,53 @@ def _rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 
 def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Stack:
     directions = 2 if config.directions == "both" else 1
+    spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
-    cells = [
-        _cell(config.shortcut if source else None, lanes, directions, config.hidden if layer else below, config.hidden)
-        for layer, source in enumerate(wiring)
-    ]
-    return Stack(cells, wiring, directions, dropout)
+    cells: list[Cell] = []
+    for source in wiring:
+        size = spread * cells[-1].features if cells else below
+        sizes = LayerSizes(lanes=lanes, directions=directions, below=size, hidden=config.hidden)
+        cells.append(_shortcut(config.shortcut, sizes, dropout.streams) if source else _plain(config, sizes))
+    return Stack(cells, wiring, directions, dropout, join_each=spread > 1)
 
 
-def _cell(shortcut: ShortcutConfig | None, lanes: int, directions: int, below: int, hidden: int) -> Cell:
-    if shortcut is None:
-        return LstmCell(lanes=lanes, directions=directions, below=below, hidden=hidden)
-    match shortcut.gate:
-        case "none" | "sigmoid_below" | "sigmoid_below_previous" if shortcut.topology == "block":
-            return ShortcutBlock(lanes=lanes, directions=directions, below=below, hidden=hidden, gate=shortcut.gate)
+def _plain(config: StackConfig, sizes: LayerSizes) -> Cell:
+    match config.cell:
+        case "lstm":
+            return LstmCell(sizes)
+        case "simple":
+            return SimpleCell(sizes)
+        case "sutskever":
+            return SutskeverCell(sizes)
         case _:
-            raise NotImplementedError(f"{shortcut.topology}, {shortcut.gate}")
+            assert_never(config.cell)
+
+
+def _shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
+    links = TOPOLOGIES[config.topology]
+    gates = [_gate(config, sizes, streams) for _ in range(links.gates)]
+    return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
+
+
+def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
+    match config.gate:
+        case "none":
+            return OpenGate()
+        case "sigmoid_below":
+            return LogisticGate(sizes, "below")
+        case "sigmoid_below_earlier":
+            return LogisticGate(sizes, "earlier")
+        case "sigmoid_skipped":
+            return LogisticGate(sizes, "skipped")
+        case "sigmoid_below_previous":
+            return RecurrentGate()
+        case "scaled":
+            return ScaledGate(sizes)
+        case "linear":
+            return LinearGate(sizes)
+        case "bernoulli":
+            return BernoulliGate(config.probability, streams)
+        case "bernoulli_below":
+            return LearnedBernoulliGate(sizes, streams)
+        case _:
+            assert_never(config.gate)

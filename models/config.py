@@ -27,7 +27,7 @@ class EmbedderConfig(Frozen):
     affix_size: PositiveInt = 5
     window: NonNegativeInt = 3
     window_gate: bool = False
-    """A logistic gate on each token of the window (wu2017 section 4.1)."""
+    """Weigh each word of the window by a logistic gate that reads all of its words (wu2017 section 4.1)."""
     dropout: Rate = 0.25
     word_vectors: Literal["trainable", "frozen"] = "trainable"
     """What becomes of pretrained vectors (``data.vectors``) in training; words without one are always trained."""
@@ -51,58 +51,83 @@ class EmbedderConfig(Frozen):
         return self.token_size * max(self.window, 1)
 
 
-class ShortcutConfig(Frozen):
-    """What a layer with a source is made of: the shortcut block (wu2017 eq. 8) and its gate g.
+Topology = Literal[
+    "hidden_gated",
+    "both_ungated",
+    "both_gated",
+    "both_highway",
+    "both_two_gates",
+    "block",
+    "block_output_ungated",
+    "block_internal_ungated",
+    "block_output_shared",
+    "block_no_internal",
+    "block_no_output",
+]
+"""How the skipped output enters a layer (wu2017 Table 2; ``models/cells/shortcut.py`` has the equations)."""
 
-    ``none``: g = 1. ``sigmoid_below``: eq. 13, the paper's default. ``sigmoid_below_previous``: eq. 7.
+GateKind = Literal[
+    "none",
+    "sigmoid_below",
+    "sigmoid_below_earlier",
+    "sigmoid_skipped",
+    "sigmoid_below_previous",
+    "scaled",
+    "linear",
+    "bernoulli",
+    "bernoulli_below",
+]
+"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/gates.py`` has the equations)."""
+
+
+class ShortcutConfig(Frozen):
+    """What a layer with a source is made of; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
+
+    Any gate goes with any topology that it has a meaning in. ``both_ungated`` has no gate and reads none
+    of this; studies that vary both refuse the repetition by name (``spaces/constraints.py``).
     """
 
-    topology: Literal[
-        "hidden_gated",
-        "both_ungated",
-        "both_gated",
-        "both_highway",
-        "both_two_gates",
-        "block",
-        "block_output_ungated",
-        "block_internal_ungated",
-        "block_output_shared",
-        "block_no_internal",
-        "block_no_output",
-    ] = "block"
-    gate: Literal[
-        "none",
-        "sigmoid_below",
-        "sigmoid_below_earlier",
-        "sigmoid_skipped",
-        "sigmoid_below_previous",
-        "scaled",
-        "linear",
-        "bernoulli",
-        "bernoulli_below",
-    ] = "sigmoid_below"
+    topology: Topology = "block"
+    gate: GateKind = "sigmoid_below"
+    probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """That the gate ``bernoulli`` is open; no other gate reads it."""
+
+    @model_validator(mode="after")
+    def _has_a_meaning(self) -> Self:
+        if self.topology == "both_highway" and self.gate in ("none", "linear"):
+            why = "is the skip alone under g = 1" if self.gate == "none" else "needs 1 - g, which a matrix g has not"
+            raise ValueError(f"both_highway {why}: got gate {self.gate} (allowed: any but none and linear)")
+        return self
 
 
 class StackConfig(Frozen):
     """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
     ``composition`` is a type of the paper (1 to 5) or the sources themselves, one a layer, 0 for
-    none (``models/wiring.py``). A layer without a source is an LSTM layer (eqs 5-6).
+    none (``models/wiring.py``). A layer without a source is a ``cell``: the LSTM of wu2017 (eqs 5-6),
+    or the simple network or the LSTM after Sutskever of the lecture.
     """
 
     depth: PositiveInt = 7
     hidden: PositiveInt = 465
+    cell: Literal["lstm", "simple", "sutskever"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
     directions: Literal["both", "forward"] = "both"
     join: Literal["top", "each_layer"] = "top"
-    cell: Literal["lstm", "simple", "sutskever"] = "lstm"
+    """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
     dropout: Rate = 0.5
     """On the outputs of the first and of the last layer; once where they are the same layer."""
 
     @model_validator(mode="after")
-    def _sources_lie_below(self) -> Self:
-        sources(self.composition, self.depth)
+    def _sources_fit(self) -> Self:
+        if isinstance(self.composition, tuple):
+            sources(self.composition, self.depth)
+        if self.cell == "sutskever" and any(wiring := sources(self.composition, self.depth)):
+            raise ValueError(
+                "a layer of cell sutskever puts out [h; s~], twice as wide as a shortcut takes: "
+                f"got sources {list(wiring)} (allowed: 0 for every layer)"
+            )
         return self
 
 

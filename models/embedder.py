@@ -1,7 +1,7 @@
 """From tokens to the input of the stack (wu2017 eqs 16-17).
 
 Shapes: R lanes, T time, S time with the window's margins, B sentences, A affix characters,
-E numbers a token, I numbers a time step.
+E numbers a token or a part of it, W numbers a word, K tokens in the window, I numbers a time step.
 """
 
 from collections.abc import Sequence
@@ -46,11 +46,32 @@ class Lookup(nn.Module):
         return functional.embedding(ids + offsets, self.table.flatten(0, 1))
 
 
+class WindowGate(nn.Module):
+    """r_t = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window (wu2017 section 4.1)
+
+    w are the words' vectors, which r weighs: [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper calls it "a
+    logistic gate in R^d" and does not print what it is computed from; ours reads all words of the window. A window
+    of the token alone has a gate of one number.
+    """
+
+    def __init__(self, lanes: int, tokens: int, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(lanes, tokens * size, tokens))
+        self.bias = nn.Parameter(torch.empty(lanes, 1, tokens))
+
+    def forward(self, words_RTBKW: Tensor) -> Tensor:
+        """The words of each window, weighed."""
+        rows = words_RTBKW.flatten(3).flatten(1, 2)
+        gate_RTBK = torch.sigmoid(torch.baddbmm(self.bias, rows, self.weight)).view(words_RTBKW.shape[:4])
+        return words_RTBKW * gate_RTBK.unsqueeze(-1)
+
+
 class Embedder(nn.Module):
     """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
 
     Affix characters count from the word's outer ends. Tokens outside the sentence are the
-    boundary, form 0, which has vectors of its own. Dropout falls on the whole window.
+    boundary, form 0, which has vectors of its own. Dropout falls on the whole window. A part of
+    size 0 has no weights: without words, for example, a token is its characters and capitals.
     """
 
     def __init__(
@@ -64,27 +85,39 @@ class Embedder(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        lanes = len(dropout_R)
-        self.words = Lookup(lanes, words, config.word_size)
-        self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size)
-        self.characters = Lookup(lanes, characters, config.affix_size)
+        lanes, self.tokens = len(dropout_R), max(config.window, 1)
+        self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
+        self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
+        self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
+        gated = config.window_gate and config.word_size > 0
+        self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
         self.dropout = Dropout(dropout_R, streams)
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
         """x_RTBI from form ids."""
-        steps, margin = forms_RTB.shape[1], self.config.window // 2
+        margin = self.tokens // 2
         forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin))
-        token_RSBE = self._tokens(forms_RSB, lexicon)
-        window = [token_RSBE[:, shift : shift + steps] for shift in range(2 * margin + 1)]
-        dropped: Tensor = self.dropout(torch.cat(window, dim=-1))
+        parts = [self._window(part) for part in self._parts(forms_RSB, lexicon)]
+        if self.window_gate is not None:
+            parts[0] = self.window_gate(parts[0])
+        window_RTBKE = torch.cat(parts, dim=-1)
+        dropped: Tensor = self.dropout(window_RTBKE.flatten(3))
         return dropped
 
-    def _tokens(self, forms_RSB: Tensor, lexicon: LexiconTensors) -> Tensor:
-        kept = self.config.affix_characters
-        affix_RSBA = torch.cat([lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]], dim=-1)
-        parts = [
-            self.words(lexicon.word_F[forms_RSB]),
-            self.capitals(lexicon.capital_F[forms_RSB]),
-            self.characters(affix_RSBA).flatten(-2),
-        ]
-        return torch.cat(parts, dim=-1)
+    def _window(self, token_RSBE: Tensor) -> Tensor:
+        """x_RTBKE: each token with those around it."""
+        steps = token_RSBE.shape[1] - self.tokens + 1
+        return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
+
+    def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors) -> list[Tensor]:
+        """The vectors of eq. 16, words first, as far as the config has them."""
+        parts = []
+        if self.words is not None:
+            parts.append(self.words(lexicon.word_F[forms_RSB]))
+        if self.capitals is not None:
+            parts.append(self.capitals(lexicon.capital_F[forms_RSB]))
+        if self.characters is not None:
+            kept = self.config.affix_characters
+            affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
+            parts.append(self.characters(torch.cat(affixes, dim=-1)).flatten(-2))
+        return parts

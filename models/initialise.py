@@ -44,7 +44,10 @@ def _values(name: str, shape: torch.Size, scale: float, generator: torch.Generat
 
 
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
-    """Random orthogonal blocks through SVD (Saxe et al., 2013): one H x H block a gate, X = gates * H."""
+    """Random orthogonal blocks through SVD (Saxe et al., 2013): one H x H block a gate, X = gates * H.
+
+    The lecture's LSTM has two such rows of blocks, an axis more: from h_{t-1} and from s~_{t-1}.
+    """
     hidden = normal_DHX.shape[-2]
     blocks = torch.split(normal_DHX, hidden, dim=-1)
     return torch.cat([torch.linalg.svd(block)[0] for block in blocks], dim=-1)

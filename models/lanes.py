@@ -29,6 +29,13 @@ class Streams:
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
         self.generators = [torch.Generator(device).manual_seed(derive(seed, name)) for seed in seeds]
 
+    def uniform(self, like_R: Tensor) -> Tensor:
+        """Numbers in [0, 1), of the shape of ``like_R`` (lane axis first); each lane's come from its own stream."""
+        drawn_R = torch.empty(like_R.shape, dtype=like_R.dtype, device=like_R.device)
+        for generator, drawn in zip(self.generators, drawn_R, strict=True):
+            drawn.uniform_(generator=generator)
+        return drawn_R
+
     def get_state(self) -> Tensor:
         """The states of all streams, one row a lane, as bytes on the CPU."""
         return torch.stack([generator.get_state() for generator in self.generators])

@@ -1,6 +1,7 @@
 """Layers on layers, in one or two directions.
 
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
+Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden,
+F features (what a layer puts out).
 """
 
 from collections.abc import Sequence
@@ -17,36 +18,52 @@ from models.unroll import unroll
 class Stack(nn.Module):
     """``depth`` layers a direction, bottom up; layer l takes layer ``sources[l]`` as ``skipped`` (0: none).
 
-    The directions are stacks of their own, joined once at the top (wu2017 eq. 18). Dropout falls
-    on the outputs of the first and of the last layer, as every later reader sees them; the
-    recurrent link inside a layer is never dropped.
+    The directions are stacks of their own, joined once at the top (wu2017 eq. 18); or they are
+    joined in ``each`` layer: from the second on, a layer of either direction reads [forward; backward]
+    of the layer below, as its ``below``. ``skipped`` is its own direction's in both cases: it is added
+    to a value of the layer, and has that value's width and direction of reading.
+    Dropout falls on the outputs of the first and of the last layer, as every later reader sees them;
+    the recurrent link inside a layer is never dropped.
     """
 
-    def __init__(self, cells: Sequence[Cell], sources: Sequence[int], directions: int, dropout: Dropout) -> None:
+    def __init__(
+        self, cells: Sequence[Cell], sources: Sequence[int], directions: int, dropout: Dropout, *, join_each: bool
+    ) -> None:
         super().__init__()
         self.cells = tuple(cells)
         self.layers = nn.ModuleList(cells)
         self.sources = tuple(sources)
         self.directions = directions
         self.dropout = dropout
+        self.join_each = join_each
+        self.features = directions * cells[-1].features
 
     def forward(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:
-        """[forward; backward] outputs of the top layer in reading order: features_RTB(DH)."""
+        """[forward; backward] outputs of the top layer in reading order: features_RTB(DF)."""
         lanes = x_RTBI.shape[0]
         views = [x_RTBI] if self.directions == 1 else [x_RTBI, backwards(x_RTBI, lengths_RB)]
-        outputs_GTBH = [torch.stack(views, dim=1).flatten(0, 1)]
+        below_GTBI = torch.stack(views, dim=1).flatten(0, 1)
+        outputs_GTBF: list[Tensor] = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
-            output_GTBH = unroll(cell, outputs_GTBH[-1], outputs_GTBH[source] if source else None)
+            output_GTBF = unroll(cell, below_GTBI, outputs_GTBF[source - 1] if source else None)
             if number in (1, len(self.cells)):
-                output_GTBH = self.dropout(_lanes_apart(output_GTBH, lanes)).flatten(0, 1)
-            outputs_GTBH.append(output_GTBH)
-        top = _lanes_apart(outputs_GTBH[-1], lanes).unbind(1)
+                output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
+            outputs_GTBF.append(output_GTBF)
+            below_GTBI = self._joined(output_GTBF, lengths_RB) if self.join_each else output_GTBF
+        top = _lanes_apart(outputs_GTBF[-1], lanes).unbind(1)
         return top[0] if self.directions == 1 else torch.cat([top[0], backwards(top[1], lengths_RB)], dim=-1)
 
+    def _joined(self, output_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
+        """[forward; backward] for each direction, in its own order of reading: both_GTB(2F)."""
+        forward, backward = _lanes_apart(output_GTBF, len(lengths_RB)).unbind(1)
+        reading = torch.cat([forward, backwards(backward, lengths_RB)], dim=-1)
+        opposite = torch.cat([backwards(forward, lengths_RB), backward], dim=-1)
+        return torch.stack([reading, opposite], dim=1).flatten(0, 1)
 
-def _lanes_apart(x_GTBH: Tensor, lanes: int) -> Tensor:
-    """x_RDTBH."""
-    return x_GTBH.view(lanes, -1, *x_GTBH.shape[1:])
+
+def _lanes_apart(x_GTBF: Tensor, lanes: int) -> Tensor:
+    """x_RDTBF."""
+    return x_GTBF.view(lanes, -1, *x_GTBF.shape[1:])
 
 
 def backwards(x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:

@@ -1,4 +1,7 @@
-"""The only loop over time. Shapes: G lanes in each direction, T time, B sentences, H hidden, X pre-activations."""
+"""The only loop over time.
+
+Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features.
+"""
 
 import torch
 from torch import Tensor
@@ -7,7 +10,7 @@ from models.cells.base import Cell
 
 
 def unroll(cell: Cell, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
-    """The outputs h_GTBH of a layer over all time steps, from the state of zeros.
+    """The outputs h_GTBF of a layer over all time steps, from the state of zeros.
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
@@ -16,5 +19,5 @@ def unroll(cell: Cell, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tenso
     outputs = []
     for parts in zip(*projected, strict=True):
         state = cell.step(parts, state)
-        outputs.append(state.h_GBH)
+        outputs.append(state.h_GBF)
     return torch.stack(outputs, dim=1)

@@ -1,4 +1,8 @@
-"""Named conditions on a whole trial. A point that breaks one is no point of the space."""
+"""Named conditions on a whole trial. A point that breaks one is no point of the space.
+
+What has no meaning, such as a source above its layer, no config can hold. What has one but is another point's
+network under a second name, or reads what is not there, a study refuses here, by the constraints that it names.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,6 +34,37 @@ def _hidden_equals_input(trial: TrialConfig) -> bool:
     return trial.model.stack.hidden == trial.model.embedder.input_size
 
 
+def _gate_in_use(trial: TrialConfig) -> bool:
+    stack = trial.model.stack
+    if stack.depth == 1 or stack.shortcut.gate == "none":
+        return True
+    return any(sources(stack.composition, stack.depth)) and stack.shortcut.topology != "both_ungated"
+
+
+def _one_name_a_network(trial: TrialConfig) -> bool:
+    shortcut = trial.model.stack.shortcut
+    same = ("both_gated", "both_two_gates", "block_output_ungated", "block_internal_ungated")
+    return shortcut.gate != "none" or shortcut.topology not in same
+
+
+def _skipped_is_not_below(trial: TrialConfig) -> bool:
+    stack = trial.model.stack
+    if stack.shortcut.gate != "sigmoid_skipped" or (stack.join == "each_layer" and stack.directions == "both"):
+        return True
+    wiring = sources(stack.composition, stack.depth)
+    return not any(source and source == layer for layer, source in enumerate(wiring))
+
+
+def _join_in_use(trial: TrialConfig) -> bool:
+    stack = trial.model.stack
+    return stack.join == "top" or (stack.directions == "both" and stack.depth > 1)
+
+
+def _window_gate_in_use(trial: TrialConfig) -> bool:
+    embedder = trial.model.embedder
+    return not embedder.window_gate or embedder.word_size > 0
+
+
 CONSTRAINTS: Mapping[str, Constraint] = {
     each.name: each
     for each in (
@@ -47,6 +82,33 @@ CONSTRAINTS: Mapping[str, Constraint] = {
             "hidden_equals_input",
             "the hidden size is the input width, so that every recurrent and input matrix is square (wu2017 section 5)",
             _hidden_equals_input,
+        ),
+        Constraint(
+            "gate_in_use",
+            "a gate reads layers that are there: in a stack deeper than one layer, one with a source takes its skip "
+            "through the gate, which topology both_ungated does not have",
+            _gate_in_use,
+        ),
+        Constraint(
+            "one_name_a_network",
+            "without a gate both_gated and both_two_gates are both_ungated, block_output_ungated and "
+            "block_internal_ungated are block",
+            _one_name_a_network,
+        ),
+        Constraint(
+            "skipped_is_not_below",
+            "gate sigmoid_skipped reads another layer than sigmoid_below: no source is the layer just below",
+            _skipped_is_not_below,
+        ),
+        Constraint(
+            "join_in_use",
+            "join each_layer differs from top in a stack of two directions that is deeper than one layer",
+            _join_in_use,
+        ),
+        Constraint(
+            "window_gate_in_use",
+            "a window gate has words to read and to weigh: a word size above 0",
+            _window_gate_in_use,
         ),
     )
 }

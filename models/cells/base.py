@@ -1,7 +1,7 @@
 """What a recurrent cell is.
 
 Shapes: R lanes, D directions, G = R * D (every lane in every direction), T time, B sentences,
-I numbers below, H hidden, X pre-activations.
+I numbers below, H hidden, F features (what a layer puts out; H in most cells), X pre-activations.
 """
 
 from abc import ABC, abstractmethod
@@ -15,8 +15,18 @@ from torch import Tensor, nn
 class HiddenState:
     """What a cell carries from one time step to the next: its output, and its internal state if it has one."""
 
-    h_GBH: Tensor
+    h_GBF: Tensor
     c_GBH: Tensor | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerSizes:
+    """How large a layer is: numbers a time step from the layer below, and hidden units."""
+
+    lanes: int
+    directions: int
+    below: int
+    hidden: int
 
 
 class Cell(nn.Module, ABC):
@@ -26,13 +36,19 @@ class Cell(nn.Module, ABC):
     ``step`` is called by ``models/unroll.py``, the only loop over time.
     """
 
-    def __init__(self, *, lanes: int, directions: int, below: int, hidden: int, gates: int) -> None:
+    def __init__(self, sizes: LayerSizes, gates: int) -> None:
         """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
         super().__init__()
-        self.hidden = hidden
-        self.below = nn.Parameter(torch.empty(lanes, directions, below, gates * hidden))
-        self.recurrent = nn.Parameter(torch.empty(lanes, directions, hidden, gates * hidden))
-        self.bias = nn.Parameter(torch.empty(lanes, directions, gates * hidden))
+        self.hidden = sizes.hidden
+        groups, width = (sizes.lanes, sizes.directions), gates * sizes.hidden
+        self.below = nn.Parameter(torch.empty(*groups, sizes.below, width))
+        self.recurrent = nn.Parameter(torch.empty(*groups, sizes.hidden, width))
+        self.bias = nn.Parameter(torch.empty(*groups, width))
+
+    @property
+    def features(self) -> int:
+        """Numbers that the layer puts out at each time step: what the layer above, or the head, reads of it."""
+        return self.hidden
 
     @abstractmethod
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
@@ -40,11 +56,11 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def start(self, like_GBX: Tensor) -> HiddenState:
-        """The state before the first step: zeros."""
+        """The state before the first step."""
 
     @abstractmethod
     def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
-        """One time step; the state's ``h_GBH`` is the layer's output."""
+        """One time step; the state's ``h_GBF`` is the layer's output."""
 
     def affine(self, below_GTBI: Tensor) -> Tensor:
         """W below + b for all time steps: pre_GTBX."""
@@ -60,9 +76,12 @@ class Cell(nn.Module, ABC):
         return like_GBX.new_zeros(groups, sentences, self.hidden)
 
 
-def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor) -> Tensor:
+def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None) -> Tensor:
     """X W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
     groups, steps, sentences, size = x_GTBI.shape
-    rows = x_GTBI.reshape(groups, steps * sentences, size)
-    pre = torch.baddbmm(bias_RDX.flatten(0, 1).unsqueeze(1), rows, weight_RDIX.flatten(0, 1))
+    rows, weight = x_GTBI.reshape(groups, steps * sentences, size), weight_RDIX.flatten(0, 1)
+    if bias_RDX is None:
+        pre = torch.bmm(rows, weight)
+    else:
+        pre = torch.baddbmm(bias_RDX.flatten(0, 1).unsqueeze(1), rows, weight)
     return pre.view(groups, steps, sentences, -1)

@@ -6,7 +6,7 @@ Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidde
 import torch
 from torch import Tensor
 
-from models.cells.base import Cell, HiddenState
+from models.cells.base import Cell, HiddenState, LayerSizes
 
 
 class LstmCell(Cell):
@@ -17,8 +17,8 @@ class LstmCell(Cell):
     eq. 7 has it right), * the element-wise product. The layer takes no skipped input.
     """
 
-    def __init__(self, *, lanes: int, directions: int, below: int, hidden: int) -> None:
-        super().__init__(lanes=lanes, directions=directions, below=below, hidden=hidden, gates=4)
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__(sizes, gates=4)
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
         """The gates' share from below: (pre_GTBX,)."""
@@ -32,7 +32,7 @@ class LstmCell(Cell):
     def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
         """Eqs 5 and 6."""
         assert state.c_GBH is not None
-        pre_GBX = self.add_recurrent(projected_GBX[0], state.h_GBH)
+        pre_GBX = self.add_recurrent(projected_GBX[0], state.h_GBF)
         gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.hidden, self.hidden], dim=-1)
         i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
         c_GBH = f_GBH * state.c_GBH + i_GBH * torch.tanh(s_GBH)

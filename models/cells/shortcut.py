@@ -1,62 +1,186 @@
-"""The shortcut block of wu2017, with its gates.
+"""Layers that take the output of an earlier layer: the eleven topologies of wu2017 (Table 2, eq. 8).
 
 Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden,
-X = 3H, or 4H where the block computes its gate step by step.
+X = 3H (4H with a cell state), and H more for each gate that is known in the step alone.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, assert_never
 
 import torch
 from torch import Tensor, nn
 
-from models.cells.base import Cell, HiddenState, project
+from models.cells.base import Cell, HiddenState, LayerSizes
+from models.config import Topology
+from models.gates import Gate
 
-Gate = Literal["none", "sigmoid_below", "sigmoid_below_previous"]
+Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
+"""How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
+beside g; (1 - g) * v + g * skip; v + o * skip, where o is the output gate."""
+
+Ways = Mapping[str, Tensor]
+"""What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
+(1 - g). Each is there where a link of the layer asks for it."""
 
 
-class ShortcutBlock(Cell):
-    """(i, o, s) = (sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b                       (wu2017 eq. 7)
-    m = i * s + g * h_t^{-l},   h_t = o * tanh(m) + g * h_t^{-l}                        (eq. 8)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Links:
+    """A topology: how the skip joins the internal value and the output, and whether a cell state goes through time."""
 
-    h_t^{l-1} is the layer below, h_{t-1}^l this layer one step earlier, h_t^{-l} the output of an
-    earlier layer at the same step (``skipped``; with h_t^{l-2} it is eq. 11). The gate g is one of
-    ``none``                    g = 1, the identity link
-    ``sigmoid_below``           g = sigm(V h_t^{l-1} + b)                                 (eq. 13)
-    ``sigmoid_below_previous``  g = sigm(W_g [h_t^{l-1}; h_{t-1}^l] + b)                  (eq. 7)
-    No internal state is carried over time. Eq. 13 prints no bias; ours starts at zero.
+    internal: Link
+    output: Link
+    memory: bool
+
+    @property
+    def gates(self) -> int:
+        """How many gate vectors it has; only ``both_ungated`` has none."""
+        return len({self.internal, self.output} & {"gated", "gated_apart", "highway"})
+
+
+TOPOLOGIES: Mapping[Topology, Links] = {
+    "hidden_gated": Links(internal="none", output="gated", memory=True),
+    "both_ungated": Links(internal="plain", output="plain", memory=True),
+    "both_gated": Links(internal="gated", output="gated", memory=True),
+    "both_highway": Links(internal="highway", output="highway", memory=True),
+    "both_two_gates": Links(internal="gated", output="gated_apart", memory=True),
+    "block": Links(internal="gated", output="gated", memory=False),
+    "block_output_ungated": Links(internal="gated", output="plain", memory=False),
+    "block_internal_ungated": Links(internal="plain", output="gated", memory=False),
+    "block_output_shared": Links(internal="gated", output="shared", memory=False),
+    "block_no_internal": Links(internal="none", output="gated", memory=False),
+    "block_no_output": Links(internal="gated", output="none", memory=False),
+}
+
+
+class ShortcutCell(Cell):
+    """The skip of a layer and its gates (``models/gates.py``); what else the layer computes is its subclass's.
+
+    The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it
+    is eq. 11. Everything about it that needs no earlier step is computed before the loop.
     """
 
-    def __init__(self, *, lanes: int, directions: int, below: int, hidden: int, gate: Gate) -> None:
-        gates = 4 if gate == "sigmoid_below_previous" else 3
-        super().__init__(lanes=lanes, directions=directions, below=below, hidden=hidden, gates=gates)
-        self.gate = gate
-        if gate == "sigmoid_below":
-            self.gate_below = nn.Parameter(torch.empty(lanes, directions, below, hidden))
-            self.bias_gate = nn.Parameter(torch.empty(lanes, directions, hidden))
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], own: int) -> None:
+        """``own`` pre-activations, beside those of the gates that are known in the step alone."""
+        assert len(gates) == links.gates, "one gate for each vector"
+        in_step = sum(gate.in_step for gate in gates)
+        super().__init__(sizes, gates=own + in_step)
+        self.links = links
+        self.gates = tuple(gates)
+        self.gate = nn.ModuleList(gates)
+        uses = {links.internal, links.output}
+        self.highway = "highway" in uses
+        self.known = tuple(
+            name
+            for name, asked in (
+                ("carried", uses & {"gated", "highway"}),
+                ("carried_apart", "gated_apart" in uses),
+                ("kept", self.highway and not in_step),
+                ("skip", uses & {"plain", "shared"}),
+            )
+            if asked
+        )
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """(pre_GTBX, carried_GTBH): the gates' share from below, and g * skipped as far as it is known."""
-        assert skipped_GTBH is not None, "a shortcut block needs a source"
-        match self.gate:
-            case "none" | "sigmoid_below_previous":
-                carried_GTBH = skipped_GTBH
-            case "sigmoid_below":
-                carried_GTBH = torch.sigmoid(project(below_GTBI, self.gate_below, self.bias_gate)) * skipped_GTBH
-            case _:
-                assert_never(self.gate)
-        return self.affine(below_GTBI), carried_GTBH
+        """(pre_GTBX, ...): the own gates' share from below, and the ways of the skip as far as they are known."""
+        assert skipped_GTBH is not None, "a shortcut needs a source"
+        skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
+        ways = {"skip": skip_GTBH}
+        for name, gate in zip(("carried", "carried_apart"), self.gates, strict=False):
+            ways[name], g_GTBH = gate.carried(below_GTBI, skip_GTBH)
+            if self.highway and g_GTBH is not None:
+                ways["kept"] = 1 - g_GTBH
+        return self.affine(below_GTBI), *(ways[name] for name in self.known)
+
+    def activated(self, pre_GBX: Tensor) -> list[Tensor]:
+        """The own sigmoid gates, each gate of the skip that is known in the step alone, and the tanh candidate s."""
+        gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
+        return [*torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
+
+    def ways(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Ways:
+        """The ways of the skip at this step; ``g_GBH`` are the gates known only here."""
+        ways = dict(zip(self.known, known_GBH, strict=True))
+        for name, g in zip(("carried", "carried_apart"), g_GBH, strict=False):
+            ways[name] = g * ways[name]
+            if self.highway:
+                ways["kept"] = 1 - g
+        return ways
+
+
+class ShortcutLstm(ShortcutCell):
+    """(i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b              (wu2017 eq. 5)
+    c~ = i * s + f * c_{t-1},   h~ = o * tanh(c~),                                      (Table 2, caption)
+    and c_t and h_t are, with skip = h_t^{-l} (Table 2):
+    ``hidden_gated``    c~,                        h~ + g * skip
+    ``both_ungated``    c~ + skip,                 h~ + skip
+    ``both_gated``      c~ + g * skip,             h~ + g * skip
+    ``both_highway``    (1 - g) * c~ + g * skip,   (1 - g) * h~ + g * skip
+    ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
+
+    The updated c_t is what the next time step sees; h~ is computed from c~, as printed.
+    """
+
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
+        super().__init__(sizes, links, gates, own=4)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0 = c_0 = 0."""
+        return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
+
+    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+        """c~ and h~, each joined by the skip."""
+        assert state.c_GBH is not None
+        pre_GBX, *known_GBH = projected_GBX
+        i, f, o, *g, s = self.activated(self.add_recurrent(pre_GBX, state.h_GBF))
+        ways = self.ways(known_GBH, g)
+        c = f * state.c_GBH + i * s
+        h = o * torch.tanh(c)
+        return HiddenState(joined(self.links.output, h, ways, o), joined(self.links.internal, c, ways, o))
+
+
+class ShortcutBlock(ShortcutCell):
+    """(i, o, s) = (sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b                       (wu2017 eq. 7)
+    and m and h_t are, with skip = h_t^{-l} (eq. 8, Table 2):
+    ``block``                   i * s + g * skip,   o * tanh(m) + g * skip
+    ``block_output_ungated``    i * s + g * skip,   o * tanh(m) + skip
+    ``block_internal_ungated``  i * s + skip,       o * tanh(m) + g * skip
+    ``block_output_shared``     i * s + g * skip,   o * tanh(m) + o * skip
+    ``block_no_internal``       i * s,              o * tanh(m) + g * skip
+    ``block_no_output``         i * s + g * skip,   o * tanh(m)
+
+    No internal state is carried over time. Table 2 prints one line of each; the other is eq. 8's.
+    """
+
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
+        super().__init__(sizes, links, gates, own=3)
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """h_0 = 0."""
         return HiddenState(self.zeros(like_GBX))
 
     def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
-        """Eqs 7 and 8."""
-        below_GBX, carried_GBH = projected_GBX
-        pre_GBX = self.add_recurrent(below_GBX, state.h_GBH)
-        gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
-        i_GBH, o_GBH, *g_GBH = torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1)
-        for gate_GBH in g_GBH:
-            carried_GBH = gate_GBH * carried_GBH
-        m_GBH = i_GBH * torch.tanh(s_GBH) + carried_GBH
-        return HiddenState(o_GBH * torch.tanh(m_GBH) + carried_GBH)
+        """m, then h."""
+        pre_GBX, *known_GBH = projected_GBX
+        i, o, *g, s = self.activated(self.add_recurrent(pre_GBX, state.h_GBF))
+        ways = self.ways(known_GBH, g)
+        m = joined(self.links.internal, i * s, ways, o)
+        return HiddenState(joined(self.links.output, o * torch.tanh(m), ways, o))
+
+
+def joined(link: Link, value_GBH: Tensor, ways: Ways, o_GBH: Tensor) -> Tensor:
+    """``value_GBH`` joined by the skip as ``link`` says."""
+    match link:
+        case "none":
+            return value_GBH
+        case "plain":
+            return value_GBH + ways["skip"]
+        case "gated":
+            return value_GBH + ways["carried"]
+        case "gated_apart":
+            return value_GBH + ways["carried_apart"]
+        case "highway":
+            return ways["kept"] * value_GBH + ways["carried"]
+        case "shared":
+            return value_GBH + o_GBH * ways["skip"]
+        case _:
+            assert_never(link)

@@ -154,10 +154,10 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
 
 def _pretrained(config: EmbedderConfig, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
     """The corpus's vectors, placed; a network without word vectors has no use for them."""
-    if corpus.vectors is None or config.word_size == 0:
+    words = model.embedder.words
+    if corpus.vectors is None or words is None:
         return None
-    frozen = config.word_vectors == "frozen"
-    return PretrainedRows.placed(model.embedder.words.table, corpus.vectors, frozen=frozen)
+    return PretrainedRows.placed(words.table, corpus.vectors, frozen=config.word_vectors == "frozen")
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:

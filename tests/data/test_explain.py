@@ -28,12 +28,13 @@ def nested(path: str, value: Any) -> Any:
         (
             nested("model.stack.dpeth", 3),
             "model.stack.dpeth: unknown key 'dpeth' "
-            "(nearest: 'depth'; allowed: depth, hidden, composition, shortcut, directions, dropout)",
+            "(nearest: 'depth'; allowed: depth, hidden, cell, composition, shortcut, directions, join, dropout)",
         ),
         (
             nested("model.stack.shortcut.gate", "nnoe"),
             "model.stack.shortcut.gate: unknown value 'nnoe' "
-            "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_previous)",
+            "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_earlier, sigmoid_skipped, "
+            "sigmoid_below_previous, scaled, linear, bernoulli, bernoulli_below)",
         ),
         (nested("model.stack.depth", 0), "model.stack.depth: got 0 (allowed: an integer from 1)"),
         (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 1)"),

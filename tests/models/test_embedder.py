@@ -1,6 +1,7 @@
 """The input of a token against a twin that reads the string itself."""
 
 import numpy as np
+import pytest
 import torch
 
 from data.features import CAPITAL_CLASSES
@@ -25,8 +26,9 @@ def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> Embedder:
     return module
 
 
-def token(module: Embedder, lane: int, word: str) -> np.ndarray:
-    """F = [word; capitals; first characters; last characters] (wu2017 eq. 16), from the word's spelling."""
+def token(module: Embedder, lane: int, word: str) -> tuple[np.ndarray, np.ndarray]:
+    """F = [word; capitals; first characters; last characters] (wu2017 eq. 16), from the word's spelling, in two parts:
+    the word, and the rest."""
     tables = {name: parameter.detach()[lane].numpy() for name, parameter in module.named_parameters()}
     normal = "".join("9" if c.isdigit() else c for c in word)
     vocabulary = CORPUS.vocabulary
@@ -43,23 +45,44 @@ def token(module: Embedder, lane: int, word: str) -> np.ndarray:
     ids = [FIRST_KNOWN + vocabulary.characters.index(c) if c in vocabulary.characters else UNKNOWN for c in normal]
     padded = ids + [0] * 4
     backwards = ids[::-1] + [0] * 4
-    parts = [tables["words.table"][row], tables["capitals.table"][capital]]
+    parts = [tables["capitals.table"][capital]] if "capitals.table" in tables else []
     parts += [tables["characters.table"][i] for i in [*padded[:4], *backwards[:4]]]
-    return np.concatenate(parts)
+    vector = tables["words.table"][row] if "words.table" in tables else np.zeros(0)
+    return vector, np.concatenate(parts)
 
 
-def test_every_token_of_every_lane_is_its_own_window_of_features() -> None:
-    module = embedder(lanes=2).eval()
+def window(module: Embedder, lane: int, words: list[str]) -> np.ndarray:
+    """X = [f; f; f] (eq. 17), the words weighed by r = sigm(W [w; w; w] + b) where there is a gate (section 4.1)."""
+    tokens = [token(module, lane, word) for word in words]
+    r = np.ones(len(words))
+    if module.window_gate is not None:
+        weight, bias = (p.detach()[lane].numpy() for p in (module.window_gate.weight, module.window_gate.bias))
+        r = 1 / (1 + np.exp(-(weight.T @ np.concatenate([w for w, _ in tokens]) + bias[0])))
+    return np.concatenate([np.concatenate([r[k] * w, rest]) for k, (w, rest) in enumerate(tokens)])
+
+
+WINDOWS = [CONFIG.model_copy(update={"window": d, "window_gate": gate}) for d in (0, 3, 5, 7) for gate in (False, True)]
+PARTS = [
+    CONFIG.model_copy(update=update) for update in ({"word_size": 0}, {"word_size": 0, "capital_size": 0, "window": 5})
+]
+
+
+@pytest.mark.parametrize(
+    "config", [*WINDOWS, *PARTS], ids=lambda c: f"{c.window}-{c.window_gate}-{c.word_size}-{c.capital_size}"
+)
+def test_every_token_of_every_lane_is_its_own_window_of_features(config: EmbedderConfig) -> None:
+    module, margin = embedder(2, config).eval(), config.window // 2
     sentences = [[1, 8, 3, 9], [12, 5, 0, 0]]
     forms_RTB = torch.tensor([sentences, sentences[::-1]]).transpose(1, 2)
     ours = module(forms_RTB, LEXICON).detach().numpy()
     assert CAPITAL_CLASSES == 5
-    assert ours.shape == (2, 4, 2, CONFIG.input_size)
+    assert ours.shape == (2, 4, 2, config.input_size)
     for lane in range(2):
         for place, forms in enumerate(sentences if lane == 0 else sentences[::-1]):
-            padded = [0, *forms, 0]
+            padded = [*[0] * margin, *forms, *[0] * margin]
             for t in range(4):
-                expected = np.concatenate([token(module, lane, WORDS[form]) for form in padded[t : t + 3]])
+                words = [WORDS[form] for form in padded[t : t + 2 * margin + 1]]
+                expected = window(module, lane, words)
                 assert np.abs(ours[lane, t, place] - expected).max() < 1e-12
 
 
@@ -67,7 +90,46 @@ def test_no_window_no_capitals_and_no_affixes_leave_the_word_alone() -> None:
     config = EmbedderConfig(word_size=3, capital_size=0, affix_characters=0, window=0, dropout=0)
     module = embedder(1, config)
     x = module(torch.tensor([[[4]]]), LEXICON)
+    assert module.words is not None
     assert torch.equal(x[0, 0, 0], module.words.table[0, LEXICON.word_F[4]])
+
+
+def test_a_part_that_is_absent_has_no_weights_and_one_that_is_gated_a_weight_from_each_word_to_each() -> None:
+    def shapes(**update: object) -> dict[str, list[int]]:
+        module = embedder(2, CONFIG.model_copy(update=update))
+        return {name: list(parameter.shape) for name, parameter in module.named_parameters()}
+
+    whole = shapes()
+    assert set(whole) == {"words.table", "capitals.table", "characters.table"}
+    assert set(shapes(word_size=0, capital_size=0)) == {"characters.table"}
+    assert set(shapes(affix_characters=0)) == {"words.table", "capitals.table"}
+    gate = {"window_gate.weight": [2, 5 * 3, 5], "window_gate.bias": [2, 1, 5]}
+    assert shapes(window=5, window_gate=True) == whole | gate
+    assert shapes(window=5, window_gate=True, word_size=0) == shapes(window=5, word_size=0)
+
+
+def test_the_window_gate_learns_as_its_central_differences_say() -> None:
+    module = embedder(1, WINDOWS[3]).eval()
+    assert module.window_gate is not None
+    forms = torch.tensor([[[1], [8], [3], [9]]])
+    weight = torch.randn(module(forms, LEXICON).shape, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
+    (module(forms, LEXICON) * weight).sum().backward()
+
+    def value() -> float:
+        words = [WORDS[form] for form in (0, 1, 8, 3, 9, 0)]
+        expected = np.stack([window(module, 0, words[t : t + 3]) for t in range(4)])
+        return float((expected * weight[0, :, 0].numpy()).sum())
+
+    for parameter in module.parameters():
+        assert parameter.grad is not None
+        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+        for index in np.random.default_rng(1).choice(len(flat), size=min(4, len(flat)), replace=False):
+            values = []
+            for sign in (1, -1):
+                flat[index] += sign * 1e-6
+                values.append(value())
+                flat[index] -= sign * 1e-6
+            assert abs((values[0] - values[1]) / 2e-6 - float(gradient[index])) < 1e-7
 
 
 def test_the_papers_sizes_give_the_papers_width() -> None:

@@ -3,12 +3,14 @@ import math
 import torch
 from torch import nn
 
+from models.cells.base import LayerSizes
 from models.cells.lstm import LstmCell
+from models.cells.sutskever import SutskeverCell
 from models.initialise import initialise
 
 
 def lstm(lanes: int, hidden: int = 40) -> LstmCell:
-    return LstmCell(lanes=lanes, directions=2, below=60, hidden=hidden).double()
+    return LstmCell(LayerSizes(lanes=lanes, directions=2, below=60, hidden=hidden)).double()
 
 
 def test_weights_have_the_papers_deviation_and_biases_are_zero() -> None:
@@ -26,6 +28,16 @@ def test_recurrent_blocks_are_orthogonal_one_a_gate() -> None:
     for direction in cell.recurrent.detach()[0]:
         for block in direction.split(40, dim=-1):
             assert torch.allclose(block.T @ block, torch.eye(40, dtype=torch.float64), atol=1e-12)
+
+
+def test_the_lectures_lstm_has_an_orthogonal_block_for_each_of_its_two_links_and_five_gates() -> None:
+    cell = SutskeverCell(LayerSizes(lanes=1, directions=2, below=6, hidden=8)).double()
+    initialise(cell, [3], scale=0.1)
+    blocks = [block for link in cell.recurrent.detach().flatten(0, 2) for block in link.split(8, dim=-1)]
+    assert len(blocks) == 2 * 2 * 5
+    for block in blocks:
+        assert torch.allclose(block.T @ block, torch.eye(8, dtype=torch.float64), atol=1e-12)
+    assert not torch.equal(blocks[0], blocks[5])
 
 
 def test_a_lane_starts_as_the_solo_run_with_its_seed_and_unlike_its_neighbour() -> None:

@@ -1,9 +1,11 @@
+from typing import Any, get_args
+
 import numpy as np
 import pytest
 import torch
 
 from models.build import _stack
-from models.config import ShortcutConfig, StackConfig
+from models.config import StackConfig
 from models.lanes import Dropout, Streams
 from models.stack import Stack, backwards
 from tests.oracles import networks
@@ -12,13 +14,17 @@ LANES, STEPS, BELOW, HIDDEN = 2, 6, 3, 4
 LENGTHS = torch.tensor([[6, 2, 1], [3, 6, 4]])
 
 
-def random_stack(composition: int | tuple[int, ...], directions: str, gate: str = "sigmoid_below") -> Stack:
-    config = StackConfig(
-        depth=5,
-        hidden=HIDDEN,
-        composition=composition,
-        shortcut=ShortcutConfig(gate=gate),  # type: ignore[arg-type]
-        directions=directions,  # type: ignore[arg-type]
+def random_stack(composition: int | tuple[int, ...], directions: str, **parts: Any) -> Stack:
+    shortcut = {name: parts.pop(name) for name in ("topology", "gate") if name in parts}
+    config = StackConfig.model_validate(
+        {
+            "depth": 5,
+            "hidden": HIDDEN,
+            "composition": composition,
+            "shortcut": shortcut,
+            "directions": directions,
+            **parts,
+        }
     )
     dropout = Dropout([0.5] * LANES, Streams(range(LANES), "dropout", torch.device("cpu")))
     stack = _stack(config, BELOW, LANES, dropout).double().eval()
@@ -33,45 +39,92 @@ def random_input() -> torch.Tensor:
     return torch.randn(LANES, STEPS, LENGTHS.shape[1], BELOW, generator=generator, dtype=torch.float64)
 
 
-def twin(stack: Stack, gate: str, x: torch.Tensor, lane: int, direction: int, sentence: int) -> np.ndarray:
+def twin(stack: Stack, x: torch.Tensor, lane: int, sentence: int, **parts: Any) -> np.ndarray:
     length = int(LENGTHS[lane, sentence])
     layers = [
-        {name: p.detach()[lane, direction].numpy() for name, p in layer.named_parameters()} for layer in stack.layers
+        [{name: p.detach()[lane, direction].numpy() for name, p in layer.named_parameters()} for layer in stack.layers]
+        for direction in range(stack.directions)
     ]
-    words = list(x[lane, :length, sentence].numpy())
-    if direction == 1:
-        return np.array(networks.stack(words[::-1], layers, stack.sources, gate)[::-1])
-    return np.array(networks.stack(words, layers, stack.sources, gate))
+    return np.array(networks.stack(list(x[lane, :length, sentence].numpy()), layers, stack.sources, **parts))
 
 
-@pytest.mark.parametrize("composition", [1, 2, 3, 4, 5, (0, 1, 0, 2, 2)])
-@pytest.mark.parametrize("gate", ["none", "sigmoid_below"])
-def test_both_directions_of_a_stack_equal_their_twins_on_every_sentence(
-    composition: int | tuple[int, ...], gate: str
-) -> None:
-    stack, x = random_stack(composition, "both", gate), random_input()
+def assert_equals_its_twin(stack: Stack, **parts: Any) -> None:
+    x = random_input()
     ours = stack(x, LENGTHS).detach().numpy()
+    assert ours.shape[-1] == stack.features
     for lane in range(LANES):
         for sentence, length in enumerate(LENGTHS[lane].tolist()):
-            expected = np.hstack([twin(stack, gate, x, lane, direction, sentence) for direction in (0, 1)])
+            expected = twin(stack, x, lane, sentence, **parts)
             assert np.abs(ours[lane, :length, sentence] - expected).max() < 1e-10
 
 
-def test_one_direction_equals_its_twin() -> None:
-    stack, x = random_stack(2, "forward"), random_input()
-    ours = stack(x, LENGTHS).detach().numpy()
-    assert np.abs(ours[1, :4, 2] - twin(stack, "sigmoid_below", x, 1, 0, 2)).max() < 1e-10
+COMPOSITIONS = pytest.mark.parametrize("composition", [1, 2, 3, 4, 5, (0, 1, 2, 3, 4), (0, 1, 0, 2, 2)], ids=str)
 
 
-def test_what_stands_at_padding_changes_nothing() -> None:
-    stack, x = random_stack(5, "both"), random_input()
+@COMPOSITIONS
+@pytest.mark.parametrize("gate", ["none", "sigmoid_below"])
+@pytest.mark.parametrize("directions", ["both", "forward"])
+def test_a_stack_equals_its_twin_on_every_sentence_of_every_lane(
+    composition: int | tuple[int, ...], gate: str, directions: str
+) -> None:
+    assert_equals_its_twin(random_stack(composition, directions, gate=gate), gate=gate)
+
+
+@COMPOSITIONS
+def test_directions_that_meet_in_each_layer_equal_their_twin(composition: int | tuple[int, ...]) -> None:
+    assert_equals_its_twin(random_stack(composition, "both", join="each_layer"), each_layer=True)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"topology": "both_two_gates", "gate": "sigmoid_below_earlier"},
+        {"topology": "both_highway", "gate": "sigmoid_below_previous"},
+        {"topology": "block_output_shared", "gate": "linear"},
+        {"topology": "block_internal_ungated", "gate": "scaled"},
+        {"gate": "bernoulli_below", "cell": "simple"},
+        {"gate": "sigmoid_skipped"},
+    ],
+    ids=lambda parts: "-".join(parts.values()),
+)
+@pytest.mark.parametrize("join", ["top", "each_layer"])
+def test_other_layers_stack_as_well(parts: dict[str, str], join: str) -> None:
+    assert_equals_its_twin(random_stack(5, "both", join=join, **parts), each_layer=join == "each_layer", **parts)
+
+
+@pytest.mark.parametrize("cell", get_args(StackConfig.model_fields["cell"].annotation))
+@pytest.mark.parametrize(("directions", "join"), [("forward", "top"), ("both", "top"), ("both", "each_layer")])
+def test_layers_without_a_source_are_the_cell_asked_for(cell: str, directions: str, join: str) -> None:
+    stack = random_stack((0,) * 5, directions, cell=cell, join=join)
+    assert_equals_its_twin(stack, cell=cell, each_layer=join == "each_layer")
+
+
+def test_the_lectures_tagger_reads_both_vectors_of_both_directions() -> None:
+    for directions, vectors in (("forward", 2), ("both", 4)):
+        assert random_stack((0,), directions, depth=1, cell="sutskever").features == vectors * HIDDEN
+        assert random_stack((0,), directions, depth=1, cell="simple").features == vectors // 2 * HIDDEN
+
+
+@pytest.mark.parametrize("topology", ["both_gated", "block"])
+def test_where_the_directions_meet_makes_a_difference_from_the_second_layer_on(topology: str) -> None:
+    widths = [
+        [layer.below.shape[-2] for layer in random_stack(5, "both", join=join, topology=topology).layers]
+        for join in ("top", "each_layer")
+    ]
+    assert widths == [[BELOW, *[HIDDEN] * 4], [BELOW, *[2 * HIDDEN] * 4]]
+
+
+@pytest.mark.parametrize("join", ["top", "each_layer"])
+def test_what_stands_at_padding_changes_nothing(join: str) -> None:
+    stack, x = random_stack(5, "both", join=join), random_input()
     inside = torch.arange(STEPS).view(1, -1, 1) < LENGTHS.unsqueeze(1)
     other = torch.where(inside.unsqueeze(-1), x, torch.full_like(x, 1e3))
     assert torch.equal(stack(x, LENGTHS)[inside], stack(other, LENGTHS)[inside])
 
 
-def test_the_order_of_sentences_changes_nothing() -> None:
-    stack, x, order = random_stack(5, "both"), random_input(), [2, 0, 1]
+@pytest.mark.parametrize("join", ["top", "each_layer"])
+def test_the_order_of_sentences_changes_nothing(join: str) -> None:
+    stack, x, order = random_stack(5, "both", join=join), random_input(), [2, 0, 1]
     difference = stack(x, LENGTHS)[:, :, order] - stack(x[:, :, order], LENGTHS[:, order])
     inside = torch.arange(STEPS).view(1, -1, 1) < LENGTHS[:, order].unsqueeze(1)
     assert difference[inside].abs().max() < 1e-12

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import torch
 
 from data.batches import Batch, training_batches
 from models.build import Sizes
-from models.config import EmbedderConfig, ModelConfig, ShortcutConfig, StackConfig
+from models.config import EmbedderConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
 from models.trained import lane_of, trained
@@ -29,18 +30,27 @@ RECIPES = pytest.mark.parametrize("recipe", [SGD, ADAM], ids=["sgd", "adam"])
 DEVICES = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
-def network(depth: int = 3) -> ModelConfig:
+def network(depth: int = 3, **stack: Any) -> ModelConfig:
     return ModelConfig(
         embedder=EmbedderConfig(word_size=6, capital_size=2, affix_characters=2, affix_size=2, window=3),
-        stack=StackConfig(depth=depth, hidden=7, composition=2, shortcut=ShortcutConfig(gate="sigmoid_below")),
+        stack=StackConfig.model_validate({"depth": depth, "hidden": 7, "composition": 2, **stack}),
         initial_scale=1.0,
     )
 
 
-def training(recipe: TrainingConfig, *lanes: Lane, precision: str = "float64", device: str = "cpu") -> Training:
+NETWORK = network()
+
+
+def training(
+    recipe: TrainingConfig,
+    *lanes: Lane,
+    model: ModelConfig = NETWORK,
+    precision: str = "float64",
+    device: str = "cpu",
+) -> Training:
     config = TrainingConfig.model_validate({**recipe.model_dump(), "precision": precision})
     return Training(
-        model=network(), training=config, corpus=CORPUS, lanes=lanes, order_seed=11, device=torch.device(device)
+        model=model, training=config, corpus=CORPUS, lanes=lanes, order_seed=11, device=torch.device(device)
     )
 
 
@@ -90,6 +100,45 @@ def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(recipe: Trainin
             assert (parameters(fused)[name][number] - value[0]).abs().max() < 1e-10, name
 
 
+def shortcut(topology: str, gate: str) -> ModelConfig:
+    return network(shortcut={"topology": topology, "gate": gate})
+
+
+NETWORKS = {
+    **{topology: shortcut(topology, "sigmoid_below") for topology in get_args(Topology)},
+    **{gate: shortcut("block", gate) for gate in get_args(GateKind) if gate != "sigmoid_below"},
+    "two drawn gates": shortcut("both_two_gates", "bernoulli_below"),
+    "two gates in the step": shortcut("both_two_gates", "sigmoid_below_previous"),
+    "each_layer": network(join="each_layer"),
+    "simple": network(cell="simple"),
+    "sutskever": network(depth=2, cell="sutskever", join="each_layer"),
+    "characters only": NETWORK.model_copy(
+        update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}
+    ),
+    "window gate": NETWORK.model_copy(update={"embedder": EmbedderConfig(word_size=6, window_gate=True)}),
+}
+
+
+@pytest.mark.parametrize("model", NETWORKS.values(), ids=NETWORKS.keys())
+def test_in_every_network_a_lane_equals_the_solo_run_with_its_seed(model: ModelConfig) -> None:
+    lanes = [Lane(seed=3), Lane(seed=4, embedder_dropout=0.0)]
+    fused = training(SGD, *lanes, model=model)
+    fused_losses = steps(fused, 4)
+    for number, lane in enumerate(lanes):
+        solo = training(SGD, lane, model=model)
+        assert all(abs(f[number] - s[0]) < 1e-10 for f, s in zip(fused_losses, steps(solo, 4), strict=True))
+        for name, value in parameters(solo).items():
+            assert (parameters(fused)[name][number] - value[0]).abs().max() < 1e-10, name
+
+
+@pytest.mark.parametrize("model", NETWORKS.values(), ids=NETWORKS.keys())
+def test_every_weight_of_every_network_learns(model: ModelConfig) -> None:
+    run = training(SGD, Lane(seed=3), model=model)
+    before = parameters(run)
+    steps(run, 2)
+    assert all(not torch.equal(value, before[name]) for name, value in parameters(run).items())
+
+
 @RECIPES
 def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process(recipe: TrainingConfig) -> None:
     ours = curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2)
@@ -111,16 +160,35 @@ def test_another_seed_gives_another_curve(recipe: TrainingConfig) -> None:
 
 @RECIPES
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "model",
+    [NETWORK, network(dropout=0, shortcut={"gate": "bernoulli"}), shortcut("block", "bernoulli_below")],
+    ids=["sigmoid_below", "bernoulli", "bernoulli_below"],
+)
 def test_a_run_resumed_from_a_file_equals_the_uninterrupted_one_bit_for_bit(
-    recipe: TrainingConfig, device: str, tmp_path: Path
+    recipe: TrainingConfig, device: str, model: ModelConfig, tmp_path: Path
 ) -> None:
-    whole, first = (training(recipe, Lane(seed=1), Lane(seed=2), precision="float32", device=device) for _ in range(2))
+    def run() -> Training:
+        return training(recipe, Lane(seed=1), Lane(seed=2), model=model, precision="float32", device=device)
+
+    whole, first, second = run(), run(), run()
     curve(first, 2)
     write_tensors(tmp_path / "checkpoint", first.state_dict(), {})
-    second = training(recipe, Lane(seed=1), Lane(seed=2), precision="float32", device=device)
     second.load_state_dict(read_tensors(tmp_path / "checkpoint")[0])
     assert curve(second, 2) == curve(whole, 4)[2:]
     assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
+
+
+@pytest.mark.parametrize("gate", ["bernoulli", "bernoulli_below"])
+def test_the_draws_of_a_gate_go_on_where_they_were_interrupted(gate: str) -> None:
+    model = network(dropout=0, shortcut={"gate": gate})
+    model = model.model_copy(update={"embedder": model.embedder.model_copy(update={"dropout": 0.0})})
+    first = training(SGD, Lane(seed=1), model=model)
+    curve(first, 1)
+    state = {name: value.clone() for name, value in first.state_dict().items()}
+    other = training(SGD, Lane(seed=1), model=model)
+    other.load_state_dict({**state, "dropout_streams": other.streams.get_state()})
+    assert curve(other, 1) != curve(first, 1)
 
 
 def test_every_number_of_the_state_is_needed_to_resume() -> None:

@@ -29,6 +29,7 @@ def test_a_source_lies_below_and_a_deeper_stack_extends_a_shallower_one(kind: in
 
 def test_a_tuple_is_taken_as_it_is() -> None:
     assert sources((0, 1, 0, 2), 4) == (0, 1, 0, 2)
+    assert sources((0, 1, 2, 3), 4) == (0, 1, 2, 3), "span 0, the highway case"
 
 
 @pytest.mark.parametrize("own", [(0, 1), (0, 2, 0), (1, 0, 0), (0, 0, -1)])

@@ -1,22 +1,31 @@
-"""Plain numpy twins of the networks, one lane, one direction, one sentence at a time, from the printed equations."""
+"""Plain numpy twins of the networks, one lane, one direction, one sentence at a time, from the printed equations.
+
+Weights are those of a layer by name, without the axes of lanes and directions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Weights = Mapping[str, Array]
 
 
 def sigm(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def lstm_layer(below: list[Array], weights: dict[str, Array]) -> list[Array]:
+# --- layers without a source ------------------------------------------------------------------------------------------
+
+
+def lstm_layer(below: list[Array], weights: Weights) -> list[Array]:
     """wu2017 eqs 5-6; the rows of the stacked weights are i, f, o, s."""
-    w_below, w_recurrent, bias = weights["below"], weights["recurrent"], weights["bias"]
-    n = w_recurrent.shape[0]
+    n = weights["recurrent"].shape[0]
     h, c, outputs = np.zeros(n), np.zeros(n), []
     for x in below:
-        rows = np.concatenate([w_below, w_recurrent]).T @ np.concatenate([x, h]) + bias
+        rows = np.concatenate([weights["below"], weights["recurrent"]]).T @ np.concatenate([x, h]) + weights["bias"]
         i, f, o = sigm(rows[:n]), sigm(rows[n : 2 * n]), sigm(rows[2 * n : 3 * n])
         s = np.tanh(rows[3 * n :])
         c = f * c + i * s
@@ -25,37 +34,277 @@ def lstm_layer(below: list[Array], weights: dict[str, Array]) -> list[Array]:
     return outputs
 
 
-def shortcut_layer(below: list[Array], skipped: list[Array], weights: dict[str, Array], gate: str) -> list[Array]:
-    """wu2017 eqs 7, 8 and 13; the rows are i, o, (g of eq. 7), s."""
-    w_below, w_recurrent, bias = weights["below"], weights["recurrent"], weights["bias"]
-    n = w_recurrent.shape[0]
-    h, outputs = np.zeros(n), []
-    for x, skip in zip(below, skipped, strict=True):
-        rows = np.concatenate([w_below, w_recurrent]).T @ np.concatenate([x, h]) + bias
-        i, o, s = sigm(rows[:n]), sigm(rows[n : 2 * n]), np.tanh(rows[-n:])
-        if gate == "none":
-            g = np.ones(n)
-        elif gate == "sigmoid_below":
-            g = sigm(weights["gate_below"].T @ x + weights["bias_gate"])
-        elif gate == "sigmoid_below_previous":
-            g = sigm(rows[2 * n : 3 * n])
-        else:
-            raise KeyError(gate)
-        m = i * s + g * skip
-        h = o * np.tanh(m) + g * skip
+def simple_layer(below: list[Array], weights: Weights) -> list[Array]:
+    """collins: theta = {W^hh, W^hx, b^h, h^0}; R(x, h; theta) = g(W^hh h + W^hx x + b^h), with g = tanh."""
+    w_hh, w_hx, b_h, h = weights["recurrent"].T, weights["below"].T, weights["bias"], weights["bias_start"]
+    outputs = []
+    for x in below:
+        h = np.tanh(w_hh @ h + w_hx @ x + b_h)
         outputs.append(h)
     return outputs
 
 
-def stack(x: list[Array], layers: list[dict[str, Array]], sources: tuple[int, ...], gate: str) -> list[Array]:
-    """One direction of a stack: layer l reads layer l - 1, and layer ``sources[l - 1]`` where that is not 0."""
-    outputs = [x]
-    for weights, source in zip(layers, sources, strict=True):
-        if source:
-            outputs.append(shortcut_layer(outputs[-1], outputs[source], weights, gate))
-        else:
-            outputs.append(lstm_layer(outputs[-1], weights))
-    return outputs[-1]
+def sutskever_layer(below: list[Array], weights: Weights) -> list[Array]:
+    """collins, in the letters of the slides: u = CONCAT(h, x, s~), and the tagger's CONCAT(h, s~); g = tanh."""
+    n = weights["recurrent"].shape[1]
+    whole = np.concatenate([weights["recurrent"][0], weights["below"], weights["recurrent"][1]]).T
+    w = {name: whole[k * n : (k + 1) * n] for k, name in enumerate(["iota", "o", "f", "h", "i"])}
+    b = {name: weights["bias"][k * n : (k + 1) * n] for k, name in enumerate(w)}
+    h, s, s_out, outputs = np.zeros(n), np.zeros(n), np.zeros(n), []
+    for x in below:
+        u = np.concatenate([h, x, s_out])
+        h = np.tanh(w["h"] @ u + b["h"])
+        i = np.tanh(w["i"] @ u + b["i"])
+        iota = sigm(w["iota"] @ u + b["iota"])
+        o = sigm(w["o"] @ u + b["o"])
+        f = sigm(w["f"] @ u + b["f"])
+        s = s * f + i * iota
+        s_out = s * o
+        outputs.append(np.concatenate([h, s_out]))
+    return outputs
+
+
+CELLS: Mapping[str, Callable[[list[Array], Weights], list[Array]]] = {
+    "lstm": lstm_layer,
+    "simple": simple_layer,
+    "sutskever": sutskever_layer,
+}
+
+# --- gates (wu2017 Table 3, eqs 7 and 12 to 15) -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a gate may read at a time step, and its own weights. ``w_recurrent`` are columns of the cell's."""
+
+    weights: Weights
+    below: Array
+    below_earlier: Array
+    previous: Array
+    skipped: Array
+    probability: float
+    drawn: Array | None
+    """In training, what a Bernoulli gate drew of its units; None at test time."""
+
+
+def _rows(moment: Moment, read: Array) -> Array:
+    return moment.weights["weight"].T @ read + moment.weights["bias"]
+
+
+def _bernoulli(moment: Moment, p: Array) -> Array:
+    return p if moment.drawn is None else moment.drawn
+
+
+def _straight_through(moment: Moment, p: Array) -> Array:
+    """What the network is differentiated as: the draw, moved by as much as p moves away from ``p_at_draw``."""
+    if moment.drawn is None:
+        return p
+    return moment.drawn + p - moment.weights.get("p_at_draw", p)
+
+
+GATES: Mapping[str, Callable[[Moment], Array]] = {
+    "none": lambda m: np.eye(len(m.skipped)),
+    "sigmoid_below": lambda m: np.diag(sigm(_rows(m, m.below))),
+    "sigmoid_below_earlier": lambda m: np.diag(sigm(_rows(m, m.below_earlier))),
+    "sigmoid_skipped": lambda m: np.diag(sigm(_rows(m, m.skipped))),
+    "sigmoid_below_previous": lambda m: np.diag(sigm(_rows(m, np.concatenate([m.below, m.previous])))),
+    "scaled": lambda m: np.diag(sigm(_rows(m, m.below))),
+    "linear": lambda m: m.weights["weight"].T,
+    "bernoulli": lambda m: np.diag(_bernoulli(m, np.full(len(m.skipped), m.probability))),
+    "bernoulli_below": lambda m: np.diag(_straight_through(m, sigm(_rows(m, m.below)))),
+}
+"""g as a matrix, so that g * skip is g @ skip for all of them, as eq. 12 has it for the linear one."""
+
+# --- topologies (wu2017 Table 2 and eq. 8) ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a layer at a time step; ``g`` and ``g_h`` are matrices, ``c`` is c_{t-1}."""
+
+    i: Array
+    o: Array
+    s: Array
+    skip: Array
+    f: Array
+    c: Array
+    g: Array
+    g_h: Array
+
+
+def _tilde(v: Values) -> tuple[Array, Array]:
+    """c~ and h~."""
+    c = v.i * v.s + v.f * v.c
+    return c, v.o * np.tanh(c)
+
+
+def hidden_gated(v: Values) -> tuple[Array, Array]:
+    c, h = _tilde(v)
+    return c, h + v.g @ v.skip
+
+
+def both_ungated(v: Values) -> tuple[Array, Array]:
+    c, h = _tilde(v)
+    return c + v.skip, h + v.skip
+
+
+def both_gated(v: Values) -> tuple[Array, Array]:
+    c, h = _tilde(v)
+    return c + v.g @ v.skip, h + v.g @ v.skip
+
+
+def both_highway(v: Values) -> tuple[Array, Array]:
+    c, h = _tilde(v)
+    rest = np.eye(len(c)) - v.g
+    return rest @ c + v.g @ v.skip, rest @ h + v.g @ v.skip
+
+
+def both_two_gates(v: Values) -> tuple[Array, Array]:
+    c, h = _tilde(v)
+    return c + v.g @ v.skip, h + v.g_h @ v.skip
+
+
+def block(v: Values) -> tuple[Array, Array]:
+    m = v.i * v.s + v.g @ v.skip
+    return v.c, v.o * np.tanh(m) + v.g @ v.skip
+
+
+def block_output_ungated(v: Values) -> tuple[Array, Array]:
+    m = v.i * v.s + v.g @ v.skip
+    return v.c, v.o * np.tanh(m) + v.skip
+
+
+def block_internal_ungated(v: Values) -> tuple[Array, Array]:
+    m = v.i * v.s + v.skip
+    return v.c, v.o * np.tanh(m) + v.g @ v.skip
+
+
+def block_output_shared(v: Values) -> tuple[Array, Array]:
+    m = v.i * v.s + v.g @ v.skip
+    return v.c, v.o * np.tanh(m) + v.o * v.skip
+
+
+def block_no_internal(v: Values) -> tuple[Array, Array]:
+    return v.c, v.o * np.tanh(v.i * v.s) + v.g @ v.skip
+
+
+def block_no_output(v: Values) -> tuple[Array, Array]:
+    m = v.i * v.s + v.g @ v.skip
+    return v.c, v.o * np.tanh(m)
+
+
+TOPOLOGIES: Mapping[str, Callable[[Values], tuple[Array, Array]]] = {
+    "hidden_gated": hidden_gated,
+    "both_ungated": both_ungated,
+    "both_gated": both_gated,
+    "both_highway": both_highway,
+    "both_two_gates": both_two_gates,
+    "block": block,
+    "block_output_ungated": block_output_ungated,
+    "block_internal_ungated": block_internal_ungated,
+    "block_output_shared": block_output_shared,
+    "block_no_internal": block_no_internal,
+    "block_no_output": block_no_output,
+}
+"""Each gives c_t and h_t; the blocks leave c alone."""
+
+
+def shortcut_layer(
+    below: list[Array],
+    skipped: list[Array],
+    weights: Weights,
+    topology: str,
+    gate: str,
+    *,
+    probability: float = 0.5,
+    draws: Sequence[Sequence[Array]] | None = None,
+    p_at_draws: Sequence[Sequence[Array]] | None = None,
+) -> list[Array]:
+    """A layer with a source: rows i, o (blocks) or i, f, o, then those of a gate that reads h_{t-1}, then s.
+
+    ``draws`` and ``p_at_draws`` are what each Bernoulli gate drew in training, and its p then, by gate and time step.
+    """
+    n = weights["recurrent"].shape[0]
+    own = ["i", "o"] if topology.startswith("block") else ["i", "f", "o"]
+    vectors = {"both_ungated": 0, "both_two_gates": 2}.get(topology, 1)
+    in_step = vectors if gate == "sigmoid_below_previous" else 0
+    h, c, earlier, outputs = np.zeros(n), np.zeros(n), np.zeros_like(below[0]), []
+    whole = np.concatenate([weights["below"], weights["recurrent"]])
+    for t, (x, skip) in enumerate(zip(below, skipped, strict=True)):
+        rows = whole.T @ np.concatenate([x, h]) + weights["bias"]
+        at = {name: sigm(rows[k * n : (k + 1) * n]) for k, name in enumerate(own)}
+        matrices = []
+        for number in range(vectors):
+            if in_step:
+                columns = slice((len(own) + number) * n, (len(own) + number + 1) * n)
+                part: Weights = {"weight": whole[:, columns], "bias": weights["bias"][columns]}
+            else:
+                prefix = f"gate.{number}."
+                part = {name.removeprefix(prefix): w for name, w in weights.items() if name.startswith(prefix)}
+            drawn = draws[number][t] if draws is not None else None
+            if p_at_draws is not None:
+                part = {**part, "p_at_draw": p_at_draws[number][t]}
+            read = np.tanh(skip) if gate == "scaled" else skip
+            matrices.append(GATES[gate](Moment(part, x, earlier, h, read, probability, drawn)))
+        none = np.zeros((n, n))
+        values = Values(
+            i=at["i"],
+            o=at["o"],
+            s=np.tanh(rows[-n:]),
+            skip=np.tanh(skip) if gate == "scaled" and vectors else skip,
+            f=at.get("f", np.zeros(n)),
+            c=c,
+            g=matrices[0] if matrices else none,
+            g_h=matrices[1] if vectors == 2 else none,
+        )
+        c, h = TOPOLOGIES[topology](values)
+        earlier = x
+        outputs.append(h)
+    return outputs
+
+
+# --- stacks -----------------------------------------------------------------------------------------------------------
+
+
+def layer(
+    below: list[Array], skipped: list[Array] | None, weights: Weights, *, cell: str, topology: str, gate: str
+) -> list[Array]:
+    if skipped is None:
+        return CELLS[cell](below, weights)
+    return shortcut_layer(below, skipped, weights, topology, gate)
+
+
+def stack(
+    x: list[Array],
+    layers: Sequence[Sequence[Weights]],
+    sources: tuple[int, ...],
+    *,
+    each_layer: bool = False,
+    cell: str = "lstm",
+    topology: str = "block",
+    gate: str = "sigmoid_below",
+) -> list[Array]:
+    """Both directions of a stack (or one), in reading order; ``layers`` by direction, then bottom up.
+
+    Layer l reads layer l - 1, of its own direction or, where the directions meet in ``each_layer``, of both; it takes
+    layer ``sources[l - 1]`` of its own direction as ``skipped`` where that is not 0.
+    """
+    names = {"cell": cell, "topology": topology, "gate": gate}
+    outputs: list[list[list[Array]]] = []  # by layer, then by direction, in reading order
+    for number, source in enumerate(sources):
+        new = []
+        for direction, own in enumerate(layers):
+            turn = -1 if direction == 1 else 1
+            if number == 0:
+                below = x
+            elif each_layer:
+                below = [np.concatenate(both) for both in zip(*outputs[-1], strict=True)]
+            else:
+                below = outputs[-1][direction]
+            skipped = outputs[source - 1][direction][::turn] if source else None
+            new.append(layer(below[::turn], skipped, own[number], **names)[::turn])
+        outputs.append(new)
+    return [np.concatenate(both) for both in zip(*outputs[-1], strict=True)]
 
 
 def softmax(x: Array) -> Array:

@@ -1,5 +1,10 @@
-import pytest
+from typing import get_args
 
+import pytest
+from pydantic import ValidationError
+
+from models.cells.shortcut import TOPOLOGIES
+from models.config import GateKind, Topology
 from spaces.constraints import CONSTRAINTS
 from spaces.trial import TrialConfig
 
@@ -37,6 +42,94 @@ def test_the_papers_network_has_the_hidden_size_of_its_input() -> None:
     assert CONSTRAINTS["hidden_equals_input"].holds(TrialConfig())
     narrow = TrialConfig.model_validate({"model": {"embedder": {"window": 1}}})
     assert not CONSTRAINTS["hidden_equals_input"].holds(narrow)
+
+
+def network(**parts: dict[str, object]) -> TrialConfig:
+    return TrialConfig.model_validate({"model": parts})
+
+
+def shortcut(topology: str, gate: str, **rest: object) -> TrialConfig:
+    return network(stack={"shortcut": {"topology": topology, "gate": gate}, **rest})
+
+
+@pytest.mark.parametrize(
+    ("trial", "holds"),
+    [
+        (shortcut("block", "linear"), True),
+        (shortcut("both_ungated", "sigmoid_below"), False),
+        (shortcut("both_ungated", "none"), True),
+        (shortcut("block", "sigmoid_skipped", depth=3, composition=[0, 0, 0]), False),
+        (shortcut("block", "none", depth=3, composition=[0, 0, 0]), True),
+        (shortcut("block", "sigmoid_below", depth=1), True),
+    ],
+)
+def test_a_gate_is_in_use_where_a_layer_has_a_source_and_its_topology_a_gate(trial: TrialConfig, holds: bool) -> None:
+    assert CONSTRAINTS["gate_in_use"].holds(trial) == holds
+
+
+@pytest.mark.parametrize("topology", get_args(Topology))
+def test_topologies_that_are_the_same_without_a_gate_have_one_name(topology: Topology) -> None:
+    """Told apart by their links, a gate of 1 counted as no gate."""
+    if topology == "both_highway":
+        return  # without a gate it is refused
+    ungated = {"gated": "plain", "gated_apart": "plain"}
+    names: dict[object, list[str]] = {}
+    for name, links in TOPOLOGIES.items():
+        key = (ungated.get(links.internal, links.internal), ungated.get(links.output, links.output), links.memory)
+        names.setdefault(key, []).append(name)
+    allowed = [same for same in names.values() if topology in same]
+    others = [name for name in allowed[0] if CONSTRAINTS["one_name_a_network"].holds(shortcut(name, "none"))]
+    assert len(others) == 1
+    assert CONSTRAINTS["one_name_a_network"].holds(shortcut(topology, "sigmoid_below"))
+
+
+@pytest.mark.parametrize(
+    ("composition", "gate", "join", "holds"),
+    [
+        ([0, 1, 2], "sigmoid_skipped", "top", False),
+        ([0, 0, 2], "sigmoid_skipped", "top", False),
+        ([0, 0, 1], "sigmoid_skipped", "top", True),
+        ([0, 1, 2], "sigmoid_below", "top", True),
+        ([0, 1, 2], "sigmoid_skipped", "each_layer", True),
+        ([0, 0, 0], "sigmoid_skipped", "top", True),
+    ],
+)
+def test_a_gate_on_skipped_reads_another_layer_than_one_on_below(
+    composition: list[int], gate: str, join: str, holds: bool
+) -> None:
+    trial = shortcut("block", gate, depth=3, composition=composition, join=join)
+    assert CONSTRAINTS["skipped_is_not_below"].holds(trial) == holds
+
+
+@pytest.mark.parametrize(
+    ("depth", "directions", "holds"), [(1, "both", False), (2, "both", True), (2, "forward", False)]
+)
+def test_directions_that_meet_in_each_layer_are_two_and_layers_are_several(
+    depth: int, directions: str, holds: bool
+) -> None:
+    trial = network(stack={"depth": depth, "directions": directions, "join": "each_layer"})
+    assert CONSTRAINTS["join_in_use"].holds(trial) == holds
+
+
+def test_a_window_gate_needs_words() -> None:
+    assert CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"window_gate": True}))
+    assert not CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"window_gate": True, "word_size": 0}))
+    assert CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"word_size": 0}))
+
+
+@pytest.mark.parametrize("gate", get_args(GateKind))
+def test_a_highway_needs_a_gate_with_a_complement(gate: str) -> None:
+    if gate in ("none", "linear"):
+        with pytest.raises(ValidationError, match="both_highway"):
+            shortcut("both_highway", gate)
+    else:
+        assert shortcut("both_highway", gate)
+
+
+def test_the_lectures_lstm_is_too_wide_for_a_shortcut() -> None:
+    assert network(stack={"cell": "sutskever", "depth": 2})
+    with pytest.raises(ValidationError, match=r"twice as wide as a shortcut takes: got sources \[0, 0, 1\]"):
+        network(stack={"cell": "sutskever", "depth": 3})
 
 
 def test_names_are_keys_and_reasons_are_one_line() -> None:

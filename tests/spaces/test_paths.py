@@ -59,7 +59,7 @@ def test_another_kind_starts_with_its_own_defaults_and_none_of_the_old_fields() 
 def test_an_unknown_path_is_told_with_the_nearest_and_its_siblings() -> None:
     assert unknown_path("path", "model.stack.dpth") == (
         "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: model.stack.depth, "
-        "model.stack.hidden, model.stack.composition, model.stack.shortcut, "
-        "model.stack.directions, model.stack.dropout)"
+        "model.stack.hidden, model.stack.cell, model.stack.composition, model.stack.shortcut, "
+        "model.stack.directions, model.stack.join, model.stack.dropout)"
     )
     assert "allowed: data, model, training)" in unknown_path("path", "stakc.depth")

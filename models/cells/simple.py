@@ -1,0 +1,35 @@
+"""The simple recurrent network of the lecture (Elman's).
+
+Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from models.cells.base import Cell, HiddenState, LayerSizes
+
+
+class SimpleCell(Cell):
+    """h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)                          (collins, "A Simple
+    Recurrent Network")
+
+    x_t is the layer below. The slides leave the transfer function g open; ours is tanh, as in both of
+    the LSTMs. h_0 is a parameter of the network, as on the slides; it starts at zero, as biases do.
+    """
+
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__(sizes, gates=1)
+        self.bias_start = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, sizes.hidden))
+
+    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
+        """W^hx x_t + b^h: (pre_GTBH,)."""
+        assert skipped_GTBH is None, "a simple layer has no source"
+        return (self.affine(below_GTBI),)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0."""
+        return HiddenState(self.bias_start.flatten(0, 1).unsqueeze(1).expand(-1, like_GBX.shape[1], -1))
+
+    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+        """R."""
+        return HiddenState(torch.tanh(self.add_recurrent(projected_GBX[0], state.h_GBF)))

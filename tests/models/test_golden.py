@@ -1,0 +1,118 @@
+"""Golden curves: the loss of the first 20 steps of every preset's base, made small, as it was when last agreed upon.
+
+A change that is meant to leave the networks alone leaves the curves alone. One that is meant to change them writes
+them anew, to be looked at in the diff:
+
+    python -m tests.models.test_golden
+"""
+
+import json
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import torch
+
+from data.batches import training_batches
+from data.config import GrammarCorpus
+from data.prepared import prepare
+from data.store import open_store, store
+from models.config import LONGEST_AFFIX
+from models.lanes import Lane
+from models.training.loop import Training
+from search.study_document import presets
+from search.study_file import load_study
+from spaces.trial import TrialConfig
+
+CURVES = Path(__file__).with_name("golden.json")
+COMMAND = "python -m tests.models.test_golden"
+STEPS, LANES, TOLERANCE = 20, (0, 1), 1e-9
+LARGEST = {
+    ("model", "stack", "hidden"): 16,
+    ("model", "embedder", "word_size"): 16,
+    ("training", "batch_size"): 4,
+}
+CORPUS = GrammarCorpus(train=40, dev=5, test=5)
+"""The grammar stands for every preset's corpus: curves need no data. No cut-off falls on its tags."""
+
+
+def small(base: TrialConfig) -> TrialConfig:
+    """The same network, recipe and vocabulary in a few thousand weights, in float64."""
+    tree: Any = base.model_dump(mode="json")
+    for (*parents, name), largest in LARGEST.items():
+        inner = tree
+        for parent in parents:
+            inner = inner[parent]
+        inner[name] = min(inner[name], largest)
+    tree["training"]["precision"] = "float64"
+    return TrialConfig.model_validate(tree)
+
+
+def curve(preset: str, folder: Path) -> list[list[float]]:
+    """The mean loss a token before each step, lane by lane."""
+    config = small(load_study(preset)[0].space.base)
+    stored = open_store(store(CORPUS, root=folder, data_dir=None, folder=folder))
+    run = Training(
+        model=config.model,
+        training=config.training,
+        corpus=prepare(stored, config.data.vocabulary, LONGEST_AFFIX),
+        lanes=[Lane(seed=seed) for seed in LANES],
+        order_seed=0,
+        device=torch.device("cpu"),
+    )
+    run.model.train()
+    losses = [run.step(batch) for batch in islice(_batches(run), STEPS)]
+    return torch.stack([loss_R / tokens_R for loss_R, tokens_R in losses], dim=1).tolist()
+
+
+def _batches(run: Training) -> Iterator[Any]:
+    for epoch in count():
+        yield from training_batches(
+            run.corpus.stored.splits["train"],
+            batch_size=run.config.batch_size,
+            order_seed=run.order_seed,
+            lane_seeds=LANES,
+            epoch=epoch,
+        )
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_the_first_steps_of_every_presets_base_are_as_agreed(preset: str, tmp_path: Path) -> None:
+    golden = json.loads(CURVES.read_text())
+    assert preset in golden, f"no golden curve of {preset}: write it with `{COMMAND}`"
+    ours, agreed = (torch.tensor(values, dtype=torch.float64) for values in (curve(preset, tmp_path), golden[preset]))
+    assert ours.shape == agreed.shape == (len(LANES), STEPS)
+    moved = ~((ours - agreed).abs() <= TOLERANCE).all(dim=0)  # a loss that is no number has moved
+    step = int(moved.int().argmax())
+    assert not moved.any(), (
+        f"{preset} trains otherwise than agreed from step {step} on: {ours[:, step].tolist()} in place of "
+        f"{agreed[:, step].tolist()}; if that is meant, write the curves anew with `{COMMAND}`"
+    )
+
+
+def test_there_is_no_curve_of_a_preset_that_is_gone() -> None:
+    gone = set(json.loads(CURVES.read_text())) - set(presets())
+    assert not gone, f"golden curves of {sorted(gone)}: no such preset; write the curves anew with `{COMMAND}`"
+
+
+def test_a_curve_goes_down_and_its_lanes_differ(tmp_path: Path) -> None:
+    first, second = curve("quickstart", tmp_path)
+    assert first != second
+    assert sum(first[-5:]) < sum(first[:5])
+
+
+def main() -> None:
+    """Write the curves of all presets."""
+    with TemporaryDirectory() as folder:
+        curves = {preset: curve(preset, Path(folder)) for preset in presets()}
+    lines = [f"{json.dumps(preset)}: {json.dumps(values)}" for preset, values in curves.items()]
+    CURVES.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"{CURVES}: {len(curves)} curves of {STEPS} steps")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()
