@@ -77,6 +77,7 @@ def test_the_base_has_the_numbers_that_the_paper_prints(name: str) -> None:
     assert training.clip_norm is None
     vocabulary = base.data.vocabulary
     assert (vocabulary.lowercase, vocabulary.digits_to_nine) == (True, True)
+    assert base.data.minimum_tag_count == 1  # 1285 categories and RARE
     assert base.data.corpus.kind == "named"
     assert base.data.corpus.name == ("wsj" if name == "wu2017/pos" else "ccgbank")
 
