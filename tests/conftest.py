@@ -11,8 +11,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 @pytest.fixture
 def data_dir() -> Path:
     """The folder of the real corpora; the test is skipped, with the reason, where there is none."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("SKIPSTACK_DATA_DIR", beside))
-    if not folder.is_dir():
-        pytest.skip(f"no corpora at {folder} (set SKIPSTACK_DATA_DIR)")
-    return folder
+    folder = os.environ.get("SKIPSTACK_DATA_DIR")
+    if folder is None or not Path(folder).is_dir():
+        pytest.skip(f"no corpora at SKIPSTACK_DATA_DIR (got {folder})")
+    return Path(folder)

@@ -85,7 +85,7 @@ def test_the_files_it_names_are_there() -> None:
 @pytest.mark.timeout(1800)
 def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path) -> None:
     for command in REAL:
-        there = command.replace("../shared/data", str(data_dir))
+        there = command.replace("--data-dir corpora", f"--data-dir {data_dir}")
         if "--out" in command:
             shutil.rmtree(folder / command.split("--out ")[1].split()[0], ignore_errors=True)
         run(folder, f"{there} --trials 1 --epochs 1" if "search" in command else there)
