@@ -15,10 +15,13 @@ from typing import Any, TypeVar
 os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
 os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
+# `ray start` makes clusters that ask for the token in ~/.ray; one without needs RAY_AUTH_MODE=disabled.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 import ray
 from ray import tune
+from ray.exceptions import AuthenticationError
 from ray.tune.error import TuneError
 from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
@@ -63,7 +66,7 @@ class RayEngine(Engine):
                 logging_level="error",
                 configure_logging=True,
             )
-        except ConnectionError as error:
+        except (ConnectionError, AuthenticationError) as error:
             raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
         self.slots = _slots(ray.cluster_resources(), self.resources)
         if self.slots == 0:

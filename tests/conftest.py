@@ -8,6 +8,15 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests marked ``gpu`` are skipped, with the reason, where there is none."""
+    if item.get_closest_marker("gpu"):
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("no GPU here")
+
+
 @pytest.fixture
 def data_dir() -> Path:
     """The folder of the real corpora; the test is skipped, with the reason, where there is none."""

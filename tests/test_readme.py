@@ -106,7 +106,7 @@ def head() -> Iterator[None]:
     time.sleep(2)
     yield
     process.terminate()
-    process.wait(30)
+    process.communicate(timeout=30)
 
 
 @pytest.mark.cluster
