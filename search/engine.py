@@ -59,7 +59,7 @@ class RayEngine(Engine):
             _knock(address)
         try:
             ray.init(
-                address=address,
+                address=address or "local",  # None would join any cluster that was started on this machine
                 include_dashboard=None if address else False,
                 object_store_memory=None if address else OBJECT_STORE_BYTES,
                 log_to_driver=False,
