@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Ray reads this when it is imported, which some test modules do before ``search.engine`` sets it.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
