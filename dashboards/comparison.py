@@ -6,16 +6,16 @@ As in a report, what people read is written from the numbers that the machine-re
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import assert_never
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from dashboards.sheet import EXCEEDS, NONE, Numbers, with_error
 from dashboards.tables import Format, csv_lines, escaped, markdown_row
+from dashboards.text import printed
 from search.against import ComparedRow, Comparison
 from spaces.trial import Scalar
 
@@ -191,16 +191,7 @@ def _text(comparison: Comparison, lines: Sequence[Numbers], width: int | None, *
         *(Text(sentence) for sentence in sentences(comparison)),
         *([Text(f"left out at this width: {', '.join(left_out)}", style="dim")] if left_out else []),
     )
-    console = Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=terminal,
-        color_system="auto" if terminal else None,
-        highlight=False,
-    )
-    with console.capture() as capture:
-        console.print(page)
-    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
+    return printed(page, width, terminal=terminal)
 
 
 def _fitting(comparison: Comparison, widths: Sequence[int], label: int, width: int) -> list[int]:

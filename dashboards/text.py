@@ -79,6 +79,11 @@ def renderable(sheet: Sheet, width: int) -> RenderableType:
 
 def _printed(sheet: Sheet, width: int | None, *, terminal: bool) -> str:
     width = page_width(sheet) if width is None else width
+    return printed(renderable(sheet, width), width, terminal=terminal)
+
+
+def printed(page: RenderableType, width: int, *, terminal: bool) -> str:
+    """A page as text of ``width`` columns, each line without its blank end; in colours for a ``terminal``."""
     console = Console(
         file=StringIO(),
         width=width,
@@ -87,7 +92,7 @@ def _printed(sheet: Sheet, width: int | None, *, terminal: bool) -> str:
         highlight=False,
     )
     with console.capture() as capture:
-        console.print(renderable(sheet, width))
+        console.print(page)
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
 
 

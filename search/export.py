@@ -18,9 +18,9 @@ from models.trained import lane_of
 from models.training.checkpoint import read_tensors, write_tensors
 from search.bundle import FORMAT, Metrics, load_bundle
 from search.code_version import code_version
-from search.folder import StudyFolder
+from search.folder import BEST, StudyFolder
 from search.records import StudyRecord, TrialRecord
-from search.worker import BEST, corpus_of
+from search.worker import corpus_of
 
 
 def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -> list[TrialRecord]:

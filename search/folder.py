@@ -9,6 +9,12 @@ from pathlib import Path
 from data.errors import UserError
 from search.events import CorpusPrepared, VectorsPrepared
 
+CHECKPOINT = "checkpoint.safetensors"
+"""In a trial's folder: what a running trial goes on from."""
+
+BEST = "best.safetensors"
+"""In a trial's folder: the weights of all lanes at the trial's best epoch."""
+
 
 class StudyFolder:
     """The paths of one study's folder."""

@@ -9,7 +9,7 @@ from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
-from search.folder import StudyFolder
+from search.folder import CHECKPOINT, StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
@@ -57,6 +57,6 @@ def discard_checkpoints(folder: StudyFolder) -> Callable[[Event], None]:
 
     def read(event: Event) -> None:
         if isinstance(event, Ended) and event.reason != "failed":
-            (folder.trial(event.trial) / "checkpoint.safetensors").unlink(missing_ok=True)
+            (folder.trial(event.trial) / CHECKPOINT).unlink(missing_ok=True)
 
     return read

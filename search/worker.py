@@ -23,10 +23,9 @@ from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
 from models.training.loop import EpochReport, Training, dtype_of
 from search.events import Metrics
+from search.folder import BEST, CHECKPOINT
 from search.task import EpochResult, TrialTask, Worker
 
-CHECKPOINT = "checkpoint.safetensors"
-BEST = "best.safetensors"
 WIDEST_FUSED_ON_CPU = 256
 """Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
 

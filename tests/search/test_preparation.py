@@ -17,7 +17,7 @@ from models.training.checkpoint import read_tensors
 from search.driver import Driver
 from search.events import VectorsPrepared, from_json
 from search.export import export_bundle, verify_bundle
-from search.folder import StudyFolder, new_folder
+from search.folder import BEST, StudyFolder, new_folder
 from search.ledger import Ledger
 from search.preparation import needs
 from search.records import StudyRecord, read_study
@@ -25,7 +25,7 @@ from search.runs import StudyRuns
 from search.serial import SerialEngine
 from search.study import open_study, run_study
 from search.study_file import load_study
-from search.worker import BEST, TrainingWorker
+from search.worker import TrainingWorker
 from spaces.config import SpaceConfig
 from spaces.space import Space
 

@@ -9,8 +9,9 @@ import torch
 from data.config import GrammarCorpus
 from data.store import store
 from models.training.checkpoint import read_tensors
+from search.folder import BEST, CHECKPOINT
 from search.task import EpochResult, TrialTask
-from search.worker import BEST, CHECKPOINT, TrainingWorker, lane_groups
+from search.worker import TrainingWorker, lane_groups
 from spaces.trial import TrialConfig
 
 CONFIG = TrialConfig.model_validate(
