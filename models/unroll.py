@@ -1,12 +1,14 @@
 """The only loop over time.
 
-Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features.
+Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features,
+X pre-activations.
 """
 
 import torch
 from torch import Tensor
 
 from models.cells.base import Cell
+from models.recurrence import Recurrence
 
 
 def unroll(cell: Cell, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
@@ -14,10 +16,13 @@ def unroll(cell: Cell, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tenso
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
-    projected = [part.unbind(1) for part in cell.project(below_GTBI, skipped_GTBH)]
-    state = cell.start(projected[0][0])
+    pre_GTBX, *known_GTBX = cell.project(below_GTBI, skipped_GTBH)
+    recurrence = Recurrence(cell.recurrent_weight(), pre_GTBX)
+    known = [part.unbind(1) for part in known_GTBX]
+    state = cell.start(pre_GTBX[:, 0])
     outputs = []
-    for parts in zip(*projected, strict=True):
-        state = cell.step(parts, state)
+    for step in range(pre_GTBX.shape[1]):
+        pre_GBX = recurrence.pre(step, state.h_GBF)
+        state = cell.step(pre_GBX, [part[step] for part in known], state)
         outputs.append(state.h_GBF)
     return torch.stack(outputs, dim=1)

@@ -5,6 +5,7 @@ I numbers below, H hidden, F features (what a layer puts out; H in most cells), 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -52,23 +53,26 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """Everything that is known before the loop, each with axes G, T, B first."""
+        """Everything that is known before the loop, each with axes G, T, B first; the first are the pre-activations."""
 
     @abstractmethod
     def start(self, like_GBX: Tensor) -> HiddenState:
         """The state before the first step."""
 
     @abstractmethod
-    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
-        """One time step; the state's ``h_GBF`` is the layer's output."""
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """One time step from the pre-activations, U h_{t-1} included, and what else ``project`` knew of it.
+
+        ``state`` is the one before; the new one's ``h_GBF`` is the layer's output.
+        """
 
     def affine(self, below_GTBI: Tensor) -> Tensor:
         """W below + b for all time steps: pre_GTBX."""
         return project(below_GTBI, self.below, self.bias)
 
-    def add_recurrent(self, pre_GBX: Tensor, h_GBH: Tensor) -> Tensor:
-        """Pre + U h_{t-1}."""
-        return torch.baddbmm(pre_GBX, h_GBH, self.recurrent.flatten(0, 1))
+    def recurrent_weight(self) -> Tensor:
+        """U, which meets h_{t-1}: weight_GFX."""
+        return self.recurrent.flatten(0, 1)
 
     def zeros(self, like_GBX: Tensor) -> Tensor:
         """A state of zeros for the groups and sentences of ``like_GBX``."""

@@ -3,6 +3,8 @@
 Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, X = 4H.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -29,10 +31,9 @@ class LstmCell(Cell):
         """h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
-    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """Eqs 5 and 6."""
         assert state.c_GBH is not None
-        pre_GBX = self.add_recurrent(projected_GBX[0], state.h_GBF)
         gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.hidden, self.hidden], dim=-1)
         i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
         c_GBH = f_GBH * state.c_GBH + i_GBH * torch.tanh(s_GBH)

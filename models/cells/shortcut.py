@@ -127,12 +127,11 @@ class ShortcutLstm(ShortcutCell):
         """h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
-    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """c~ and h~, each joined by the skip."""
         assert state.c_GBH is not None
-        pre_GBX, *known_GBH = projected_GBX
-        i, f, o, *g, s = self.activated(self.add_recurrent(pre_GBX, state.h_GBF))
-        ways = self.ways(known_GBH, g)
+        i, f, o, *g, s = self.activated(pre_GBX)
+        ways = self.ways(known_GBX, g)
         c = f * state.c_GBH + i * s
         h = o * torch.tanh(c)
         return HiddenState(joined(self.links.output, h, ways, o), joined(self.links.internal, c, ways, o))
@@ -158,11 +157,10 @@ class ShortcutBlock(ShortcutCell):
         """h_0 = 0."""
         return HiddenState(self.zeros(like_GBX))
 
-    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """m, then h."""
-        pre_GBX, *known_GBH = projected_GBX
-        i, o, *g, s = self.activated(self.add_recurrent(pre_GBX, state.h_GBF))
-        ways = self.ways(known_GBH, g)
+        i, o, *g, s = self.activated(pre_GBX)
+        ways = self.ways(known_GBX, g)
         m = joined(self.links.internal, i * s, ways, o)
         return HiddenState(joined(self.links.output, o * torch.tanh(m), ways, o))
 

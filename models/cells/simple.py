@@ -3,6 +3,8 @@
 Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -30,6 +32,6 @@ class SimpleCell(Cell):
         """h_0."""
         return HiddenState(self.bias_start.flatten(0, 1).unsqueeze(1).expand(-1, like_GBX.shape[1], -1))
 
-    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """R."""
-        return HiddenState(torch.tanh(self.add_recurrent(projected_GBX[0], state.h_GBF)))
+        return HiddenState(torch.tanh(pre_GBX))

@@ -3,6 +3,8 @@
 Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden, F = 2H, X = 5H.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -28,6 +30,10 @@ class SutskeverCell(Cell):
         # two rows of blocks: what meets h_{t-1}, and what meets s~_{t-1}
         self.recurrent = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, 2, sizes.hidden, 5 * sizes.hidden))
 
+    def recurrent_weight(self) -> Tensor:
+        """What meets [h_{t-1}; s~_{t-1}]: weight_GFX."""
+        return self.recurrent.flatten(2, 3).flatten(0, 1)
+
     @property
     def features(self) -> int:
         """[h; s~]."""
@@ -43,11 +49,9 @@ class SutskeverCell(Cell):
         zeros_GBH = self.zeros(like_GBX)
         return HiddenState(torch.cat([zeros_GBH, zeros_GBH], dim=-1), zeros_GBH)
 
-    def step(self, projected_GBX: tuple[Tensor, ...], state: HiddenState) -> HiddenState:
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """The five equations; the state is ([h; s~], s)."""
         assert state.c_GBH is not None
-        weight_GFX = self.recurrent.flatten(2, 3).flatten(0, 1)
-        pre_GBX = torch.baddbmm(projected_GBX[0], state.h_GBF, weight_GFX)
         gates_GBX, values_GBX = torch.split(pre_GBX, [3 * self.hidden, 2 * self.hidden], dim=-1)
         iota_GBH, o_GBH, f_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
         h_GBH, i_GBH = torch.tanh(values_GBX).chunk(2, dim=-1)
