@@ -1,6 +1,7 @@
-"""What the embedder reads of each form: word, capitals, outermost characters (wu2017, section 4.1).
+"""What the embedder reads of each form: word, capitals, outermost characters (wu2017, section 4.1), spelling.
 
-Array legend: F forms (row 0 is the boundary, ``""``), A characters kept at each side of a form.
+Array legend: F forms (row 0 is the boundary, ``""``), A characters kept at each side of a form, C characters of the
+longest form.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ from data.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
 CAPITAL_CLASSES = 5
 """0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or more, 4 mixed."""
 
+LONGEST_SPELLING = 64
+"""Characters of a form that are read where all are: those of a longer one from here on are not."""
+
 Ids = NDArray[np.int64]
 
 
@@ -24,24 +28,27 @@ class Lexicon:
     ``word_F``: ids of ``Vocabulary``. ``capital_F``: ``capital_class``. ``prefix_FA``: ids of the first A characters.
     ``suffix_FA``: ids of the last A characters, outermost first: column j is the j-th character from the end (the paper
     writes them left to right). So the first k columns of either are the k outermost characters, for any k up to A. A
-    form shorter than A is followed by padding, 0.
+    form shorter than A is followed by padding, 0. ``spelling_FC``: ids of all characters, padded likewise.
     """
 
     word_F: Ids
     capital_F: Ids
     prefix_FA: Ids
     suffix_FA: Ids
+    spelling_FC: Ids
 
 
 def lexicon(vocabulary: Vocabulary, forms: Sequence[str], affix: int) -> Lexicon:
     """The features of ``forms``, which begin with the boundary ``""``, with ``affix`` characters a side."""
     assert list(forms[:1]) == [""], "row 0 is the boundary"
     spellings = [spelling(form, vocabulary.config) for form in forms]
+    whole = [text[:LONGEST_SPELLING] for text in spellings]
     return Lexicon(
         word_F=np.array([vocabulary.word_id(form) for form in forms], dtype=np.int64),
         capital_F=np.array([capital_class(form) for form in forms], dtype=np.int64),
         prefix_FA=_character_ids(vocabulary, [text[:affix] for text in spellings], affix),
         suffix_FA=_character_ids(vocabulary, [text[::-1][:affix] for text in spellings], affix),
+        spelling_FC=_character_ids(vocabulary, whole, max(1, *map(len, whole))),
     )
 
 

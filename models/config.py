@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from data.frozen import Frozen
 from models.wiring import sources
@@ -14,17 +14,37 @@ Rate = Annotated[float, Field(ge=0, lt=1)]
 """A dropout rate: the share of units set to zero while training."""
 
 
+class CharacterCnnConfig(Frozen):
+    """A token's whole spelling, read by a convolution and its maximum (``models/characters.py``)."""
+
+    kind: Literal["cnn"] = "cnn"
+    size: PositiveInt = 30
+    """Numbers for a character."""
+    filters: PositiveInt = 50
+    width: PositiveInt = 3
+    """Characters that a filter sees; an odd number."""
+
+    @field_validator("width")
+    @classmethod
+    def _has_a_centre(cls, width: int) -> int:
+        if width % 2 == 0:
+            raise ValueError(f"a filter has a character in the middle: got {width}, allowed an odd number")
+        return width
+
+
 class EmbedderConfig(Frozen):
     """The input of a token (wu2017 eqs 16-17): [word; capitals; affixes], over a window of tokens.
 
-    The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``;
-    the paper's is (100 + 5 + 50) * 3 = 465. A window of 0 or 1 is the token alone.
+    The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
+    is (100 + 5 + 50) * 3 = 465. ``spelling`` adds its filters to each token. A window of 0 or 1 is the token alone.
     """
 
     word_size: NonNegativeInt = 100
     capital_size: NonNegativeInt = 5
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
     affix_size: PositiveInt = 5
+    spelling: CharacterCnnConfig | None = None
+    """What reads the whole spelling; None, as in the paper: only the affixes are read."""
     window: NonNegativeInt = 3
     window_gate: bool = False
     """Weigh each word of the window by a logistic gate that reads all of its words (wu2017 section 4.1)."""
@@ -37,13 +57,14 @@ class EmbedderConfig(Frozen):
         if self.window % 2 == 0 and self.window != 0:
             raise ValueError(f"a window has a token in the middle: got {self.window}, allowed 0 or an odd number")
         if self.token_size == 0:
-            raise ValueError("the input of a token is empty: give words, capitals or affixes a size")
+            raise ValueError("the input of a token is empty: give words, capitals, affixes or a spelling a size")
         return self
 
     @property
     def token_size(self) -> int:
         """Numbers for one token, before the window."""
-        return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size
+        spelling = self.spelling.filters if self.spelling is not None else 0
+        return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size + spelling
 
     @property
     def input_size(self) -> int:

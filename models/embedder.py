@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.features import CAPITAL_CLASSES, Lexicon
+from models.characters import CharacterCnn
 from models.config import EmbedderConfig
 from models.lanes import Dropout, Streams
+from models.lookup import Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,26 +26,13 @@ class LexiconTensors:
     capital_F: Tensor
     prefix_FA: Tensor
     suffix_FA: Tensor
+    spelling_FC: Tensor
 
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
         """The features of ``lexicon``, copied to ``device``."""
-        arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA)
+        arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA, lexicon.spelling_FC)
         return cls(*(torch.as_tensor(array, device=device) for array in arrays))
-
-
-class Lookup(nn.Module):
-    """A table of vectors for each lane."""
-
-    def __init__(self, lanes: int, rows: int, size: int) -> None:
-        super().__init__()
-        self.table = nn.Parameter(torch.empty(lanes, rows, size))
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """The vectors of ``ids`` (lane axis first), concatenated nowhere: one axis more than ``ids``."""
-        lanes, rows, _ = self.table.shape
-        offsets = torch.arange(lanes, device=ids.device).mul_(rows).view(-1, *[1] * (ids.dim() - 1))
-        return functional.embedding(ids + offsets, self.table.flatten(0, 1))
 
 
 class WindowGate(nn.Module):
@@ -69,6 +58,7 @@ class WindowGate(nn.Module):
 class Embedder(nn.Module):
     """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
 
+    What reads whole spellings is not the paper's, and comes after its parts.
     Affix characters count from the word's outer ends. Tokens outside the sentence are the
     boundary, form 0, which has vectors of its own. Dropout falls on the whole window. A part of
     size 0 has no weights: without words, for example, a token is its characters and capitals.
@@ -89,6 +79,7 @@ class Embedder(nn.Module):
         self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
         self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
         self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
+        self.spelling = None if config.spelling is None else CharacterCnn(lanes, characters, config.spelling)
         gated = config.window_gate and config.word_size > 0
         self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
         self.dropout = Dropout(dropout_R, streams)
@@ -110,7 +101,7 @@ class Embedder(nn.Module):
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
     def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors) -> list[Tensor]:
-        """The vectors of eq. 16, words first, as far as the config has them."""
+        """The vectors of each token, words first, as far as the config has them."""
         parts = []
         if self.words is not None:
             parts.append(self.words(lexicon.word_F[forms_RSB]))
@@ -120,4 +111,6 @@ class Embedder(nn.Module):
             kept = self.config.affix_characters
             affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
             parts.append(self.characters(torch.cat(affixes, dim=-1)).flatten(-2))
+        if self.spelling is not None:
+            parts.append(self.spelling(lexicon.spelling_FC[forms_RSB]))
         return parts

@@ -117,8 +117,8 @@ def test_whatever_is_wrong_is_told_in_one_line_at_its_place(leaf: str, junk: Any
         TrialConfig.model_validate(tree)
     except ValidationError as error:
         where = place(error, TrialConfig)
-        # At the leaf, or at the config around it where two fields contradict each other.
-        assert where in (tuple(leaf.split(".")), tuple(parents))
+        # At the leaf or inside it, or at the config around it where two fields contradict each other.
+        assert where[: len(parents) + 1] in ((*parents, name), tuple(parents))
         message = explain(error, TrialConfig, file="study.yaml", lines={(): 1})
         assert message.startswith("study.yaml:1: ")
         assert len(message.splitlines()) == 1

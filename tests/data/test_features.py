@@ -36,6 +36,13 @@ def test_the_boundary_is_zero_everywhere() -> None:
     assert (features.word_F[0], features.capital_F[0]) == (0, 0)
     assert not features.prefix_FA[0].any()
     assert not features.suffix_FA[0].any()
+    assert not features.spelling_FC[0].any()
+
+
+def test_a_spelling_is_as_wide_as_the_longest_form_and_never_wider_than_its_limit() -> None:
+    assert lexicon(vocabulary_of(), [""], 3).spelling_FC.tolist() == [[0]]
+    features = lexicon(vocabulary_of("ab"), ["", "b" * 70, "ab"], 3)
+    assert features.spelling_FC.tolist() == [[0] * 64, [3] * 64, [2, 3, *[0] * 62]]
 
 
 def test_a_list_of_forms_begins_with_the_boundary() -> None:
@@ -68,9 +75,12 @@ def test_affixes_agree_with_reading_character_by_character(
     texts = [list(spelling(form, vocabulary.config)) for form in forms]
     assert features.prefix_FA.tolist() == [read(text) for text in texts]
     assert features.suffix_FA.tolist() == [read(text[::-1]) for text in texts]
+    longest = max(1, *map(len, texts))
+    spelled = [[ids.get(character, 1) for character in text] for text in texts]
+    assert features.spelling_FC.tolist() == [row + [0] * (longest - len(row)) for row in spelled]
     assert features.word_F.tolist() == [vocabulary.word_id(form) for form in forms]
     assert features.capital_F.tolist() == [capital_class(form) for form in forms]
-    for array in (features.word_F, features.capital_F, features.prefix_FA, features.suffix_FA):
+    for array in (features.word_F, features.capital_F, features.prefix_FA, features.suffix_FA, features.spelling_FC):
         assert array.dtype == np.int64
 
 

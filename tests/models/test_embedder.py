@@ -6,7 +6,7 @@ import torch
 
 from data.features import CAPITAL_CLASSES
 from data.vocabulary import FIRST_KNOWN, UNKNOWN
-from models.config import EmbedderConfig
+from models.config import CharacterCnnConfig, EmbedderConfig
 from models.embedder import Embedder, LexiconTensors
 from models.lanes import Streams
 from tests.models.corpora import WORDS, small_corpus
@@ -47,8 +47,19 @@ def token(module: Embedder, lane: int, word: str) -> tuple[np.ndarray, np.ndarra
     backwards = ids[::-1] + [0] * 4
     parts = [tables["capitals.table"][capital]] if "capitals.table" in tables else []
     parts += [tables["characters.table"][i] for i in [*padded[:4], *backwards[:4]]]
+    if "spelling.weight" in tables:
+        parts.append(filtered(tables, module.config.spelling, ids))
     vector = tables["words.table"][row] if "words.table" in tables else np.zeros(0)
     return vector, np.concatenate(parts)
+
+
+def filtered(tables: dict[str, np.ndarray], config: CharacterCnnConfig, ids: list[int]) -> np.ndarray:
+    """Y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), with the boundary's vector beyond both ends."""
+    k, e = config.width // 2, tables["spelling.vectors.table"]
+    framed = [0] * k + (ids or [0]) + [0] * k
+    weight, bias = tables["spelling.weight"], tables["spelling.bias"][0]
+    seen = [np.concatenate([e[i] for i in framed[j : j + config.width]]) for j in range(len(framed) - 2 * k)]
+    return np.max([np.tanh(weight.T @ vectors + bias) for vectors in seen], axis=0)
 
 
 def window(module: Embedder, lane: int, words: list[str]) -> np.ndarray:
@@ -63,12 +74,20 @@ def window(module: Embedder, lane: int, words: list[str]) -> np.ndarray:
 
 WINDOWS = [CONFIG.model_copy(update={"window": d, "window_gate": gate}) for d in (0, 3, 5, 7) for gate in (False, True)]
 PARTS = [
-    CONFIG.model_copy(update=update) for update in ({"word_size": 0}, {"word_size": 0, "capital_size": 0, "window": 5})
+    CONFIG.model_copy(update=update)
+    for update in (
+        {"word_size": 0},
+        {"word_size": 0, "capital_size": 0, "window": 5},
+        {"spelling": CharacterCnnConfig(size=3, filters=4, width=5)},
+        {"spelling": CharacterCnnConfig(size=2, filters=5, width=1), "window": 0},
+    )
 ]
 
 
 @pytest.mark.parametrize(
-    "config", [*WINDOWS, *PARTS], ids=lambda c: f"{c.window}-{c.window_gate}-{c.word_size}-{c.capital_size}"
+    "config",
+    [*WINDOWS, *PARTS],
+    ids=lambda c: f"{c.window}-{c.window_gate}-{c.word_size}-{c.capital_size}-{c.spelling and c.spelling.width}",
 )
 def test_every_token_of_every_lane_is_its_own_window_of_features(config: EmbedderConfig) -> None:
     module, margin = embedder(2, config).eval(), config.window // 2
@@ -108,9 +127,9 @@ def test_a_part_that_is_absent_has_no_weights_and_one_that_is_gated_a_weight_fro
     assert shapes(window=5, window_gate=True, word_size=0) == shapes(window=5, word_size=0)
 
 
-def test_the_window_gate_learns_as_its_central_differences_say() -> None:
-    module = embedder(1, WINDOWS[3]).eval()
-    assert module.window_gate is not None
+@pytest.mark.parametrize("config", [WINDOWS[3], PARTS[2]], ids=["window gate", "character cnn"])
+def test_a_part_learns_as_its_central_differences_say(config: EmbedderConfig) -> None:
+    module = embedder(1, config).eval()
     forms = torch.tensor([[[1], [8], [3], [9]]])
     weight = torch.randn(module(forms, LEXICON).shape, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
     (module(forms, LEXICON) * weight).sum().backward()
