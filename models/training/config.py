@@ -27,6 +27,14 @@ class Adam(Frozen):
     epsilon: PositiveFloat = 1e-8
 
 
+class Adagrad(Frozen):
+    """AdaGrad (Duchi, Hazan and Singer, 2011); the learning rate is that of chen2017 (Table 2)."""
+
+    kind: Literal["adagrad"] = "adagrad"
+    learning_rate: PositiveFloat = 0.2
+    epsilon: PositiveFloat = 1e-10
+
+
 class Constant(Frozen):
     """The learning rate stays."""
 
@@ -44,7 +52,7 @@ class Halving(Frozen):
     minimum: PositiveFloat = 0.0005
 
 
-Optimiser = Annotated[Sgd | Adam, Field(discriminator="kind")]
+Optimiser = Annotated[Sgd | Adam | Adagrad, Field(discriminator="kind")]
 Schedule = Annotated[Constant | Halving, Field(discriminator="kind")]
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
 from models.build import Sizes, build
-from models.config import EmbedderConfig, ModelConfig
+from models.config import AnyEmbedder, ModelConfig
 from models.embedder import LexiconTensors
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
@@ -152,7 +152,7 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
-def _pretrained(config: EmbedderConfig, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
+def _pretrained(config: AnyEmbedder, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
     """The corpus's vectors, placed; a network without word vectors has no use for them."""
     words = model.embedder.words
     if corpus.vectors is None or words is None:

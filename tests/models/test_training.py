@@ -12,7 +12,7 @@ import torch
 
 from data.batches import Batch, training_batches
 from models.build import Sizes
-from models.config import EmbedderConfig, GateKind, ModelConfig, StackConfig, Topology
+from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
 from models.trained import lane_of, trained
@@ -115,6 +115,16 @@ NETWORKS = {
     "characters only": NETWORK.model_copy(
         update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}
     ),
+    **{
+        f"{layers} at depth {depth}": ModelConfig(
+            embedder=FeatureMapConfig.model_validate({"word_size": 6, "maps": 4, "layers": layers, "dropout": 0.25}),
+            stack=StackConfig(depth=depth, hidden=7),
+            initial_scale=1.0,
+        )
+        for layers in get_args(FeatureMapConfig.model_fields["layers"].annotation)
+        for depth in (0, 1)
+    },
+    "feedforward": network(depth=1, cell="feedforward", directions="forward"),
     "window gate": NETWORK.model_copy(update={"embedder": EmbedderConfig(word_size=6, window_gate=True)}),
 }
 
