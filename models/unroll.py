@@ -1,14 +1,18 @@
-"""The only loop over time.
+"""A layer through time: one loop for every cell, one of the LSTM's own, and none where no step reads another.
 
 Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features,
 X pre-activations.
 """
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from models.cells.base import Cell
 from models.cells.feedforward import FeedForwardLayer
+from models.cells.lstm import LstmCell
+from models.cells.lstm_loop import LstmLoop
 from models.recurrence import Recurrence
 
 Layer = Cell | FeedForwardLayer
@@ -18,18 +22,25 @@ Layer = Cell | FeedForwardLayer
 def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
     """The outputs h_GTBF of a layer over all time steps, from the state of zeros.
 
-    Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed. A layer that links no
-    steps needs no loop.
+    Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
     if isinstance(layer, FeedForwardLayer):
         return layer.outputs(below_GTBI, skipped_GTBH)
     pre_GTBX, *known_GTBX = layer.project(below_GTBI, skipped_GTBH)
-    recurrence = Recurrence(layer.recurrent_weight(), pre_GTBX)
+    if isinstance(layer, LstmCell):  # the layer that nearly every study has
+        output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, layer.recurrent_weight())  # type: ignore[no-untyped-call]
+        return output_GTBF
+    return step_by_step(layer, pre_GTBX, known_GTBX)
+
+
+def step_by_step(cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
+    """The outputs of any cell from what it knows before the loop."""
+    recurrence = Recurrence(cell.recurrent_weight(), pre_GTBX)
     known = [part.unbind(1) for part in known_GTBX]
-    state = layer.start(pre_GTBX[:, 0])
+    state = cell.start(pre_GTBX[:, 0])
     outputs = []
     for step in range(pre_GTBX.shape[1]):
         pre_GBX = recurrence.pre(step, state.h_GBF)
-        state = layer.step(pre_GBX, [part[step] for part in known], state)
+        state = cell.step(pre_GBX, [part[step] for part in known], state)
         outputs.append(state.h_GBF)
     return torch.stack(outputs, dim=1)
