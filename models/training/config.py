@@ -63,6 +63,9 @@ class TrainingConfig(Frozen):
     batch_size: PositiveInt = 1
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
+    averaged_over: Literal["tokens", "sentences"] = "tokens"
+    """What the loss of a batch is the mean of, as it is learnt from: a token (wu2017 eq. 3) or a sentence (chen2017
+    eq. 20), which weighs it about as many times more as sentences are long. What is reported is the mean of a token."""
     clip_norm: PositiveFloat | None = None
     """The largest Euclidean norm of a lane's whole gradient; longer ones are scaled down to it."""
     precision: Literal["float32", "float64"] = "float32"

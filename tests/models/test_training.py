@@ -149,6 +149,25 @@ def test_every_weight_of_every_network_learns(model: ModelConfig) -> None:
     assert all(not torch.equal(value, before[name]) for name, value in parameters(run).items())
 
 
+def test_a_step_over_the_mean_sentence_is_as_many_times_longer_as_the_mean_sentence_is_long() -> None:
+    plain = TrainingConfig(batch_size=4, optimiser=Sgd(learning_rate=0.3), schedule=Constant())
+    splits = CORPUS.stored.splits["train"]
+    batch = next(training_batches(splits, batch_size=4, order_seed=3, lane_seeds=[3, 4], epoch=0))
+    moved = []
+    for averaged_over in ("tokens", "sentences"):
+        recipe = TrainingConfig.model_validate({**plain.model_dump(), "averaged_over": averaged_over})
+        run = training(recipe, Lane(seed=3), Lane(seed=4))
+        before = parameters(run)
+        run.model.eval()
+        run.step(batch)
+        moved.append({name: value - before[name] for name, value in parameters(run).items()})
+    length_R = torch.tensor(batch.lengths_RB.mean(axis=1))
+    assert length_R[0] != length_R[1]
+    for name, by_token in moved[0].items():
+        expected = by_token * length_R.view(-1, *[1] * (by_token.dim() - 1))
+        assert torch.allclose(moved[1][name], expected, rtol=1e-9, atol=1e-12), name
+
+
 @RECIPES
 def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process(recipe: TrainingConfig) -> None:
     ours = curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2)
