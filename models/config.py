@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from data.frozen import Frozen
+from models.heads.config import HeadConfig, SoftmaxConfig
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -192,12 +193,6 @@ class StackConfig(Frozen):
         return self
 
 
-class SoftmaxConfig(Frozen):
-    """A label for each token on its own: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
-
-    kind: Literal["softmax"] = "softmax"
-
-
 AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig, Field(discriminator="kind")]
 
 
@@ -206,6 +201,6 @@ class ModelConfig(Frozen):
 
     embedder: AnyEmbedder = EmbedderConfig()
     stack: StackConfig = StackConfig()
-    head: SoftmaxConfig = SoftmaxConfig()
+    head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""

@@ -18,7 +18,7 @@ SENTENCES_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """What the lanes reach on a split: right tokens of ``total``, and the mean loss a token in nats."""
+    """What the lanes reach on a split: right tokens of ``total``, and the mean of the head's loss a token."""
 
     correct: tuple[int, ...]
     total: int
@@ -41,9 +41,9 @@ def evaluate(model: Tagger, split: Split, lexicon: LexiconTensors, lanes: int) -
     for batch in evaluation_batches(split, batch_size=SENTENCES_AT_ONCE):
         tokens, tags_RTB = on_device(batch, lanes, device)
         features_RTBF = model.features(tokens, lexicon)
-        predicted_RTB = model.head.decode(features_RTBF).cpu().numpy()
+        predicted_RTB = model.head.decode(features_RTBF, tokens.lengths_RB).cpu().numpy()
         correct_R += correct_tokens(predicted_RTB, batch.tags_RTB, batch.lengths_RB)
-        loss_R += model.head.loss(features_RTBF, tags_RTB).sum(dim=1)
+        loss_R += model.head.loss(features_RTBF, tags_RTB, tokens.lengths_RB).sum(dim=1)
         total += int(batch.lengths_RB.sum())
     return Evaluation(correct=tuple(correct_R.tolist()), total=total, loss=tuple((loss_R / total).tolist()))
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from models.embedder import Embedder, LexiconTensors
 from models.feature_maps import FeatureMapEmbedder
-from models.heads.softmax import SoftmaxHead
+from models.heads.base import Head
 from models.stack import Stack
 
 
@@ -21,7 +21,7 @@ class Tokens:
 class Tagger(nn.Module):
     """Reads tokens, gives each a tag."""
 
-    def __init__(self, embedder: Embedder | FeatureMapEmbedder, stack: Stack, head: SoftmaxHead) -> None:
+    def __init__(self, embedder: Embedder | FeatureMapEmbedder, stack: Stack, head: Head) -> None:
         super().__init__()
         self.embedder = embedder
         self.stack = stack
@@ -33,9 +33,9 @@ class Tagger(nn.Module):
         return features
 
     def loss(self, tokens: Tokens, tags_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
-        """The negative log-likelihood of each sentence: loss_RB (nats)."""
-        return self.head.loss(self.features(tokens, lexicon), tags_RTB)
+        """The head's loss of each sentence: loss_RB."""
+        return self.head.loss(self.features(tokens, lexicon), tags_RTB, tokens.lengths_RB)
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
         """The predicted tag of every token: tags_RTB; what stands at padding means nothing."""
-        return self.head.decode(self.features(tokens, lexicon))
+        return self.head.decode(self.features(tokens, lexicon), tokens.lengths_RB)

@@ -14,6 +14,7 @@ from data.batches import Batch, training_batches
 from models.build import Sizes
 from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
+from models.heads.config import CrfConfig, MarginConfig
 from models.lanes import Lane
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
@@ -115,6 +116,8 @@ NETWORKS = {
     "characters only": NETWORK.model_copy(
         update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}
     ),
+    "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
+    "margin": NETWORK.model_copy(update={"head": MarginConfig()}),
     **{
         f"{layers} at depth {depth}": ModelConfig(
             embedder=FeatureMapConfig.model_validate({"word_size": 6, "maps": 4, "layers": layers, "dropout": 0.25}),

@@ -153,6 +153,8 @@ def test_the_base_has_the_numbers_of_chen2017s_table_2(name: str, scale: str | N
     assert (embedder.word_size, embedder.sets, embedder.maps, embedder.dropout) == (50, 5, 100, 0)
     assert embedder.layers == "convolution_pooling_highway"
     assert (stack.depth, stack.directions, stack.cell, stack.dropout) == (1, "both", "lstm", 0)
+    assert base.model.head.kind == "margin"
+    assert base.model.head.discount == 0.2
     assert training.batch_size == 20
     if scale is None:
         assert stack.hidden == 100
