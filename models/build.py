@@ -9,13 +9,15 @@ import torch
 from data.errors import UserError
 from data.transitions import Transitions
 from data.vocabulary import FIRST_KNOWN, Vocabulary
-from models.cells.base import Cell, LayerSizes
+from models.cells.base import LayerSizes
+from models.cells.feedforward import FeedForwardLayer
 from models.cells.lstm import LstmCell
 from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
 from models.cells.simple import SimpleCell
 from models.cells.sutskever import SutskeverCell
-from models.config import ModelConfig, ShortcutConfig, StackConfig
+from models.config import AnyEmbedder, EmbedderConfig, FeatureMapConfig, ModelConfig, ShortcutConfig, StackConfig
 from models.embedder import Embedder
+from models.feature_maps import FeatureMapEmbedder
 from models.gates import (
     BernoulliGate,
     Gate,
@@ -34,6 +36,7 @@ from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
 from models.model import Tagger
 from models.stack import Stack
+from models.unroll import Layer
 from models.wiring import sources
 
 
@@ -67,13 +70,7 @@ def build(
     """
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
-    embedder = Embedder(
-        config.embedder,
-        words=sizes.words,
-        characters=sizes.characters,
-        dropout_R=_rates(config.embedder.dropout, [lane.embedder_dropout for lane in lanes]),
-        streams=streams,
-    )
+    embedder = _embedder(config.embedder, sizes, lanes, streams)
     rates_R = _rates(config.stack.dropout, [lane.stack_dropout for lane in lanes])
     stack = _stack(config.stack, config.embedder.input_size, len(lanes), Dropout(rates_R, streams))
     head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
@@ -86,19 +83,32 @@ def _rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
     return [rate if own is None else own for own in own_R]
 
 
+def _embedder(
+    config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams
+) -> Embedder | FeatureMapEmbedder:
+    rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
+    match config:
+        case EmbedderConfig():
+            return Embedder(config, words=sizes.words, characters=sizes.characters, dropout_R=rates_R, streams=streams)
+        case FeatureMapConfig():
+            return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
+        case _:
+            assert_never(config)
+
+
 def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Stack:
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
-    cells: list[Cell] = []
+    cells: list[Layer] = []
     for source in wiring:
         size = spread * cells[-1].features if cells else below
         sizes = LayerSizes(lanes=lanes, directions=directions, below=size, hidden=config.hidden)
         cells.append(_shortcut(config.shortcut, sizes, dropout.streams) if source else _plain(config, sizes))
-    return Stack(cells, wiring, directions, dropout, join_each=spread > 1)
+    return Stack(cells, wiring, directions, dropout, below=below, join_each=spread > 1)
 
 
-def _plain(config: StackConfig, sizes: LayerSizes) -> Cell:
+def _plain(config: StackConfig, sizes: LayerSizes) -> Layer:
     match config.cell:
         case "lstm":
             return LstmCell(sizes)
@@ -106,6 +116,8 @@ def _plain(config: StackConfig, sizes: LayerSizes) -> Cell:
             return SimpleCell(sizes)
         case "sutskever":
             return SutskeverCell(sizes)
+        case "feedforward":
+            return FeedForwardLayer(sizes)
         case _:
             assert_never(config.cell)
 

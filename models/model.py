@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from models.embedder import Embedder, LexiconTensors
+from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
 from models.stack import Stack
 
@@ -20,7 +21,7 @@ class Tokens:
 class Tagger(nn.Module):
     """Reads tokens, gives each a tag."""
 
-    def __init__(self, embedder: Embedder, stack: Stack, head: Head) -> None:
+    def __init__(self, embedder: Embedder | FeatureMapEmbedder, stack: Stack, head: Head) -> None:
         super().__init__()
         self.embedder = embedder
         self.stack = stack

@@ -19,7 +19,7 @@ from spaces.config import Axis, SpaceConfig
 from spaces.space import Space
 
 CORPUS, CUT_OFF = "data.corpus", "data.minimum_tag_count"
-VECTORS, WORD_SIZE = "data.vectors", "model.embedder.word_size"
+VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
     given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
-    reads = (CORPUS, CUT_OFF, VECTORS, WORD_SIZE) if given else (CORPUS, CUT_OFF)
+    reads = (CORPUS, CUT_OFF, VECTORS, WORD_SIZE, EMBEDDER) if given else (CORPUS, CUT_OFF)
     kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
     while (
         more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}

@@ -22,12 +22,12 @@ class Constraint:
 
 def _shortcut_in_use(trial: TrialConfig) -> bool:
     stack = trial.model.stack
-    return stack.depth == 1 or any(sources(stack.composition, stack.depth))
+    return stack.depth <= 1 or any(sources(stack.composition, stack.depth))
 
 
 def _block_on_top(trial: TrialConfig) -> bool:
     stack = trial.model.stack
-    return stack.depth == 1 or sources(stack.composition, stack.depth)[-1] > 0
+    return stack.depth <= 1 or sources(stack.composition, stack.depth)[-1] > 0
 
 
 def _hidden_equals_input(trial: TrialConfig) -> bool:
@@ -36,7 +36,7 @@ def _hidden_equals_input(trial: TrialConfig) -> bool:
 
 def _gate_in_use(trial: TrialConfig) -> bool:
     stack = trial.model.stack
-    if stack.depth == 1 or stack.shortcut.gate == "none":
+    if stack.depth <= 1 or stack.shortcut.gate == "none":
         return True
     return any(sources(stack.composition, stack.depth)) and stack.shortcut.topology != "both_ungated"
 
@@ -62,7 +62,12 @@ def _join_in_use(trial: TrialConfig) -> bool:
 
 def _window_gate_in_use(trial: TrialConfig) -> bool:
     embedder = trial.model.embedder
-    return not embedder.window_gate or embedder.word_size > 0
+    return embedder.kind != "tokens" or not embedder.window_gate or embedder.word_size > 0
+
+
+def _reads_in_layers(trial: TrialConfig) -> bool:
+    embedder, stack = trial.model.embedder, trial.model.stack
+    return stack.depth > 0 or (embedder.kind == "feature_maps" and embedder.layers != "none")
 
 
 CONSTRAINTS: Mapping[str, Constraint] = {
@@ -109,6 +114,11 @@ CONSTRAINTS: Mapping[str, Constraint] = {
             "window_gate_in_use",
             "a window gate has words to read and to weigh: a word size above 0",
             _window_gate_in_use,
+        ),
+        Constraint(
+            "reads_in_layers",
+            "a layer stands between the vectors and the head: feature maps, or a stack that is not empty",
+            _reads_in_layers,
         ),
     )
 }

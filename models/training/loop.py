@@ -13,7 +13,7 @@ from torch import Tensor
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
 from models.build import Sizes, build
-from models.config import EmbedderConfig, ModelConfig
+from models.config import AnyEmbedder, ModelConfig
 from models.embedder import LexiconTensors
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
@@ -107,14 +107,15 @@ class Training:
     def step(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """One update from ``batch``: the summed loss_R before it, and the tokens_R it was summed over.
 
-        The objective of a lane is its mean negative log-likelihood a token (wu2017 eq. 3); lanes
+        The objective of a lane is the mean of its loss over tokens (wu2017 eq. 3) or sentences (chen2017 eq. 20); lanes
         are added up, so the gradient of one never holds anything of another.
         """
         tokens, tags_RTB = on_device(batch, len(self.lanes), self.device)
         loss_R = self.model.loss(tokens, tags_RTB, self.lexicon).sum(dim=1)
         tokens_R = tokens.lengths_RB.sum(dim=1)
         self.model.zero_grad(set_to_none=True)
-        torch.autograd.backward((loss_R / tokens_R).sum())
+        count_R = tokens_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
+        torch.autograd.backward((loss_R / count_R).sum())
         if self.pretrained is not None:
             self.pretrained.hold()
         if self.config.clip_norm is not None:
@@ -152,7 +153,7 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
-def _pretrained(config: EmbedderConfig, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
+def _pretrained(config: AnyEmbedder, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
     """The corpus's vectors, placed; a network without word vectors has no use for them."""
     words = model.embedder.words
     if corpus.vectors is None or words is None:

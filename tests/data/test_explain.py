@@ -36,8 +36,8 @@ def nested(path: str, value: Any) -> Any:
             "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_earlier, sigmoid_skipped, "
             "sigmoid_below_previous, scaled, linear, bernoulli, bernoulli_below)",
         ),
-        (nested("model.stack.depth", 0), "model.stack.depth: got 0 (allowed: an integer from 1)"),
-        (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 1)"),
+        (nested("model.stack.depth", -1), "model.stack.depth: got -1 (allowed: an integer from 0)"),
+        (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 0)"),
         (nested("model.embedder.dropout", 1), "model.embedder.dropout: got 1 (allowed: a number from 0 below 1)"),
         (nested("training.clip_norm", -1.5), "training.clip_norm: got -1.5 (allowed: a number above 0, or null)"),
         (

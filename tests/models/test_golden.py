@@ -33,6 +33,7 @@ STEPS, LANES, TOLERANCE = 20, (0, 1), 1e-9
 LARGEST = {
     ("model", "stack", "hidden"): 16,
     ("model", "embedder", "word_size"): 16,
+    ("model", "embedder", "maps"): 12,
     ("training", "batch_size"): 4,
 }
 CORPUS = GrammarCorpus(train=40, dev=5, test=5)
@@ -46,7 +47,8 @@ def small(base: TrialConfig) -> TrialConfig:
         inner = tree
         for parent in parents:
             inner = inner[parent]
-        inner[name] = min(inner[name], largest)
+        if name in inner:
+            inner[name] = min(inner[name], largest)
     tree["training"]["precision"] = "float64"
     return TrialConfig.model_validate(tree)
 

@@ -12,7 +12,7 @@ import torch
 
 from data.batches import Batch, training_batches
 from models.build import Sizes
-from models.config import EmbedderConfig, GateKind, ModelConfig, StackConfig, Topology
+from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
 from models.heads.config import CrfConfig, MarginConfig
 from models.lanes import Lane
@@ -118,6 +118,16 @@ NETWORKS = {
     ),
     "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
     "margin": NETWORK.model_copy(update={"head": MarginConfig()}),
+    **{
+        f"{layers} at depth {depth}": ModelConfig(
+            embedder=FeatureMapConfig.model_validate({"word_size": 6, "maps": 4, "layers": layers, "dropout": 0.25}),
+            stack=StackConfig(depth=depth, hidden=7),
+            initial_scale=1.0,
+        )
+        for layers in get_args(FeatureMapConfig.model_fields["layers"].annotation)
+        for depth in (0, 1)
+    },
+    "feedforward": network(depth=1, cell="feedforward", directions="forward"),
     "window gate": NETWORK.model_copy(update={"embedder": EmbedderConfig(word_size=6, window_gate=True)}),
 }
 
@@ -140,6 +150,25 @@ def test_every_weight_of_every_network_learns(model: ModelConfig) -> None:
     before = parameters(run)
     steps(run, 2)
     assert all(not torch.equal(value, before[name]) for name, value in parameters(run).items())
+
+
+def test_a_step_over_the_mean_sentence_is_as_many_times_longer_as_the_mean_sentence_is_long() -> None:
+    plain = TrainingConfig(batch_size=4, optimiser=Sgd(learning_rate=0.3), schedule=Constant())
+    splits = CORPUS.stored.splits["train"]
+    batch = next(training_batches(splits, batch_size=4, order_seed=3, lane_seeds=[3, 4], epoch=0))
+    moved = []
+    for averaged_over in ("tokens", "sentences"):
+        recipe = TrainingConfig.model_validate({**plain.model_dump(), "averaged_over": averaged_over})
+        run = training(recipe, Lane(seed=3), Lane(seed=4))
+        before = parameters(run)
+        run.model.eval()
+        run.step(batch)
+        moved.append({name: value - before[name] for name, value in parameters(run).items()})
+    length_R = torch.tensor(batch.lengths_RB.mean(axis=1))
+    assert length_R[0] != length_R[1]
+    for name, by_token in moved[0].items():
+        expected = by_token * length_R.view(-1, *[1] * (by_token.dim() - 1))
+        assert torch.allclose(moved[1][name], expected, rtol=1e-9, atol=1e-12), name
 
 
 @RECIPES

@@ -133,6 +133,10 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
     [
         (["model.embedder.word_size=4"], r"model.embedder.word_size: got 4 with data.vectors glove.txt \(allowed: 3, "),
         (["axes.model.embedder.word_size={choice: [3, 5]}"], r"word_size: got 5 with data.vectors glove.txt"),
+        (
+            ["axes.model.embedder.kind={choice: [tokens, feature_maps]}"],
+            r"word_size: got 50 with data.vectors glove.txt",
+        ),
         (["data.vectors=none.txt"], r"cannot read .*none.txt: No such file"),
         (["data.minimum_tag_count=9"], r"data.minimum_tag_count: got 9 \(allowed: 1 to 4, or no tag stays\)"),
     ],

@@ -391,7 +391,7 @@ def test_constraints_and_about_are_replaced() -> None:
     [
         ("model.stack.dpth=1", "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: "),
         ("search.trails=1", "unknown path 'search.trails' (nearest: 'search.trials'; allowed: search.proposer, "),
-        ("model.stack.depth=x", "model.stack.depth: got 'x' (allowed: an integer from 1)"),
+        ("model.stack.depth=x", "model.stack.depth: got 'x' (allowed: an integer from 0)"),
         ("model.stack.depth", "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)"),
         (
             "training.optimiser.kind=sgdx",
