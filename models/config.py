@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from data.frozen import Frozen
+from models.feedback.config import FeedbackConfig
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -129,6 +130,7 @@ class StackConfig(Frozen):
     or the simple network or the LSTM after Sutskever of the lecture.
     """
 
+    kind: Literal["recurrent"] = "recurrent"
     depth: PositiveInt = 7
     hidden: PositiveInt = 465
     cell: Literal["lstm", "simple", "sutskever"] = "lstm"
@@ -152,6 +154,9 @@ class StackConfig(Frozen):
         return self
 
 
+AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
+
+
 class SoftmaxConfig(Frozen):
     """A label for each token on its own: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
 
@@ -162,7 +167,7 @@ class ModelConfig(Frozen):
     """A tagger: embedder, stack and head."""
 
     embedder: EmbedderConfig = EmbedderConfig()
-    stack: StackConfig = StackConfig()
+    stack: AnyStack = StackConfig()
     head: SoftmaxConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
