@@ -1,13 +1,17 @@
-"""The only loop over time.
+"""A layer through time: one loop for every cell, and one of the LSTM's own.
 
 Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features,
 X pre-activations.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from models.cells.base import Cell
+from models.cells.lstm import LstmCell
+from models.cells.lstm_loop import LstmLoop
 from models.recurrence import Recurrence
 
 
@@ -17,6 +21,14 @@ def unroll(cell: Cell, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tenso
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
     pre_GTBX, *known_GTBX = cell.project(below_GTBI, skipped_GTBH)
+    if isinstance(cell, LstmCell):  # the layer that nearly every study has
+        output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, cell.recurrent_weight())  # type: ignore[no-untyped-call]
+        return output_GTBF
+    return step_by_step(cell, pre_GTBX, known_GTBX)
+
+
+def step_by_step(cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
+    """The outputs of any cell from what it knows before the loop."""
     recurrence = Recurrence(cell.recurrent_weight(), pre_GTBX)
     known = [part.unbind(1) for part in known_GTBX]
     state = cell.start(pre_GTBX[:, 0])

@@ -9,11 +9,12 @@ from torch import Tensor
 
 from models.build import _plain, _shortcut
 from models.cells.base import Cell, LayerSizes
+from models.cells.lstm import LstmCell
 from models.cells.shortcut import ShortcutCell
 from models.config import GateKind, ShortcutConfig, StackConfig, Topology
 from models.gates import Gate, LearnedBernoulliGate
 from models.lanes import Streams
-from models.unroll import unroll
+from models.unroll import step_by_step, unroll
 from tests.oracles import networks
 
 LANES, DIRECTIONS, STEPS, SENTENCES, BELOW, HIDDEN = 2, 2, 4, 2, 4, 3
@@ -270,3 +271,22 @@ def test_a_lane_draws_as_it_would_alone() -> None:
         alone = Streams([lane], "dropout", torch.device("cpu")).uniform(p.view(LANES, -1)[:1])
         assert torch.equal(together[lane], alone[0])
     assert not torch.equal(together[0], together[1])
+
+
+@pytest.mark.parametrize(("steps", "sentences"), [(1, 1), (1, 3), (2, 1), (6, 4)])
+def test_the_loop_of_the_lstm_is_the_general_loop_forward_and_backward(steps: int, sentences: int) -> None:
+    cell = LstmCell(LayerSizes(lanes=3, directions=2, below=4, hidden=5)).double()
+    for number, parameter in enumerate(cell.parameters()):
+        parameter.data = random(*parameter.shape, seed=number)
+    below = random(6, steps, sentences, 4, seed=11).requires_grad_()
+    results = []
+    for loop in (lambda: unroll(cell, below, None), lambda: step_by_step(cell, *cell.project(below, None), [])):
+        cell.zero_grad()
+        below.grad = None
+        output = loop()
+        (output * random(*output.shape, seed=12)).sum().backward()
+        results.append([output.detach(), below.grad, *(parameter.grad for parameter in cell.parameters())])
+    for ours, general in zip(*results, strict=True):
+        assert ours is not None
+        assert general is not None
+        assert (ours - general).abs().max() < 1e-12
