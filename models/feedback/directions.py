@@ -25,7 +25,7 @@ class Directions:
 
     def turn(self, x_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
         """From reading order to each direction's own, and back again: its own inverse."""
-        parts_RTBF = x_GTBF.unflatten(0, (-1, len(self))).unbind(1)
+        parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
             backwards(part, lengths_RB) if turned else part
             for part, turned in zip(parts_RTBF, self.turned, strict=True)

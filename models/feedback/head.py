@@ -30,9 +30,9 @@ class FeedbackHead(nn.Module):
 
     def log_likelihoods(self, scores_GTBK: Tensor) -> Tensor:
         """The logarithm of y, from scores in reading order: log_RTBK."""
-        log_RDTBK = scores_GTBK.log_softmax(dim=-1).unflatten(0, (len(self.weight), -1))
-        directions = log_RDTBK.shape[1]
-        return log_RDTBK.squeeze(1) if directions == 1 else log_RDTBK.logsumexp(dim=1) - math.log(directions)
+        lanes, directions = self.weight.shape[:2]
+        log_RDTBK = scores_GTBK.log_softmax(dim=-1).view(lanes, directions, *scores_GTBK.shape[1:])
+        return log_RDTBK[:, 0] if directions == 1 else log_RDTBK.logsumexp(dim=1) - math.log(directions)
 
     def loss(self, log_RTBK: Tensor, tags_RTB: Tensor) -> Tensor:
         """-c_t log y_t (eq. 1) summed over the tokens of each sentence: loss_RB (nats).

@@ -33,12 +33,12 @@ class Weights:
             groups, labels, _ = self.rows_GLY.shape
             first_G1 = torch.arange(0, groups * labels, labels, device=fed_GNL.device).unsqueeze(1)
             added_GNY = functional.embedding(fed_GNL + first_G1, self.rows_GLY.flatten(0, 1))
-        return added_GNY.unflatten(-1, (self.context, -1))
+        return added_GNY.view(*added_GNY.shape[:2], self.context, -1)
 
     def read(self, fed_GTBL: Tensor) -> Tensor:
         """What each position reads of those before it, the begin left out: pre_GTBX."""
-        steps = fed_GTBL.shape[1]
-        parts = self.added(fed_GTBL.flatten(1, 2)).unflatten(1, fed_GTBL.shape[1:3]).unbind(3)
+        groups, steps, sentences = fed_GTBL.shape[:3]
+        parts = self.added(fed_GTBL.flatten(1, 2)).view(groups, steps, sentences, self.context, -1).unbind(3)
         later = [min(distance, steps) for distance in range(1, self.context + 1)]
         return torch.stack(
             [functional.pad(part, (0, 0, 0, 0, by, -by)) for part, by in zip(parts, later, strict=True)]
@@ -46,7 +46,7 @@ class Weights:
 
     def begun(self, steps: int) -> Tensor:
         """What each position reads of those before the first, the same in every sentence: pre_GTX."""
-        parts_GCX = self.begin_GY.unflatten(-1, (self.context, -1))
+        parts_GCX = self.begin_GY.view(len(self.begin_GY), self.context, -1)
         first_GCX = parts_GCX.flip(1).cumsum(1).flip(1)[:, :steps]  # position t reads those more than t before it
         return functional.pad(first_GCX, (0, 0, 0, steps - first_GCX.shape[1]))
 
@@ -70,8 +70,9 @@ class Link(nn.Module, ABC):
 
     def rows(self) -> Tensor:
         """The weight by what is fed back, nearest position first: rows_GLY."""
-        weight_GCLX = self.weight.flatten(0, 1).unflatten(1, (self.context, -1)).flip(1)
-        return weight_GCLX.transpose(1, 2).flatten(2)
+        weight_GYX = self.weight.flatten(0, 1)
+        weight_GCLX = weight_GYX.view(len(weight_GYX), self.context, -1, weight_GYX.shape[-1])
+        return weight_GCLX.flip(1).transpose(1, 2).flatten(2)
 
 
 class HiddenLink(Link):

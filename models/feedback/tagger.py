@@ -31,7 +31,7 @@ class FeedbackTagger(Network):
         kept_GTBX = self._kept(known.pre_GTBX)
         hidden_GTBX = self.layer.hidden(known, self._fed(known, kept_GTBX, tags_RTB, tokens.lengths_RB))
         seen_GTBX = hidden_GTBX if kept_GTBX is None else hidden_GTBX * kept_GTBX
-        scores_GTBK = self.head.scores(seen_GTBX.flatten(1, 2)).unflatten(1, hidden_GTBX.shape[1:3])
+        scores_GTBK = self.head.scores(seen_GTBX.flatten(1, 2)).view(*hidden_GTBX.shape[:3], -1)
         return self.head.loss(self._log_likelihoods(scores_GTBK, tokens.lengths_RB), tags_RTB)
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
@@ -68,6 +68,6 @@ class FeedbackTagger(Network):
         """What dropout multiplies the hidden layer by: kept_GTBX; None where it drops nothing."""
         if not self.training or not any(self.dropout.rates_R):
             return None
-        apart_RDTBX = torch.ones_like(pre_GTBX).unflatten(0, (len(self.dropout.rates_R), -1))
-        kept: Tensor = self.dropout(apart_RDTBX)
-        return kept.flatten(0, 1)
+        lanes = len(self.dropout.rates_R)
+        kept_RDTBX: Tensor = self.dropout(torch.ones_like(pre_GTBX).view(lanes, -1, *pre_GTBX.shape[1:]))
+        return kept_RDTBX.flatten(0, 1)

@@ -102,7 +102,7 @@ def vectors(
     for epoch in range(epochs):
         rate_R = like_RVE.new_full((lanes,), config.optimiser.learning_rate * (1 - epoch / epochs))
         order_RN = np.stack([generator(seed, "order", epoch).permutation(len(ids_N)) for seed in own])
-        for chosen_RP in torch.as_tensor(order_RN, device=like_RVE.device).split(config.batch_size, dim=1):
+        for chosen_RP in torch.split(torch.as_tensor(order_RN, device=like_RVE.device), config.batch_size, dim=1):
             model.zero_grad(set_to_none=True)
             loss_RP = model.loss(windows_NM[chosen_RP], targets_N[chosen_RP])
             torch.autograd.backward(loss_RP.mean(dim=1).sum())

@@ -342,7 +342,8 @@ def test_labels_fed_back_let_a_network_learn_what_depends_on_them() -> None:
             device=torch.device("cpu"),
         )
         reached[name] = [run.run_epoch() for _ in range(30)][-1].dev_accuracy[0]
-    assert min(reached.values()) > 0.9, reached
+    assert reached["gold"] > 0.95
+    assert reached["predicted"] > 0.7  # a third by chance; an early mistake is fed back to the end of its sentence
 
 
 def _turned(split: Split) -> Split:
