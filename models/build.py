@@ -6,6 +6,8 @@ from typing import Self, assert_never
 
 import torch
 
+from data.errors import UserError
+from data.transitions import Transitions
 from data.vocabulary import FIRST_KNOWN, Vocabulary
 from models.cells.base import Cell, LayerSizes
 from models.cells.lstm import LstmCell
@@ -30,6 +32,9 @@ from models.gates import (
     RecurrentGate,
     ScaledGate,
 )
+from models.heads.base import Head
+from models.heads.chain import ChainHead
+from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
@@ -40,26 +45,32 @@ from models.wiring import sources
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """How many words, characters and tags the vocabulary has, the reserved ids included."""
+    """How many words, characters and tags the vocabulary has, the reserved ids included; and how tags may follow."""
 
     words: int
     characters: int
     tags: int
+    transitions: Transitions | None = None
+    """What the tags' label scheme allows; None where they have none."""
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, tags: Sequence[str]) -> Self:
+    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], transitions: Transitions | None = None) -> Self:
         """The sizes that a vocabulary and a list of tags ask for."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
             tags=len(tags),
+            transitions=transitions,
         )
 
 
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
 ) -> tuple[Network, Streams]:
-    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws."""
+    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
+
+    Raises UserError where the config asks for a label scheme that the tags do not have.
+    """
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = Embedder(
@@ -75,7 +86,7 @@ def build(
     match config.stack:
         case StackConfig():
             stack = _stack(config.stack, below, len(lanes), dropout)
-            head = SoftmaxHead(lanes=len(lanes), features=stack.features, tags=sizes.tags)
+            head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
             model = Tagger(embedder, stack, head)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
@@ -170,3 +181,19 @@ def _feedback(config: FeedbackConfig, below: int, lanes: int, tags: int) -> tupl
         feedback=config.feedback,
     )
     return layer, FeedbackHead(lanes=lanes, directions=directions, hidden=hidden, tags=tags)
+
+
+def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:
+    match config:
+        case SoftmaxConfig():
+            return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
+        case CrfConfig() | MarginConfig():
+            if config.constrained and sizes.transitions is None:
+                raise UserError(
+                    "model.head.constrained: got true for tags without a label scheme "
+                    "(allowed: false, or a corpus that names the scheme of its tags)"
+                )
+            allowed = sizes.transitions if config.constrained else None
+            return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
+        case _:
+            assert_never(config)

@@ -6,6 +6,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 
 from data.frozen import Frozen
 from models.feedback.config import FeedbackConfig
+from models.heads.config import HeadConfig, SoftmaxConfig
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -157,17 +158,20 @@ class StackConfig(Frozen):
 AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
-class SoftmaxConfig(Frozen):
-    """A label for each token on its own: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
-
-    kind: Literal["softmax"] = "softmax"
-
-
 class ModelConfig(Frozen):
     """A tagger: embedder, stack and head."""
 
     embedder: EmbedderConfig = EmbedderConfig()
     stack: AnyStack = StackConfig()
-    head: SoftmaxConfig = SoftmaxConfig()
+    head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+
+    @model_validator(mode="after")
+    def _decides_token_by_token(self) -> Self:
+        if self.stack.kind == "feedback" and self.head.kind != "softmax":
+            raise ValueError(
+                f"a network of label feedback decides on each label before the next: got head {self.head.kind} "
+                "(allowed: softmax)"
+            )
+        return self

@@ -18,7 +18,7 @@ SENTENCES_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """What the lanes reach on a split: right tokens of ``total``, and the mean loss a token in nats."""
+    """What the lanes reach on a split: right tokens of ``total``, and the mean of the head's loss a token."""
 
     correct: tuple[int, ...]
     total: int

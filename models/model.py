@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from models.embedder import Embedder, LexiconTensors
-from models.heads.softmax import SoftmaxHead
+from models.heads.base import Head
 from models.stack import Stack
 
 
@@ -41,7 +41,7 @@ class Network(nn.Module, ABC):
 class Tagger(Network):
     """Embedder, stack and head: features of all tokens first, then their tags."""
 
-    def __init__(self, embedder: Embedder, stack: Stack, head: SoftmaxHead) -> None:
+    def __init__(self, embedder: Embedder, stack: Stack, head: Head) -> None:
         super().__init__(embedder)
         self.stack = stack
         self.head = head
@@ -52,14 +52,14 @@ class Tagger(Network):
         return features
 
     def loss(self, tokens: Tokens, tags_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
-        """The negative log-likelihood of each sentence: loss_RB (nats)."""
-        return self.head.loss(self.features(tokens, lexicon), tags_RTB)
+        """The head's loss of each sentence: loss_RB."""
+        return self.head.loss(self.features(tokens, lexicon), tags_RTB, tokens.lengths_RB)
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
         """The predicted tag of every token: tags_RTB; what stands at padding means nothing."""
-        return self.head.decode(self.features(tokens, lexicon))
+        return self.head.decode(self.features(tokens, lexicon), tokens.lengths_RB)
 
     def measure(self, tokens: Tokens, tags_RTB: Tensor, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
         """The head's loss_RB and decisions, tags_RTB, on the same features."""
-        features_RTBF = self.features(tokens, lexicon)
-        return self.head.loss(features_RTBF, tags_RTB), self.head.decode(features_RTBF)
+        features_RTBF, lengths_RB = self.features(tokens, lexicon), tokens.lengths_RB
+        return self.head.loss(features_RTBF, tags_RTB, lengths_RB), self.head.decode(features_RTBF, lengths_RB)

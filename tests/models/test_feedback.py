@@ -6,6 +6,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from models.build import Sizes, build
@@ -13,6 +14,7 @@ from models.config import EmbedderConfig, ModelConfig
 from models.embedder import LexiconTensors
 from models.feedback.config import Activation, Feedback, FeedbackConfig, Variant
 from models.feedback.tagger import FeedbackTagger
+from models.heads.config import CrfConfig
 from models.lanes import Lane, Streams
 from models.model import Tokens
 from tests.models.corpora import WORDS, small_corpus
@@ -271,3 +273,8 @@ def test_there_are_as_many_parameters_as_the_paper_counts_and_biases(variant: st
     assert sum(counts.values()) - sum(biases.values()) == PRINTED[variant]
     begin = {"j": C * H, "e": H, "i": D, "i_and_e": D + H}[variant]
     assert sum(biases.values()) == H + O + begin
+
+
+def test_a_head_that_decides_on_whole_sentences_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"got head crf \(allowed: softmax\)"):
+        ModelConfig(stack=FeedbackConfig(), head=CrfConfig())

@@ -17,6 +17,7 @@ from models.build import Sizes
 from models.config import EmbedderConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
 from models.feedback.config import FeedbackConfig
+from models.heads.config import CrfConfig, MarginConfig
 from models.lanes import Lane
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
@@ -131,6 +132,8 @@ NETWORKS = {
     "characters only": NETWORK.model_copy(
         update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}
     ),
+    "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
+    "margin": NETWORK.model_copy(update={"head": MarginConfig()}),
     "window gate": NETWORK.model_copy(update={"embedder": EmbedderConfig(word_size=6, window_gate=True)}),
 }
 

@@ -1,0 +1,137 @@
+"""One linear chain, and the one program that reads it over any semiring.
+
+Shapes: R lanes, T time, B sentences, K tags (from, to where there are two).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Chain:
+    """r(t) = start[t_1] + sum_i emission_i[t_i] + sum_{i>1} transition[t_{i-1}, t_i] + end[t_n]
+
+    The score of a tagging t of a sentence of n >= 1 tokens (chen2017 eq. 3, with scores of the ends as well). A score
+    of -inf forbids; none may be +inf or no number. What stands behind a sentence's end changes nothing.
+    """
+
+    emissions_RTBK: Tensor
+    start_RK: Tensor
+    transition_RKK: Tensor
+    end_RK: Tensor
+    lengths_RB: Tensor
+
+    def inside(self) -> Tensor:
+        """Where a sentence has a token: flags_RTB."""
+        time_T1 = torch.arange(self.emissions_RTBK.shape[1], device=self.lengths_RB.device).unsqueeze(1)
+        return time_T1 < self.lengths_RB.unsqueeze(1)
+
+    def observing(self, tags_RTB: Tensor) -> "Chain":
+        """The chain of the taggings that have these tags; a token whose tag is -1 may have any."""
+        other_RTBK = others(tags_RTB, self.emissions_RTBK.shape[-1])
+        return replace(self, emissions_RTBK=self.emissions_RTBK.masked_fill(other_RTBK, -torch.inf))
+
+    def levelled(self) -> "Chain":
+        """The same scores with every transition 0 at most: the largest to a tag moves into the tag's emissions, and
+        out of its start. Where all are -inf, none moves.
+        """
+        largest_RK = self.transition_RKK.amax(dim=1)
+        largest_RK = largest_RK.where(largest_RK > -torch.inf, 0)
+        return replace(
+            self,
+            emissions_RTBK=self.emissions_RTBK + largest_RK[:, None, None],
+            start_RK=self.start_RK - largest_RK,
+            transition_RKK=self.transition_RKK - largest_RK.unsqueeze(1),
+        )
+
+    def alone(self, chosen_RB: Tensor) -> "Chain":
+        """The chosen sentences, each as a lane of its own, in the order of lanes and sentences; 0 behind their ends."""
+        lane, sentence = chosen_RB.nonzero(as_tuple=True)
+        inside_NT1 = self.inside()[lane, :, sentence].unsqueeze(-1)
+        return Chain(
+            emissions_RTBK=self.emissions_RTBK[lane, :, sentence].where(inside_NT1, 0).unsqueeze(2),
+            start_RK=self.start_RK[lane],
+            transition_RKK=self.transition_RKK[lane],
+            end_RK=self.end_RK[lane],
+            lengths_RB=self.lengths_RB[lane, sentence].unsqueeze(1),
+        )
+
+
+class Semiring(ABC):
+    """How scores are joined: along a tagging they are added up (this is the semiring's product); over taggings, by
+    the semiring's sum. Values have axes of their own between those of sentences and tags, or none.
+    """
+
+    def lift(self, scores_RTBK: Tensor) -> Tensor:
+        """Scores as values_RTB...K."""
+        return scores_RTBK
+
+    def first(self, values_RBK: Tensor) -> Tensor:
+        """Lifted scores as the values of the first token."""
+        return values_RBK
+
+    @abstractmethod
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """The function of values that gives value'[j] = sum_i value[i] * transition[i, j], less the values' scale."""
+
+    @abstractmethod
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """scale_RTB: what ``product`` takes off values, so that no number grows with T."""
+
+    @abstractmethod
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The sum over all tags."""
+
+
+def alphas(chain: Chain, semiring: Semiring) -> Tensor:
+    """alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition), in the semiring: values_RTB...K.
+
+    Each alpha_t is less the scales of those before it. What stands behind a sentence's end means nothing.
+    """
+    emissions = semiring.lift(chain.emissions_RTBK).unbind(1)
+    product = semiring.product(chain.transition_RKK)
+    steps = [semiring.first(emissions[0] + semiring.lift(chain.start_RK[:, None, None]).squeeze(1))]
+    for emission_RBK in emissions[1:]:
+        steps.append(product(steps[-1]) + emission_RBK)
+    return torch.stack(steps, dim=1)
+
+
+def ending(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
+    """Alpha of each sentence's last token * end: values_RB...K."""
+    lanes, sentences = chain.lengths_RB.shape
+    own = alpha_RTBK.shape[3:]
+    last = (chain.lengths_RB - 1).view(lanes, 1, sentences, *[1] * len(own)).expand(-1, 1, -1, *own)
+    return alpha_RTBK.gather(1, last).squeeze(1) + semiring.lift(chain.end_RK[:, None, None]).squeeze(1)
+
+
+def total(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
+    """The sum over all taggings of each sentence: values_RB...; the scales are put back."""
+    summed = semiring.sum(ending(chain, alpha_RTBK, semiring))
+    scale_RB = semiring.scale(alpha_RTBK[:, :-1]).where(chain.inside()[:, 1:], 0).sum(dim=1)
+    return summed + scale_RB.view(*scale_RB.shape, *[1] * (summed.dim() - 2))
+
+
+def others(tags_RTB: Tensor, tags: int) -> Tensor:
+    """Where a tag is another than the given one: flags_RTBK of ``tags`` tags; none is where -1 is given."""
+    tag_K = torch.arange(tags, device=tags_RTB.device)
+    return (tag_K != tags_RTB.unsqueeze(-1)) & (tags_RTB >= 0).unsqueeze(-1)
+
+
+def score(chain: Chain, tags_RTB: Tensor) -> Tensor:
+    """r(t) of the given taggings: score_RB. What stands behind a sentence's end changes nothing."""
+    inside_RTB = chain.inside()
+    tags_RTB = tags_RTB.where(inside_RTB, 0)
+    emission_RTB = chain.emissions_RTBK.gather(-1, tags_RTB.unsqueeze(-1)).squeeze(-1)
+    move_RTB = tags_RTB[:, :-1] * chain.start_RK.shape[-1] + tags_RTB[:, 1:]
+    transition_RTB = chain.transition_RKK.flatten(1).gather(1, move_RTB.flatten(1)).view(move_RTB.shape)
+    last_RB = tags_RTB.gather(1, (chain.lengths_RB - 1).unsqueeze(1)).squeeze(1)
+    return (
+        chain.start_RK.gather(1, tags_RTB[:, 0])
+        + emission_RTB.where(inside_RTB, 0).sum(dim=1)
+        + transition_RTB.where(inside_RTB[:, 1:], 0).sum(dim=1)
+        + chain.end_RK.gather(1, last_RB)
+    )

@@ -1,0 +1,117 @@
+"""The semirings of a chain.
+
+Shapes: R lanes, T time, B sentences, K tags (from, to where there are two), N ranks: the best N values of a tag.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.chain.program import Semiring
+
+
+class Log(Semiring):
+    """The sum of x and y is log(exp x + exp y): over all taggings, log sum_t exp r(t).
+
+    Exact for any scores, -inf included: each sum is taken relative to its own largest term, over K x K terms a step.
+    """
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """The logarithm of sum_i exp(value[i] + transition[i, j]), less the largest value."""
+        to_R1KK = transition_RKK.transpose(1, 2).unsqueeze(1)
+
+        def times(values_RBK: Tensor) -> Tensor:
+            return _log_sum_exp((values_RBK - _largest(values_RBK)).unsqueeze(2) + to_R1KK)
+
+        return times
+
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """The largest value; held constant under differentiation, since it is taken off and put back."""
+        return _largest(values_RTBK).squeeze(-1)
+
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The logarithm of sum_i exp value[i]."""
+        return _log_sum_exp(values_RBK)
+
+
+class MatrixLog(Semiring):
+    """The same by a matrix product: K exponentials a step in place of K x K.
+
+    value' = log s, where s = p E, p = softmax(value) and E = exp(transition). Of transitions that are 0 at most, no
+    factor exceeds 1; but a term far below the largest of its factors vanishes, so a very small s is not to be trusted
+    (``models/chain/partition.py``). Every p and s is kept for the backward pass.
+    """
+
+    def __init__(self) -> None:
+        self.p_TRBK: list[Tensor] = []
+        self.s_TRBK: list[Tensor] = []
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """As above."""
+        matrix_RKK = transition_RKK.exp()
+
+        def times(values_RBK: Tensor) -> Tensor:
+            self.p_TRBK.append(values_RBK.softmax(dim=-1))
+            self.s_TRBK.append(torch.bmm(self.p_TRBK[-1], matrix_RKK))
+            return self.s_TRBK[-1].log()
+
+        return times
+
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """The logarithm of sum_i exp value[i]."""
+        return values_RTBK.logsumexp(dim=-1)
+
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The logarithm of sum_i exp value[i]."""
+        return values_RBK.logsumexp(dim=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Best(Semiring):
+    """The sum of two sets of scores is the ``count`` largest of their union, in descending order: values_RBNK.
+
+    With one rank it is the max semiring: over all taggings, max_t r(t). Ranks that no tagging fills are -inf.
+    """
+
+    count: int
+
+    def lift(self, scores_RTBK: Tensor) -> Tensor:
+        """Scores that are to be added to those of every rank."""
+        return scores_RTBK.unsqueeze(3)
+
+    def first(self, values_RBK: Tensor) -> Tensor:
+        """Scores as the first rank: one tagging leads to each tag."""
+        return functional.pad(values_RBK, (0, 0, 0, self.count - 1), value=-torch.inf)
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """The largest of value[n, i] + transition[i, j] over all n and i."""
+        to_R1K1K = transition_RKK.transpose(1, 2).contiguous()[:, None, :, None]
+        return lambda values_RBNK: self._largest((values_RBNK.unsqueeze(2) + to_R1K1K).flatten(3)).transpose(2, 3)
+
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """Nothing is taken off."""
+        return values_RTBK.new_zeros(values_RTBK.shape[:3])
+
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The largest over all ranks and tags: values_RBN."""
+        return self._largest(values_RBK.flatten(2))
+
+    def _largest(self, values_X: Tensor) -> Tensor:
+        """Over the last axis."""
+        return values_X.amax(dim=-1, keepdim=True) if self.count == 1 else values_X.topk(self.count).values
+
+
+def _largest(x: Tensor) -> Tensor:
+    """Over the last axis, which stays; a finite number also where all is -inf."""
+    return x.detach().amax(dim=-1, keepdim=True).clamp_min(torch.finfo(x.dtype).min)
+
+
+def _log_sum_exp(x: Tensor) -> Tensor:
+    """Over the last axis. Where all is -inf it is -inf, and its gradient 0 (that of ``torch.logsumexp`` is NaN)."""
+    largest = _largest(x)
+    total = (x - largest).exp().sum(dim=-1)
+    none = total == 0
+    return (total.masked_fill(none, 1).log() + largest.squeeze(-1)).masked_fill(none, -torch.inf)

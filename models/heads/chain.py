@@ -1,0 +1,112 @@
+"""The tags of a sentence as a linear chain.
+
+Shapes: R lanes, T time, B sentences, F features, K tags (from, to where there are two), N ranks.
+"""
+
+from dataclasses import replace
+from typing import assert_never
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from data.transitions import Transitions
+from models.chain.decode import best_tagging, best_taggings
+from models.chain.partition import log_partition
+from models.chain.program import Chain, others, score
+from models.heads.base import Head
+from models.heads.config import CrfConfig, MarginConfig
+
+
+class ChainHead(Head):
+    """r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
+
+    p are the head's scores, A those of moves. The paper has no scores of the two ends; ours have them under both
+    losses, as conditional random fields do. All of them start at zero, where the chain is the softmax of each token.
+    Under ``allowed`` a move that the label scheme forbids scores -inf: it is never decoded, and in training no
+    tagging has it. A gold tagging that has one has the loss inf.
+    """
+
+    forbidden_start_K: Tensor
+    forbidden_between_KK: Tensor
+    forbidden_end_K: Tensor
+
+    def __init__(
+        self, *, lanes: int, features: int, tags: int, config: CrfConfig | MarginConfig, allowed: Transitions | None
+    ) -> None:
+        super().__init__(lanes=lanes, features=features, tags=tags)
+        self.config = config
+        self.bias_start = nn.Parameter(torch.empty(lanes, tags))
+        self.bias_between = nn.Parameter(torch.empty(lanes, tags, tags))
+        self.bias_end = nn.Parameter(torch.empty(lanes, tags))
+        if allowed is None:
+            allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
+        # The config and the tags tell them: they are no weights, and no file of weights holds them.
+        self.register_buffer("forbidden_start_K", torch.from_numpy(~allowed.start_K), persistent=False)
+        self.register_buffer("forbidden_between_KK", torch.from_numpy(~allowed.between_KK), persistent=False)
+        self.register_buffer("forbidden_end_K", torch.from_numpy(~allowed.end_K), persistent=False)
+
+    def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
+        """The chain of each sentence."""
+        return Chain(
+            emissions_RTBK=self.scores(features_RTBF),
+            start_RK=self.bias_start.masked_fill(self.forbidden_start_K, -torch.inf),
+            transition_RKK=self.bias_between.masked_fill(self.forbidden_between_KK, -torch.inf),
+            end_RK=self.bias_end.masked_fill(self.forbidden_end_K, -torch.inf),
+            lengths_RB=lengths_RB,
+        )
+
+    def loss(self, features_RTBF: Tensor, tags_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
+        """What the config's kind names, of each sentence: loss_RB.
+
+        ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
+        ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in scores                      (chen2017 eq. 21)
+        where t* is the gold tagging and Delta = eta times the number of wrong tags (eq. 19), so that the maximum is
+        another decoding. Eq. 20 averages over sentences and adds L2; both are the training loop's.
+
+        Where gold tags are unobserved, r(t*) stands for all taggings t' that have the observed ones: under ``crf``
+        log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
+        structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens alone.
+        """
+        chain = self.chain(features_RTBF, lengths_RB)
+        match self.config:
+            case CrfConfig():
+                return log_partition(chain) - _log_observed(chain, tags_RTB)
+            case MarginConfig(discount=eta):
+                wrong_RTBK = others(tags_RTB, chain.emissions_RTBK.shape[-1]).to(chain.emissions_RTBK)
+                augmented = replace(chain, emissions_RTBK=chain.emissions_RTBK + eta * wrong_RTBK)
+                return score(augmented, best_tagging(augmented)) - _best_observed(chain, tags_RTB)
+            case _:
+                assert_never(self.config)
+
+    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
+        """The best tagging of each sentence: tags_RTB; -1 at padding."""
+        return best_tagging(self.chain(features_RTBF, lengths_RB))
+
+    def decode_best(self, features_RTBF: Tensor, lengths_RB: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """The ``count`` best taggings, all different, in descending order, and r of each: tags_RTBN, score_RBN.
+
+        Ranks that no allowed tagging fills have the tags -1 and the score -inf.
+        """
+        return best_taggings(self.chain(features_RTBF, lengths_RB), count)
+
+
+def _log_observed(chain: Chain, tags_RTB: Tensor) -> Tensor:
+    """The logarithm of sum_t' exp r(t') over the taggings t' that have the observed tags: score_RB."""
+    score_RB = score(chain, tags_RTB.clamp_min(0))
+    open_RB = _open(chain, tags_RTB)
+    if not open_RB.any():
+        return score_RB
+    return score_RB.masked_scatter(open_RB, log_partition(chain.observing(tags_RTB).alone(open_RB)))
+
+
+def _best_observed(chain: Chain, tags_RTB: Tensor) -> Tensor:
+    """The largest r of the taggings that have the observed tags: score_RB."""
+    if _open(chain, tags_RTB).any():
+        tags_RTB = best_tagging(chain.observing(tags_RTB)).where(tags_RTB < 0, tags_RTB)
+    return score(chain, tags_RTB.clamp_min(0))
+
+
+def _open(chain: Chain, tags_RTB: Tensor) -> Tensor:
+    """The sentences_RB that have an unobserved tag."""
+    return ((tags_RTB < 0) & chain.inside()).any(dim=1)

@@ -1,0 +1,34 @@
+"""What a head is made of. Torch-free."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveFloat
+
+from data.frozen import Frozen
+
+
+class SoftmaxConfig(Frozen):
+    """A label for each token on its own: softmax over W [forward; backward] + b (wu2017 eq. 18)."""
+
+    kind: Literal["softmax"] = "softmax"
+
+
+class CrfConfig(Frozen):
+    """A linear chain over the tags of a sentence, trained by likelihood (Lafferty et al., 2001)."""
+
+    kind: Literal["crf"] = "crf"
+    constrained: bool = False
+    """Whether moves that the label scheme forbids score -inf, in training too; the tags must have a scheme."""
+
+
+class MarginConfig(Frozen):
+    """A linear chain over the tags of a sentence, trained by max-margin (chen2017 eqs 17-21)."""
+
+    kind: Literal["margin"] = "margin"
+    constrained: bool = False
+    """Whether moves that the label scheme forbids score -inf, in training too; the tags must have a scheme."""
+    discount: PositiveFloat = 0.2
+    """eta: by how much a tagging must stay behind the gold one for each wrong tag."""
+
+
+HeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig, Field(discriminator="kind")]

@@ -1,0 +1,349 @@
+"""The chain against the enumeration of all taggings; and what no result of it depends on.
+
+Shapes: R lanes, T time, B sentences, K tags, N ranks.
+"""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from models.chain.decode import best_tagging, best_taggings
+from models.chain.partition import log_partition
+from models.chain.program import Chain, Semiring, alphas, score, total
+from models.chain.semirings import Log, MatrixLog
+from tests.oracles import chain as oracle
+from tests.oracles.chain import Scores
+
+INF = float("inf")
+LENGTHS = [[5, 1, 3, 2], [2, 4, 5, 1]]
+BIO = {"start": [(2,)], "transition": [(0, 2)], "end": []}
+"""Forbidden moves of the tags O, B, I: a sentence or an O before an I."""
+BOTH = pytest.mark.parametrize("forbidden", [{}, BIO], ids=["free", "constrained"])
+
+
+def random_chain(
+    seed: int = 1,
+    *,
+    lengths: list[list[int]] = LENGTHS,
+    tags: int = 3,
+    spread: float = 2.0,
+    dtype: torch.dtype = torch.float64,
+    forbidden: dict[str, list[tuple[int, ...]]] | None = None,
+) -> Chain:
+    """Scores N(0, spread), each lane its own; what stands behind the sentences' ends is no number."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths_RB = torch.tensor(lengths)
+    lanes, sentences = lengths_RB.shape
+    steps = int(lengths_RB.max())
+
+    def normal(*shape: int) -> Tensor:
+        return (spread * torch.randn(*shape, generator=generator, dtype=torch.float64)).to(dtype)
+
+    scores = {"start": normal(lanes, tags), "transition": normal(lanes, tags, tags), "end": normal(lanes, tags)}
+    for name, places in (forbidden or {}).items():
+        for place in places:
+            scores[name][(slice(None), *place)] = -INF
+    emissions = normal(lanes, steps, sentences, tags)
+    behind = torch.arange(steps)[:, None] >= lengths_RB[:, None]
+    return Chain(
+        emissions_RTBK=emissions.masked_fill(behind.unsqueeze(-1), torch.nan),
+        start_RK=scores["start"],
+        transition_RKK=scores["transition"],
+        end_RK=scores["end"],
+        lengths_RB=lengths_RB,
+    )
+
+
+def enumerable(chain: Chain, lane: int, sentence: int) -> Scores:
+    """One sentence of the chain, for the oracle."""
+    length = int(chain.lengths_RB[lane, sentence])
+    parts = (chain.emissions_RTBK[lane, :length, sentence], chain.start_RK[lane], chain.transition_RKK[lane])
+    p, start, between, end = (part.detach().double().numpy() for part in (*parts, chain.end_RK[lane]))
+    return Scores(p, start, between, end)
+
+
+def sentences(chain: Chain) -> list[tuple[int, int, Scores]]:
+    lanes, count = chain.lengths_RB.shape
+    return [(lane, number, enumerable(chain, lane, number)) for lane in range(lanes) for number in range(count)]
+
+
+def learnable(chain: Chain) -> Chain:
+    """The same chain, all of whose scores take a gradient."""
+    names = [field.name for field in fields(chain) if field.name != "lengths_RB"]
+    return replace(chain, **{name: getattr(chain, name).clone().requires_grad_() for name in names})
+
+
+def gradients(chain: Chain) -> dict[str, Tensor]:
+    names = [field.name for field in fields(chain) if field.name != "lengths_RB"]
+    return {name: getattr(chain, name).grad for name in names}
+
+
+# --- log-partition and marginals --------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("spread", [0.0, 2.0, 50.0, 1e4])
+def test_the_log_partition_is_that_of_all_taggings(spread: float, forbidden: dict[str, list[tuple[int, ...]]]) -> None:
+    chain = random_chain(spread=spread, forbidden=forbidden)
+    ours = log_partition(chain)
+    for lane, sentence, scores in sentences(chain):
+        expected = oracle.log_partition(scores)
+        assert abs(float(ours[lane, sentence]) - expected) < 1e-10 * max(1, abs(expected))
+
+
+@BOTH
+@pytest.mark.parametrize("semiring", [Log(), MatrixLog()], ids=["exact", "matrix"])
+def test_both_logarithmic_semirings_give_it_by_themselves(
+    semiring: Semiring, forbidden: dict[str, list[tuple[int, ...]]]
+) -> None:
+    chain = random_chain(forbidden=forbidden)
+    ours = total(chain, alphas(chain, semiring), semiring)
+    for lane, sentence, scores in sentences(chain):
+        assert abs(float(ours[lane, sentence]) - oracle.log_partition(scores)) < 1e-10
+
+
+@BOTH
+@pytest.mark.parametrize("spread", [2.0, 50.0, 1e4])
+def test_the_gradient_of_the_log_partition_is_the_marginals(
+    spread: float, forbidden: dict[str, list[tuple[int, ...]]]
+) -> None:
+    chain = learnable(random_chain(spread=spread, forbidden=forbidden))
+    weight_RB = torch.linspace(-1, 2, chain.lengths_RB.numel(), dtype=torch.float64).view(chain.lengths_RB.shape)
+    (log_partition(chain) * weight_RB).sum().backward()
+    expected = {name: np.zeros(gradient.shape) for name, gradient in gradients(chain).items()}
+    for lane, sentence, scores in sentences(chain):
+        weight = float(weight_RB[lane, sentence])
+        node, edge = oracle.marginals(scores)
+        expected["emissions_RTBK"][lane, : len(node), sentence] = weight * node
+        expected["start_RK"][lane] += weight * node[0]
+        expected["transition_RKK"][lane] += weight * edge
+        expected["end_RK"][lane] += weight * node[-1]
+    for name, gradient in gradients(chain).items():
+        assert np.abs(gradient.numpy() - expected[name]).max() < 1e-10, name
+
+
+def refuse(*_: object) -> None:
+    raise AssertionError("the exact semiring was asked")
+
+
+@BOTH
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
+def test_ordinary_scores_need_the_matrix_product_alone(
+    monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype, forbidden: dict[str, list[tuple[int, ...]]]
+) -> None:
+    chain = random_chain(spread=5, dtype=dtype, forbidden=forbidden)
+    hard = replace(chain, emissions_RTBK=chain.emissions_RTBK * 1e3)
+    monkeypatch.setattr(Log, "product", refuse)
+    log_partition(chain)
+    if forbidden:
+        with pytest.raises(AssertionError, match="the exact semiring"):
+            log_partition(hard)
+
+
+@settings(deadline=None, max_examples=60)
+@given(spread=st.floats(1, 300), seed=st.integers(0, 2**32 - 1), share=st.floats(0, 0.5), single=st.booleans())
+def test_the_matrix_product_tells_by_itself_where_it_is_not_exact(
+    spread: float, seed: int, share: float, single: bool
+) -> None:
+    """Around the range of exponentials, with random moves forbidden: the exact semiring in float64 is the judge."""
+    dtype = torch.float32 if single else torch.float64
+    chain = random_chain(seed, lengths=[[6, 4, 1]], tags=4, spread=spread if single else 8 * spread, dtype=dtype)
+    flags = torch.rand(4, 4, generator=torch.Generator().manual_seed(seed)) < share
+    ours = learnable(replace(chain, transition_RKK=chain.transition_RKK.masked_fill(flags.fill_diagonal_(False), -INF)))
+    # The judge is the semiring alone, so nothing stands behind its sentences' ends.
+    judge = learnable(
+        replace(
+            ours, **{field: getattr(ours, field).detach().double().nan_to_num(neginf=-INF) for field in gradients(ours)}
+        )
+    )
+    value, exact = log_partition(ours), total(judge, alphas(judge, Log()), Log())
+    value.sum().backward()
+    exact.sum().backward()
+    precision = 1e-6 if single else 1e-13
+    assert ((value - exact).abs() <= 20 * precision * exact.abs().clamp_min(spread)).all()
+    for name, gradient in gradients(judge).items():
+        assert (gradients(ours)[name] - gradient).abs().max() < 300 * precision * spread, name
+
+
+def test_the_matrix_product_is_not_trusted_where_denormal_numbers_are_flushed_to_zero() -> None:
+    """The last tag follows all but the first, which leads by 88: many small terms are lost, one is not."""
+    tags = 40
+    emissions = torch.full((1, 2, 1, tags), -88.0)
+    emissions[0, 0, 0, :2] = torch.tensor([0.0, -87.0])
+    emissions[0, 1, 0] = torch.tensor([-1000.0] * (tags - 1) + [0.0])
+    transition = torch.zeros(1, tags, tags)
+    transition[0, 0, -1] = -INF
+    none = torch.zeros(1, tags)
+    chain = Chain(
+        emissions_RTBK=emissions,
+        start_RK=none,
+        transition_RKK=transition,
+        end_RK=none,
+        lengths_RB=torch.tensor([[2]]),
+    )
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor keeps denormal numbers")
+    try:
+        ours = log_partition(chain)
+    finally:
+        torch.set_flush_denormal(False)
+    assert float(ours) == pytest.approx(oracle.log_partition(enumerable(chain, 0, 0)), abs=1e-4)
+
+
+def test_single_precision_survives_scores_of_ten_thousand() -> None:
+    for seed, forbidden in enumerate([{}, BIO, {}, BIO]):
+        chain = learnable(random_chain(seed, spread=1e4, dtype=torch.float32, forbidden=forbidden))
+        ours = log_partition(chain)
+        ours.sum().backward()
+        tags_RTB, score_RB = best_tagging(chain), best_taggings(chain, 1)[1].squeeze(-1)
+        for lane, sentence, scores in sentences(chain):
+            expected = oracle.log_partition(scores)
+            (best, _), length = oracle.k_best(scores, 1)[0], len(scores.p)
+            assert abs(float(ours[lane, sentence].detach()) - expected) < 1e-6 * abs(expected) + 1e-2
+            assert abs(float(score_RB[lane, sentence]) - best) < 1e-6 * abs(best) + 1e-2
+            assert abs(scores.r(tags_RTB[lane, :length, sentence].tolist()) - best) < 1e-6 * abs(best) + 1e-2
+        nodes = gradients(chain)["emissions_RTBK"].sum(dim=-1)
+        assert torch.allclose(nodes, chain.inside().float(), atol=1e-3)
+        assert all(gradient.isfinite().all() for gradient in gradients(chain).values())
+
+
+def test_a_sentence_without_an_allowed_tagging_has_no_gradient_and_leaves_the_others_alone() -> None:
+    free = random_chain()
+    chain = replace(free, emissions_RTBK=free.emissions_RTBK.clone())
+    chain.emissions_RTBK[0, 1, 2] = -INF
+    chain = learnable(chain)
+    ours, others = log_partition(chain), log_partition(free)
+    ours.masked_fill(ours == -INF, 0).sum().backward()
+    assert ours[0, 2] == -INF
+    assert torch.equal(ours.where(ours > -INF, others), others)
+    assert not gradients(chain)["emissions_RTBK"][0, :, 2].any()
+    assert all(gradient.isfinite().all() for gradient in gradients(chain).values())
+    assert (best_taggings(chain, 2)[0][0, :, 2] == -1).all()
+
+
+# --- taggings ---------------------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("count", [1, 2, 5, 30])
+def test_the_best_taggings_are_those_of_the_enumeration(
+    count: int, forbidden: dict[str, list[tuple[int, ...]]]
+) -> None:
+    chain = random_chain(forbidden=forbidden)
+    tags, values = best_taggings(chain, count)
+    for lane, sentence, scores in sentences(chain):
+        length, expected = len(scores.p), oracle.k_best(scores, count)
+        assert (tags[lane, length:, sentence] == -1).all()
+        for rank in range(count):
+            ours = tuple(tags[lane, :length, sentence, rank].tolist())
+            if rank < len(expected):
+                assert ours == expected[rank][1]
+                assert abs(float(values[lane, sentence, rank]) - expected[rank][0]) < 1e-10
+            else:
+                assert ours == (-1,) * length
+                assert values[lane, sentence, rank] == -INF
+    assert torch.equal(best_tagging(chain), tags[..., 0])
+
+
+@pytest.mark.parametrize("count", [1, 4, 12])
+def test_equal_scores_give_different_taggings_all_the_same(count: int) -> None:
+    """Scores are small integers, so that many taggings are equal exactly."""
+    chain = random_chain(3, spread=0.7, forbidden=BIO)
+    names = ("emissions_RTBK", "start_RK", "transition_RKK", "end_RK")
+    chain = replace(chain, **{name: getattr(chain, name).round() for name in names})
+    tags, values = best_taggings(chain, count)
+    for lane, sentence, scores in sentences(chain):
+        expected = [value for value, _ in oracle.k_best(scores, count)]
+        ours = [tuple(column) for column in tags[lane, : len(scores.p), sentence].T.tolist()][: len(expected)]
+        assert values[lane, sentence, : len(expected)].tolist() == expected
+        assert [scores.r(tagging) for tagging in ours] == expected
+        assert len(set(ours)) == len(expected)
+
+
+def test_of_equal_taggings_the_one_with_smaller_tags_is_decoded() -> None:
+    assert (best_tagging(random_chain(spread=0))[random_chain().inside()] == 0).all()
+
+
+@BOTH
+def test_the_score_of_a_tagging_is_that_of_the_equation(forbidden: dict[str, list[tuple[int, ...]]]) -> None:
+    chain = random_chain(forbidden=forbidden)
+    tags = torch.randint(3, chain.emissions_RTBK.shape[:3], generator=torch.Generator().manual_seed(4))
+    ours = score(chain, tags.where(chain.inside(), -1))
+    for lane, sentence, scores in sentences(chain):
+        expected = scores.r(tags[lane, : len(scores.p), sentence].tolist())
+        assert float(ours[lane, sentence]) == pytest.approx(expected, abs=1e-10)
+
+
+@BOTH
+def test_a_chain_that_observes_tags_has_the_taggings_that_have_them(
+    forbidden: dict[str, list[tuple[int, ...]]],
+) -> None:
+    chain = random_chain(forbidden=forbidden)
+    tags = torch.randint(-1, 3, chain.emissions_RTBK.shape[:3], generator=torch.Generator().manual_seed(5))
+    observing = chain.observing(tags)
+    ours, best = log_partition(observing), best_taggings(observing, 1)[1]
+    for lane, sentence, scores in sentences(chain):
+        seen = tags[lane, : len(scores.p), sentence].tolist()
+        expected = oracle.log_partition(scores, seen)
+        assert float(ours[lane, sentence]) == pytest.approx(expected, abs=1e-10)
+        assert float(best[lane, sentence, 0]) == pytest.approx(
+            max(scores.r(t) for t in scores.taggings(seen)), abs=1e-10
+        )
+
+
+# --- what no result depends on ----------------------------------------------------------------------------------------
+
+
+def results(chain: Chain) -> tuple[Tensor, ...]:
+    """Everything that a chain gives, the marginals of emissions included; each with the axes of lanes and sentences."""
+    chain = learnable(chain)
+    value = log_partition(chain)
+    value.sum().backward()
+    tags, values = best_taggings(chain, 3)
+    nodes = gradients(chain)["emissions_RTBK"]
+    return value.detach(), values, nodes.transpose(1, 2), tags.transpose(1, 2)
+
+
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), spread=st.sampled_from([2.0, 1e3]), constrained=st.booleans())
+def test_other_lanes_other_sentences_and_padding_change_nothing(
+    data: st.DataObject, spread: float, constrained: bool
+) -> None:
+    lanes, count = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 4))
+    row = st.lists(st.integers(1, 6), min_size=count, max_size=count)
+    lengths = data.draw(st.lists(row, min_size=lanes, max_size=lanes))
+    chain = random_chain(
+        data.draw(st.integers(0, 2**32 - 1)), lengths=lengths, spread=spread, forbidden=BIO if constrained else {}
+    )
+    together = results(chain)
+    chosen = torch.zeros(lanes, count, dtype=torch.bool)
+    lane, sentence = data.draw(st.integers(0, lanes - 1)), data.draw(st.integers(0, count - 1))
+    chosen[lane, sentence] = True
+    length, alone = lengths[lane][sentence], chain.alone(chosen)
+    alone = results(replace(alone, emissions_RTBK=alone.emissions_RTBK[:, :length]))
+    for ours, expected in zip(together[:2], alone[:2], strict=True):
+        assert torch.allclose(ours[lane, sentence], expected[0, 0], rtol=1e-13, atol=1e-12)
+    assert torch.allclose(together[2][lane, sentence, :length], alone[2][0, 0], rtol=0, atol=1e-12)
+    assert torch.equal(together[3][lane, sentence, :length], alone[3][0, 0])
+
+
+def test_the_order_of_sentences_changes_nothing() -> None:
+    chain, order = random_chain(forbidden=BIO), torch.tensor([2, 0, 3, 1])
+    turned = replace(chain, emissions_RTBK=chain.emissions_RTBK[:, :, order], lengths_RB=chain.lengths_RB[:, order])
+    for ours, expected in zip(results(turned), results(chain), strict=True):
+        assert torch.allclose(ours, expected[:, order], rtol=0, atol=1e-12)
+
+
+@pytest.mark.gpu
+@BOTH
+@pytest.mark.parametrize("spread", [2.0, 1e3])
+def test_a_gpu_gives_what_the_cpu_gives(spread: float, forbidden: dict[str, list[tuple[int, ...]]]) -> None:
+    chain = random_chain(spread=spread, forbidden=forbidden)
+    there = replace(chain, **{field.name: getattr(chain, field.name).cuda() for field in fields(chain)})
+    for ours, expected in zip(results(there), results(chain), strict=True):
+        assert torch.allclose(ours.cpu().double(), expected.double(), rtol=1e-12, atol=1e-10)
