@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from data.frozen import Frozen
+from models.feedback.config import FeedbackConfig
 from models.heads.config import HeadConfig, SoftmaxConfig
 from models.wiring import sources
 
@@ -170,6 +171,7 @@ class StackConfig(Frozen):
     or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
     """
 
+    kind: Literal["recurrent"] = "recurrent"
     depth: NonNegativeInt = 7
     hidden: PositiveInt = 465
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
@@ -194,13 +196,23 @@ class StackConfig(Frozen):
 
 
 AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig, Field(discriminator="kind")]
+AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
 class ModelConfig(Frozen):
     """A tagger: embedder, stack and head."""
 
     embedder: AnyEmbedder = EmbedderConfig()
-    stack: StackConfig = StackConfig()
+    stack: AnyStack = StackConfig()
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+
+    @model_validator(mode="after")
+    def _decides_token_by_token(self) -> Self:
+        if self.stack.kind == "feedback" and self.head.kind != "softmax":
+            raise ValueError(
+                f"a network of label feedback decides on each label before the next: got head {self.head.kind} "
+                "(allowed: softmax)"
+            )
+        return self

@@ -10,7 +10,7 @@ from data.batches import Batch, evaluation_batches
 from data.metrics import accuracy, correct_tokens
 from data.store import Split
 from models.embedder import LexiconTensors
-from models.model import Tagger, Tokens
+from models.model import Network, Tokens
 
 SENTENCES_AT_ONCE = 64
 """A matter of speed alone."""
@@ -31,7 +31,7 @@ class Evaluation:
 
 
 @torch.no_grad()
-def evaluate(model: Tagger, split: Split, lexicon: LexiconTensors, lanes: int) -> Evaluation:
+def evaluate(model: Network, split: Split, lexicon: LexiconTensors, lanes: int) -> Evaluation:
     """Every lane on the same sentences; a gold tag that training never showed counts as an error."""
     model.eval()
     device = lexicon.word_F.device
@@ -40,10 +40,9 @@ def evaluate(model: Tagger, split: Split, lexicon: LexiconTensors, lanes: int) -
     total = 0
     for batch in evaluation_batches(split, batch_size=SENTENCES_AT_ONCE):
         tokens, tags_RTB = on_device(batch, lanes, device)
-        features_RTBF = model.features(tokens, lexicon)
-        predicted_RTB = model.head.decode(features_RTBF, tokens.lengths_RB).cpu().numpy()
-        correct_R += correct_tokens(predicted_RTB, batch.tags_RTB, batch.lengths_RB)
-        loss_R += model.head.loss(features_RTBF, tags_RTB, tokens.lengths_RB).sum(dim=1)
+        loss_RB, predicted_RTB = model.measure(tokens, tags_RTB, lexicon)
+        correct_R += correct_tokens(predicted_RTB.cpu().numpy(), batch.tags_RTB, batch.lengths_RB)
+        loss_R += loss_RB.sum(dim=1)
         total += int(batch.lengths_RB.sum())
     return Evaluation(correct=tuple(correct_R.tolist()), total=total, loss=tuple((loss_R / total).tolist()))
 

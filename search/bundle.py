@@ -27,7 +27,7 @@ from models.build import Sizes
 from models.config import LONGEST_AFFIX
 from models.embedder import LexiconTensors
 from models.evaluate import evaluate
-from models.model import Tagger, Tokens
+from models.model import Network, Tokens
 from models.trained import trained
 from models.training.checkpoint import read_tensors
 from models.training.loop import dtype_of
@@ -51,7 +51,7 @@ class Bundle:
     config: TrialConfig
     vocabulary: Vocabulary
     tags: tuple[str, ...]
-    model: Tagger
+    model: Network
     metrics: Metrics
     provenance: dict[str, Any]
     device: torch.device

@@ -161,7 +161,7 @@ def test_every_corpus_with_every_vectors_that_meet_it_is_needed() -> None:
         "model.embedder.word_size": {"choice": [50, 100], "when": {"data.vectors": ["b"]}},
         "training.optimiser.learning_rate": {"log": [0.01, 0.1]},
     }
-    base = {"model": {"stack": {"depth": 3}}}
+    base = {"model": {"stack": {"kind": "recurrent", "depth": 3}}}
     first, second, third = needs(SpaceConfig.model_validate({"base": base, "axes": axes}))
     assert (first.corpus, first.vectors) == (GrammarCorpus(), {}), "the base's, which no trial of the space reads"
     for seed, needed in ((1, second), (2, third)):
