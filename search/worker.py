@@ -163,6 +163,7 @@ def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> Pre
         open_store(store),
         data.vocabulary,
         LONGEST_AFFIX,
+        scheme=data.scheme,
         minimum_tag_count=data.minimum_tag_count,
         vectors=None if vectors is None else open_vectors(vectors),
     )

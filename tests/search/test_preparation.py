@@ -134,6 +134,9 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
         (["model.embedder.word_size=4"], r"model.embedder.word_size: got 4 with data.vectors glove.txt \(allowed: 3, "),
         (["axes.model.embedder.word_size={choice: [3, 5]}"], r"word_size: got 5 with data.vectors glove.txt"),
         (["data.vectors=none.txt"], r"cannot read .*none.txt: No such file"),
+        (["data.scheme=bioes"], r"data.scheme: got bioes, but the corpus has no label scheme \(allowed: null\)"),
+        (["axes.data.scheme={choice: [null, bio]}"], r"data.scheme: got bio, but the corpus has no label scheme"),
+        (["data.vocabulary.word_classes=[city]"], r"data.vocabulary.word_classes: the corpus has no slots"),
         (["data.minimum_tag_count=9"], r"data.minimum_tag_count: got 9 \(allowed: 1 to 4, or no tag stays\)"),
     ],
 )
