@@ -10,6 +10,7 @@ from data.errors import UserError
 from data.frozen import identity
 from data.prepared import vocabulary_of, with_learnt_tags
 from data.schemes import Scheme
+from data.scoring import measure_of
 from data.store import StoredCorpus, open_store, store
 from data.vectors import coverage, open_vectors, pretrained, store_vectors
 from data.vocabulary import Vocabulary
@@ -45,8 +46,8 @@ def prepared(
     """Every corpus of the study in its store, with the pretrained vectors beside it; the base's corpus first.
 
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
-    UserError for what cannot be read, for vectors of another size than the networks', and for a scheme, a cut-off or
-    classes that the corpus cannot have.
+    UserError for what cannot be read, for corpora that are not scored alike, for vectors of another size than the
+    networks', and for a scheme, a cut-off or classes that the corpus cannot have.
     """
     events = []
     for needed in needs(study.space):
@@ -69,8 +70,14 @@ def prepared(
                 store=path.name,
                 baseline_dev=most_frequent_tag(stored, "dev"),
                 baseline_test=most_frequent_tag(stored, "test"),
+                measure=measure_of(stored),
                 vectors=vectors,
             )
+        )
+    if len({event.measure for event in events}) > 1:
+        raise UserError(
+            "data.corpus: got corpora scored by accuracy and corpora scored by F1 (allowed: one kind in a study, "
+            "or its trials could not be compared)"
         )
     return events
 

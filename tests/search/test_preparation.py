@@ -182,6 +182,7 @@ def test_ledgers_from_before_there_were_vectors_are_read() -> None:
     )
     (event,) = from_json(text)
     assert event.vectors == {}  # type: ignore[union-attr]
+    assert event.measure == "accuracy"  # type: ignore[union-attr]
 
 
 def test_a_stored_corpus_does_not_depend_on_vectors_or_cut_off(folder: Path) -> None:
