@@ -12,6 +12,7 @@ from torch import Tensor
 
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
+from data.spans import SpanCounts
 from models.build import Sizes, build
 from models.config import AnyEmbedder, ModelConfig
 from models.embedder import LexiconTensors
@@ -27,12 +28,17 @@ from models.training.schedule import next_learning_rate
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochReport:
-    """One epoch (counted from 1) of all lanes; each tuple has one value a lane."""
+    """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
+
+    ``dev_score`` is the F1 of ``dev_spans``, or accuracy where the tags have no scheme and there are none.
+    """
 
     epoch: int
     train_loss: tuple[float, ...]
     dev_loss: tuple[float, ...]
     dev_accuracy: tuple[float, ...]
+    dev_score: tuple[float, ...]
+    dev_spans: tuple[SpanCounts, ...]
     learning_rate: tuple[float, ...]
     seconds: float
 
@@ -85,7 +91,7 @@ class Training:
         train_loss_R = self._train_epoch()
         dev = self.evaluate("dev")
         self.epoch += 1
-        error_R = 1 - torch.tensor(dev.accuracy, dtype=torch.float64)
+        error_R = 1 - torch.tensor(dev.score, dtype=torch.float64)
         self.learning_rate_R = next_learning_rate(
             self.config.schedule, learning_rate_R, self.error_R, error_R, left=self.config.epochs - self.epoch
         )
@@ -95,6 +101,8 @@ class Training:
             train_loss=_numbers(train_loss_R),
             dev_loss=dev.loss,
             dev_accuracy=dev.accuracy,
+            dev_score=dev.score,
+            dev_spans=dev.spans,
             learning_rate=_numbers(learning_rate_R),
             seconds=time.perf_counter() - started,
         )
@@ -143,7 +151,7 @@ class Training:
 
     def evaluate(self, split: str) -> Evaluation:
         """What every lane reaches on ``split`` as it stands now."""
-        return evaluate(self.model, self.corpus.stored.splits[split], self.lexicon, len(self.lanes))
+        return evaluate(self.model, self.corpus.stored, split, self.lexicon, len(self.lanes))
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that the rest of the run depends on, as named tensors."""

@@ -218,6 +218,14 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "mine.yaml:3: unknown layer of ud-english-ewt 'pos' (nearest: 'xpos'; allowed: xpos, upos)",
         ),
         (
+            "base:\n  data:\n    corpus: {kind: named, name: pmb-ccg-en, held_out: 0.1}",
+            "mine.yaml:3: held_out: got 0.1, but pmb-ccg-en has a dev split of its own (allowed: null)",
+        ),
+        (
+            "base: {data: {corpus: {kind: named, name: atis, held_out: 1.5}}}",
+            "mine.yaml:1: data.corpus.held_out: got 1.5 (allowed: a number above 0 below 1, or null)",
+        ),
+        (
             "base: {data: {corpus: {kind: named, name: pmb-ccg-en}}}\n"
             "axes:\n  data.corpus.name:\n    choice: [pmb-ccg-en, pmb]",
             "mine.yaml:4: unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; allowed: ",
@@ -344,7 +352,8 @@ def test_a_corpus_takes_the_place_of_the_one_of_the_study_unless_it_is_the_same(
     assert corpus(overrides=[own]) == ColumnCorpus(train="a.tsv", dev="b.tsv", test="c.tsv")
     assert message("quickstart", corpus="pmb") == (
         "unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; "
-        "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, ccgbank, wsj)"
+        "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, atis, ud-french-sequoia, ud-chinese-simplified, "
+        "pku-199801, ccgbank, wsj)"
     )
 
 
