@@ -1,6 +1,7 @@
 """What a network is: its input, its stack of recurrent layers, its head. Torch-free."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -207,6 +208,16 @@ class ModelConfig(Frozen):
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_usual_kind(cls, value: Any) -> Any:
+        """An input or a stack that does not say its kind is of the first: tokens, recurrent layers."""
+        if not isinstance(value, Mapping):
+            return value
+        usual = {"embedder": "tokens", "stack": "recurrent"}
+        own = {name: part for name, part in value.items() if name in usual and isinstance(part, Mapping)}
+        return {**value, **{name: {"kind": usual[name], **part} for name, part in own.items()}}
 
     @model_validator(mode="after")
     def _decides_token_by_token(self) -> Self:
