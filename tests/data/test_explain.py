@@ -44,14 +44,23 @@ def nested(path: str, value: Any) -> Any:
         ),
         (nested("model.stack.depth", -1), "model.stack.depth: got -1 (allowed: an integer from 0)"),
         (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 0)"),
-        (nested("model.embedder.dropout", 1), "model.embedder.dropout: got 1 (allowed: a number from 0 below 1)"),
+        (
+            nested("model.embedder", {"kind": "tokens", "dropout": 1}),
+            "model.embedder.dropout: got 1 (allowed: a number from 0 below 1)",
+        ),
         (nested("training.clip_norm", -1.5), "training.clip_norm: got -1.5 (allowed: a number above 0, or null)"),
         (
             nested("training.optimiser", {"kind": "adm"}),
             "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam, adagrad)",
         ),
-        (nested("training.optimiser", {"momentum": 0}), "training.optimiser: 'kind' is missing (allowed: sgd, adam, adagrad)"),
-        (nested("training.optimiser", 3), "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adagrad)"),
+        (
+            nested("training.optimiser", {"momentum": 0}),
+            "training.optimiser: 'kind' is missing (allowed: sgd, adam, adagrad)",
+        ),
+        (
+            nested("training.optimiser", 3),
+            "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adagrad)",
+        ),
         (
             nested("training.optimiser", {"kind": "sgd", "momentun": 0.9}),
             "training.optimiser.momentun: unknown key 'momentun' "
@@ -67,7 +76,7 @@ def nested(path: str, value: Any) -> Any:
             "model.stack.composition: got [0, -1] (allowed: an integer from 1 to 5, or a list, each an integer from 0)",
         ),
         (
-            nested("model.embedder.window", 2),
+            nested("model.embedder", {"kind": "tokens", "window": 2}),
             "model.embedder: a window has a token in the middle: got 2, allowed 0 or an odd number",
         ),
         (3, "got 3 (allowed: a mapping of data, model, training)"),

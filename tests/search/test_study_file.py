@@ -315,7 +315,10 @@ def test_an_unknown_scale_is_told_with_those_there_are(study: Any) -> None:
             "          depth: -1",
             "mine.yaml:7: model.stack.depth: got -1",
         ),
-        ("base: {model: {stack: {depth: -1}}}\nscales:\n  small:\n    search: {trials: 3}", "mine.yaml:1: model.stack."),
+        (
+            "base: {model: {stack: {depth: -1}}}\nscales:\n  small:\n    search: {trials: 3}",
+            "mine.yaml:1: model.stack.",
+        ),
         ("scales:\n  small:\n    axes:\n      model.stack.depth: null", "mine.yaml:4: no axis to remove: "),
         ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:3: unknown constraint 'block'"),
     ],
