@@ -22,9 +22,9 @@ KINDS = {"model.stack": "recurrent"}
 
 def nested(path: str, value: Any) -> Any:
     names = path.split(".")
-    for place in reversed(range(len(names))):
-        inside = ".".join(names[:place])
-        value = ({"kind": KINDS[inside]} if inside in KINDS else {}) | {names[place]: value}
+    for depth in reversed(range(len(names))):
+        inside = ".".join(names[:depth])
+        value = ({"kind": KINDS[inside]} if inside in KINDS else {}) | {names[depth]: value}
     return value
 
 
