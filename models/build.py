@@ -6,16 +6,18 @@ from typing import Self, assert_never
 
 import torch
 
-from data.errors import UserError
+from data.schemes import Scheme, transitions
 from data.transitions import Transitions
 from data.vocabulary import FIRST_KNOWN, Vocabulary
-from models.cells.base import Cell, LayerSizes
+from models.cells.base import LayerSizes
+from models.cells.feedforward import FeedForwardLayer
 from models.cells.lstm import LstmCell
 from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
 from models.cells.simple import SimpleCell
 from models.cells.sutskever import SutskeverCell
-from models.config import ModelConfig, ShortcutConfig, StackConfig
+from models.config import AnyEmbedder, EmbedderConfig, FeatureMapConfig, ModelConfig, ShortcutConfig, StackConfig
 from models.embedder import Embedder
+from models.feature_maps import FeatureMapEmbedder
 from models.feedback.config import FeedbackConfig
 from models.feedback.directions import Directions
 from models.feedback.head import FeedbackHead
@@ -34,12 +36,13 @@ from models.gates import (
 )
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
+from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig, check_scheme
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
 from models.model import Network, Tagger
 from models.stack import Stack
+from models.unroll import Layer
 from models.wiring import sources
 
 
@@ -54,13 +57,13 @@ class Sizes:
     """What the tags' label scheme allows; None where they have none."""
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], transitions: Transitions | None = None) -> Self:
-        """The sizes that a vocabulary and a list of tags ask for."""
+    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None) -> Self:
+        """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
             tags=len(tags),
-            transitions=transitions,
+            transitions=None if scheme is None else transitions(tags, scheme),
         )
 
 
@@ -73,13 +76,7 @@ def build(
     """
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
-    embedder = Embedder(
-        config.embedder,
-        words=sizes.words,
-        characters=sizes.characters,
-        dropout_R=_rates(config.embedder.dropout, [lane.embedder_dropout for lane in lanes]),
-        streams=streams,
-    )
+    embedder = _embedder(config.embedder, sizes, lanes, streams)
     dropout = Dropout(_rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
     below = config.embedder.input_size
     model: Network
@@ -102,19 +99,32 @@ def _rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
     return [rate if own is None else own for own in own_R]
 
 
+def _embedder(
+    config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams
+) -> Embedder | FeatureMapEmbedder:
+    rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
+    match config:
+        case EmbedderConfig():
+            return Embedder(config, words=sizes.words, characters=sizes.characters, dropout_R=rates_R, streams=streams)
+        case FeatureMapConfig():
+            return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
+        case _:
+            assert_never(config)
+
+
 def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Stack:
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
-    cells: list[Cell] = []
+    cells: list[Layer] = []
     for source in wiring:
         size = spread * cells[-1].features if cells else below
         sizes = LayerSizes(lanes=lanes, directions=directions, below=size, hidden=config.hidden)
         cells.append(_shortcut(config.shortcut, sizes, dropout.streams) if source else _plain(config, sizes))
-    return Stack(cells, wiring, directions, dropout, join_each=spread > 1)
+    return Stack(cells, wiring, directions, dropout, below=below, join_each=spread > 1)
 
 
-def _plain(config: StackConfig, sizes: LayerSizes) -> Cell:
+def _plain(config: StackConfig, sizes: LayerSizes) -> Layer:
     match config.cell:
         case "lstm":
             return LstmCell(sizes)
@@ -122,6 +132,8 @@ def _plain(config: StackConfig, sizes: LayerSizes) -> Cell:
             return SimpleCell(sizes)
         case "sutskever":
             return SutskeverCell(sizes)
+        case "feedforward":
+            return FeedForwardLayer(sizes)
         case _:
             assert_never(config.cell)
 
@@ -188,11 +200,7 @@ def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Hea
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
         case CrfConfig() | MarginConfig():
-            if config.constrained and sizes.transitions is None:
-                raise UserError(
-                    "model.head.constrained: got true for tags without a label scheme "
-                    "(allowed: false, or a corpus that names the scheme of its tags)"
-                )
+            check_scheme(config, has_scheme=sizes.transitions is not None)
             allowed = sizes.transitions if config.constrained else None
             return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
         case _:

@@ -1,6 +1,7 @@
 """What a network is: its input, its stack of recurrent layers, its head. Torch-free."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -41,6 +42,7 @@ class EmbedderConfig(Frozen):
     is (100 + 5 + 50) * 3 = 465. ``spelling`` adds its filters to each token. A window of 0 or 1 is the token alone.
     """
 
+    kind: Literal["tokens"] = "tokens"
     word_size: NonNegativeInt = 100
     capital_size: NonNegativeInt = 5
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
@@ -72,6 +74,44 @@ class EmbedderConfig(Frozen):
     def input_size(self) -> int:
         """Numbers for one time step, the window included."""
         return self.token_size * max(self.window, 1)
+
+
+class FeatureMapConfig(Frozen):
+    """The input of a token as LD-DNN has it (chen2017, Table 2 for the numbers): feature maps of the q-grams around it.
+
+    A token is a character in the paper, and its vector x is all that is read of it. ``layers`` says how far x is taken:
+    x itself; ``sets`` times ``maps`` feature maps (eqs 5-6); the ``word_size`` largest of them (eq. 7); these beside x
+    in a highway (eqs 8-9). Each needs the one before it, so that no other mix can be said.
+    """
+
+    kind: Literal["feature_maps"] = "feature_maps"
+    word_size: PositiveInt = 50
+    """Numbers for a token: d in the paper, and k of the k-max pooling, since the highway adds the two."""
+    layers: Literal["none", "convolution", "convolution_pooling", "convolution_pooling_highway"] = (
+        "convolution_pooling_highway"
+    )
+    sets: PositiveInt = 5
+    """Feature maps are made of q-grams of 1 to this many tokens: Q in the paper."""
+    maps: PositiveInt = 100
+    """Feature maps of each q: l_q in the paper."""
+    dropout: Rate = 0.0
+    word_vectors: Literal["trainable", "frozen"] = "trainable"
+    """What becomes of pretrained vectors (``data.vectors``) in training; tokens without one are always trained."""
+
+    @model_validator(mode="after")
+    def _has_enough_to_pool(self) -> Self:
+        pooled = self.layers in ("convolution_pooling", "convolution_pooling_highway")
+        if pooled and self.word_size > self.sets * self.maps:
+            raise ValueError(
+                f"k-max pooling keeps word_size of the feature maps: got {self.word_size} of {self.sets * self.maps} "
+                "(allowed: at most as many as there are)"
+            )
+        return self
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step."""
+        return self.sets * self.maps if self.layers == "convolution" else self.word_size
 
 
 Topology = Literal[
@@ -126,15 +166,16 @@ class ShortcutConfig(Frozen):
 class StackConfig(Frozen):
     """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
-    ``composition`` is a type of the paper (1 to 5) or the sources themselves, one a layer, 0 for
-    none (``models/wiring.py``). A layer without a source is a ``cell``: the LSTM of wu2017 (eqs 5-6),
-    or the simple network or the LSTM after Sutskever of the lecture.
+    A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
+    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/wiring.py``). A layer without a
+    source is a ``cell``: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the lecture,
+    or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
     """
 
     kind: Literal["recurrent"] = "recurrent"
-    depth: PositiveInt = 7
+    depth: NonNegativeInt = 7
     hidden: PositiveInt = 465
-    cell: Literal["lstm", "simple", "sutskever"] = "lstm"
+    cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
     directions: Literal["both", "forward"] = "both"
@@ -155,17 +196,28 @@ class StackConfig(Frozen):
         return self
 
 
+AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig, Field(discriminator="kind")]
 AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
 class ModelConfig(Frozen):
     """A tagger: embedder, stack and head."""
 
-    embedder: EmbedderConfig = EmbedderConfig()
+    embedder: AnyEmbedder = EmbedderConfig()
     stack: AnyStack = StackConfig()
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_usual_kind(cls, value: Any) -> Any:
+        """An input or a stack that does not say its kind is of the first: tokens, recurrent layers."""
+        if not isinstance(value, Mapping):
+            return value
+        usual = {"embedder": "tokens", "stack": "recurrent"}
+        own = {name: part for name, part in value.items() if name in usual and isinstance(part, Mapping)}
+        return {**value, **{name: {"kind": usual[name], **part} for name, part in own.items()}}
 
     @model_validator(mode="after")
     def _decides_token_by_token(self) -> Self:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from models.embedder import Embedder, LexiconTensors
+from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
 from models.stack import Stack
 
@@ -21,7 +22,7 @@ class Tokens:
 class Network(nn.Module, ABC):
     """Reads tokens, gives each a tag."""
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder | FeatureMapEmbedder) -> None:
         super().__init__()
         self.embedder = embedder
 
@@ -41,7 +42,7 @@ class Network(nn.Module, ABC):
 class Tagger(Network):
     """Embedder, stack and head: features of all tokens first, then their tags."""
 
-    def __init__(self, embedder: Embedder, stack: Stack, head: Head) -> None:
+    def __init__(self, embedder: Embedder | FeatureMapEmbedder, stack: Stack, head: Head) -> None:
         super().__init__(embedder)
         self.stack = stack
         self.head = head

@@ -10,9 +10,8 @@ from itertools import count
 import torch
 from torch import Tensor, nn
 
-from models.cells.base import Cell
 from models.lanes import Dropout
-from models.unroll import unroll
+from models.unroll import Layer, unroll
 
 
 class Stack(nn.Module):
@@ -23,11 +22,18 @@ class Stack(nn.Module):
     of the layer below, as its ``below``. ``skipped`` is its own direction's in both cases: it is added
     to a value of the layer, and has that value's width and direction of reading.
     Dropout falls on the outputs of the first and of the last layer, as every later reader sees them;
-    the recurrent link inside a layer is never dropped.
+    the recurrent link inside a layer is never dropped. A stack of no layers puts out its input, ``below`` numbers.
     """
 
     def __init__(
-        self, cells: Sequence[Cell], sources: Sequence[int], directions: int, dropout: Dropout, *, join_each: bool
+        self,
+        cells: Sequence[Layer],
+        sources: Sequence[int],
+        directions: int,
+        dropout: Dropout,
+        *,
+        below: int,
+        join_each: bool,
     ) -> None:
         super().__init__()
         self.cells = tuple(cells)
@@ -36,10 +42,12 @@ class Stack(nn.Module):
         self.directions = directions
         self.dropout = dropout
         self.join_each = join_each
-        self.features = directions * cells[-1].features
+        self.features = directions * cells[-1].features if cells else below
 
     def forward(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:
         """[forward; backward] outputs of the top layer in reading order: features_RTB(DF)."""
+        if not self.cells:
+            return x_RTBI
         lanes = x_RTBI.shape[0]
         views = [x_RTBI] if self.directions == 1 else [x_RTBI, backwards(x_RTBI, lengths_RB)]
         below_GTBI = torch.stack(views, dim=1).flatten(0, 1)

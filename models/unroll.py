@@ -1,4 +1,4 @@
-"""A layer through time: one loop for every cell, and one of the LSTM's own.
+"""A layer through time: one loop for every cell, one of the LSTM's own, and none where no step reads another.
 
 Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features,
 X pre-activations.
@@ -10,21 +10,27 @@ import torch
 from torch import Tensor
 
 from models.cells.base import Cell
+from models.cells.feedforward import FeedForwardLayer
 from models.cells.lstm import LstmCell
 from models.cells.lstm_loop import LstmLoop
 from models.recurrence import Recurrence
 
+Layer = Cell | FeedForwardLayer
+"""What a stack is made of."""
 
-def unroll(cell: Cell, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
+
+def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
     """The outputs h_GTBF of a layer over all time steps, from the state of zeros.
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
-    pre_GTBX, *known_GTBX = cell.project(below_GTBI, skipped_GTBH)
-    if isinstance(cell, LstmCell):  # the layer that nearly every study has
-        output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, cell.recurrent_weight())  # type: ignore[no-untyped-call]
+    if isinstance(layer, FeedForwardLayer):
+        return layer.outputs(below_GTBI, skipped_GTBH)
+    pre_GTBX, *known_GTBX = layer.project(below_GTBI, skipped_GTBH)
+    if isinstance(layer, LstmCell):  # the layer that nearly every study has
+        output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, layer.recurrent_weight())  # type: ignore[no-untyped-call]
         return output_GTBF
-    return step_by_step(cell, pre_GTBX, known_GTBX)
+    return step_by_step(layer, pre_GTBX, known_GTBX)
 
 
 def step_by_step(cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:

@@ -33,12 +33,12 @@ def _of_stacks(holds: Callable[[ModelConfig, StackConfig], bool]) -> Callable[[T
 
 @_of_stacks
 def _shortcut_in_use(model: ModelConfig, stack: StackConfig) -> bool:
-    return stack.depth == 1 or any(sources(stack.composition, stack.depth))
+    return stack.depth <= 1 or any(sources(stack.composition, stack.depth))
 
 
 @_of_stacks
 def _block_on_top(model: ModelConfig, stack: StackConfig) -> bool:
-    return stack.depth == 1 or sources(stack.composition, stack.depth)[-1] > 0
+    return stack.depth <= 1 or sources(stack.composition, stack.depth)[-1] > 0
 
 
 @_of_stacks
@@ -48,7 +48,7 @@ def _hidden_equals_input(model: ModelConfig, stack: StackConfig) -> bool:
 
 @_of_stacks
 def _gate_in_use(model: ModelConfig, stack: StackConfig) -> bool:
-    if stack.depth == 1 or stack.shortcut.gate == "none":
+    if stack.depth <= 1 or stack.shortcut.gate == "none":
         return True
     return any(sources(stack.composition, stack.depth)) and stack.shortcut.topology != "both_ungated"
 
@@ -74,7 +74,13 @@ def _join_in_use(model: ModelConfig, stack: StackConfig) -> bool:
 
 def _window_gate_in_use(trial: TrialConfig) -> bool:
     embedder = trial.model.embedder
-    return not embedder.window_gate or embedder.word_size > 0
+    return embedder.kind != "tokens" or not embedder.window_gate or embedder.word_size > 0
+
+
+@_of_stacks
+def _reads_in_layers(model: ModelConfig, stack: StackConfig) -> bool:
+    embedder = model.embedder
+    return stack.depth > 0 or (embedder.kind == "feature_maps" and embedder.layers != "none")
 
 
 CONSTRAINTS: Mapping[str, Constraint] = {
@@ -121,6 +127,11 @@ CONSTRAINTS: Mapping[str, Constraint] = {
             "window_gate_in_use",
             "a window gate has words to read and to weigh: a word size above 0",
             _window_gate_in_use,
+        ),
+        Constraint(
+            "reads_in_layers",
+            "a layer stands between the vectors and the head: feature maps, or a stack that is not empty",
+            _reads_in_layers,
         ),
     )
 }

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from models.embedder import Embedder, LexiconTensors
+from models.feature_maps import FeatureMapEmbedder
 from models.feedback.head import FeedbackHead
 from models.feedback.layer import Fed, FeedbackLayer, Known
 from models.lanes import Dropout
@@ -16,7 +17,9 @@ from models.model import Network, Tokens
 class FeedbackTagger(Network):
     """E-, J-, I- or I+E-RNN (dinarelli2016): layer and head take turns, since the one reads what the other decides."""
 
-    def __init__(self, embedder: Embedder, layer: FeedbackLayer, head: FeedbackHead, dropout: Dropout) -> None:
+    def __init__(
+        self, embedder: Embedder | FeatureMapEmbedder, layer: FeedbackLayer, head: FeedbackHead, dropout: Dropout
+    ) -> None:
         super().__init__(embedder)
         self.layer = layer
         self.head = head

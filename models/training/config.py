@@ -27,6 +27,14 @@ class Adam(Frozen):
     epsilon: PositiveFloat = 1e-8
 
 
+class Adagrad(Frozen):
+    """AdaGrad (Duchi, Hazan and Singer, 2011); the learning rate is that of chen2017 (Table 2)."""
+
+    kind: Literal["adagrad"] = "adagrad"
+    learning_rate: PositiveFloat = 0.2
+    epsilon: PositiveFloat = 1e-10
+
+
 class Constant(Frozen):
     """The learning rate stays."""
 
@@ -50,7 +58,7 @@ class Linear(Frozen):
     kind: Literal["linear"] = "linear"
 
 
-Optimiser = Annotated[Sgd | Adam, Field(discriminator="kind")]
+Optimiser = Annotated[Sgd | Adam | Adagrad, Field(discriminator="kind")]
 Schedule = Annotated[Constant | Halving | Linear, Field(discriminator="kind")]
 
 
@@ -80,6 +88,9 @@ class TrainingConfig(Frozen):
     batch_size: PositiveInt = 1
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
+    averaged_over: Literal["tokens", "sentences"] = "tokens"
+    """What the loss of a batch is the mean of, as it is learnt from: a token (wu2017 eq. 3) or a sentence (chen2017
+    eq. 20), which weighs it about as many times more as sentences are long. What is reported is the mean of a token."""
     clip_norm: PositiveFloat | None = None
     """The largest Euclidean norm of a lane's whole gradient; longer ones are scaled down to it."""
     l2: NonNegativeFloat = 0.0

@@ -10,7 +10,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from models.training.config import Adam, Optimiser, Sgd
+from models.training.config import Adagrad, Adam, Optimiser, Sgd
 
 Named = Mapping[str, Tensor]
 
@@ -81,6 +81,19 @@ class LaneAdam(LaneOptimiser):
         return (mean / (1 - beta1**steps)).div_(root)
 
 
+class LaneAdagrad(LaneOptimiser):
+    """s = s + g^2; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer, 2011, diagonal matrices)."""
+
+    def __init__(self, parameters: Named, config: Adagrad) -> None:
+        super().__init__(parameters, ("square",))
+        self.epsilon = config.epsilon
+
+    def direction(self, name: str, gradient: Tensor) -> Tensor:
+        """The gradient over the root of the sum of all squares so far."""
+        square = self.slots[f"square.{name}"].addcmul_(gradient, gradient)
+        return gradient / square.sqrt().add_(self.epsilon)
+
+
 def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
     """The optimiser that ``config`` describes."""
     match config:
@@ -88,6 +101,8 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
             return LaneSgd(parameters, config)
         case Adam():
             return LaneAdam(parameters, config)
+        case Adagrad():
+            return LaneAdagrad(parameters, config)
         case _:
             assert_never(config)
 

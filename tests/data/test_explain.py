@@ -16,7 +16,7 @@ def failure(value: Any, model: type[BaseModel] = TrialConfig) -> ValidationError
     return caught.value
 
 
-KINDS = {"model.stack": "recurrent"}
+KINDS = {"model.stack": "recurrent", "model.embedder": "tokens"}
 """What a mapping on the way to a field is one of."""
 
 
@@ -42,16 +42,25 @@ def nested(path: str, value: Any) -> Any:
             "(nearest: 'none'; allowed: none, sigmoid_below, sigmoid_below_earlier, sigmoid_skipped, "
             "sigmoid_below_previous, scaled, linear, bernoulli, bernoulli_below)",
         ),
-        (nested("model.stack.depth", 0), "model.stack.depth: got 0 (allowed: an integer from 1)"),
-        (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 1)"),
-        (nested("model.embedder.dropout", 1), "model.embedder.dropout: got 1 (allowed: a number from 0 below 1)"),
+        (nested("model.stack.depth", -1), "model.stack.depth: got -1 (allowed: an integer from 0)"),
+        (nested("model.stack.depth", "x"), "model.stack.depth: got 'x' (allowed: an integer from 0)"),
+        (
+            nested("model.embedder", {"kind": "tokens", "dropout": 1}),
+            "model.embedder.dropout: got 1 (allowed: a number from 0 below 1)",
+        ),
         (nested("training.clip_norm", -1.5), "training.clip_norm: got -1.5 (allowed: a number above 0, or null)"),
         (
             nested("training.optimiser", {"kind": "adm"}),
-            "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam)",
+            "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam, adagrad)",
         ),
-        (nested("training.optimiser", {"momentum": 0}), "training.optimiser: 'kind' is missing (allowed: sgd, adam)"),
-        (nested("training.optimiser", 3), "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam)"),
+        (
+            nested("training.optimiser", {"momentum": 0}),
+            "training.optimiser: 'kind' is missing (allowed: sgd, adam, adagrad)",
+        ),
+        (
+            nested("training.optimiser", 3),
+            "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adagrad)",
+        ),
         (
             nested("training.optimiser", {"kind": "sgd", "momentun": 0.9}),
             "training.optimiser.momentun: unknown key 'momentun' "
@@ -67,7 +76,7 @@ def nested(path: str, value: Any) -> Any:
             "model.stack.composition: got [0, -1] (allowed: an integer from 1 to 5, or a list, each an integer from 0)",
         ),
         (
-            nested("model.embedder.window", 2),
+            nested("model.embedder", {"kind": "tokens", "window": 2}),
             "model.embedder: a window has a token in the middle: got 2, allowed 0 or an odd number",
         ),
         (3, "got 3 (allowed: a mapping of data, model, training)"),
@@ -95,7 +104,7 @@ def test_mappings_and_lists_inside_a_config_are_followed_too(value: Any, message
 
 
 def test_the_line_is_that_of_the_path_or_of_what_is_around_it() -> None:
-    error = failure(nested("model.stack.depth", 0))
+    error = failure(nested("model.stack.depth", -1))
     lines = {(): 1, ("model",): 2, ("model", "stack"): 3, ("model", "stack", "depth"): 4}
     assert explain(error, TrialConfig, lines=lines, file="a.yaml").startswith("a.yaml:4: model.stack.depth: ")
     del lines["model", "stack", "depth"]

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from models.build import _plain, _shortcut
-from models.cells.base import Cell, LayerSizes
+from models.cells.base import LayerSizes
 from models.cells.lstm import LstmCell
 from models.cells.shortcut import ShortcutCell
 from models.config import GateKind, ShortcutConfig, StackConfig, Topology
 from models.gates import Gate, LearnedBernoulliGate
 from models.lanes import Streams
-from models.unroll import step_by_step, unroll
+from models.unroll import Layer, step_by_step, unroll
 from tests.oracles import networks
 
 LANES, DIRECTIONS, STEPS, SENTENCES, BELOW, HIDDEN = 2, 2, 4, 2, 4, 3
@@ -56,10 +56,10 @@ def streams() -> Streams:
     return Streams(range(LANES), "dropout", torch.device("cpu"))
 
 
-def cell_of(case: Case) -> Cell:
+def cell_of(case: Case) -> Layer:
     sizes = LayerSizes(lanes=LANES, directions=DIRECTIONS, below=BELOW, hidden=HIDDEN)
     if isinstance(case, str):
-        cell = _plain(StackConfig(depth=1, cell=case), sizes)  # type: ignore[arg-type]
+        cell: Layer = _plain(StackConfig(depth=1, cell=case), sizes)  # type: ignore[arg-type]
     else:
         config = ShortcutConfig.model_validate({"topology": case[0], "gate": case[1], "probability": PROBABILITY})
         cell = _shortcut(config, sizes, streams())
@@ -73,7 +73,7 @@ def inputs(case: Case) -> tuple[Tensor, Tensor | None]:
     return below, None if isinstance(case, str) else skipped
 
 
-def twin(case: Case, cell: Cell, below: Tensor, skipped: Tensor | None, **options: Any) -> np.ndarray:
+def twin(case: Case, cell: Layer, below: Tensor, skipped: Tensor | None, **options: Any) -> np.ndarray:
     """``options`` may hold values of every group and sentence: draws, and p when they were drawn."""
     outputs = np.empty((GROUPS, STEPS, SENTENCES, cell.features))
     for group in range(GROUPS):
@@ -91,7 +91,7 @@ def twin(case: Case, cell: Cell, below: Tensor, skipped: Tensor | None, **option
     return outputs
 
 
-def agree(cell: Cell, gradients: dict[str, Tensor], value: Any, tolerance: float = 1e-7) -> None:
+def agree(cell: Layer, gradients: dict[str, Tensor], value: Any, tolerance: float = 1e-7) -> None:
     """Gradients of ``cell``'s weights equal central differences of ``value()``, at four places of each."""
     step, rng = 1e-6, np.random.default_rng(8)
     for name, parameter in cell.named_parameters():
@@ -178,12 +178,12 @@ def test_the_next_step_sees_the_skip_through_the_cell_state_where_it_enters_ther
 # --- Bernoulli gates --------------------------------------------------------------------------------------------------
 
 
-def gates_of(cell: Cell) -> tuple[Gate, ...]:
+def gates_of(cell: Layer) -> tuple[Gate, ...]:
     assert isinstance(cell, ShortcutCell)
     return cell.gates
 
 
-def drawn(cell: Cell, below: Tensor, skipped: Tensor) -> dict[str, np.ndarray]:
+def drawn(cell: Layer, below: Tensor, skipped: Tensor) -> dict[str, np.ndarray]:
     """What the next training pass will draw, and p at that moment: by gate, group, time step, sentence, unit."""
     replay = streams()
     ps, draws = [], []

@@ -34,6 +34,7 @@ LARGEST = {
     ("model", "stack", "hidden"): 16,
     ("model", "stack", "label_size"): 16,
     ("model", "embedder", "word_size"): 16,
+    ("model", "embedder", "maps"): 12,
     ("training", "batch_size"): 4,
     ("training", "pretraining", "word_epochs"): 1,
     ("training", "pretraining", "label_epochs"): 1,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.training.config import Adam, Halving, Linear, Optimiser, Sgd
+from models.training.config import Adagrad, Adam, Halving, Linear, Optimiser, Sgd
 from models.training.optimisers import clip, optimiser, penalise
 from models.training.schedule import next_learning_rate
 
@@ -30,10 +30,16 @@ def loss(parameters: dict[str, Tensor], step: int) -> Tensor:
 def torchs(config: Optimiser, parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
     if isinstance(config, Sgd):
         return torch.optim.SGD(parameters, lr=rate, momentum=config.momentum)
+    if isinstance(config, Adagrad):
+        return torch.optim.Adagrad(parameters, lr=rate, eps=config.epsilon)
     return torch.optim.Adam(parameters, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
 
 
-@pytest.mark.parametrize("config", [Sgd(), Sgd(momentum=0.9), Adam(beta1=0.8, beta2=0.95, epsilon=1e-3)], ids=str)
+@pytest.mark.parametrize(
+    "config",
+    [Sgd(), Sgd(momentum=0.9), Adam(beta1=0.8, beta2=0.95, epsilon=1e-3), Adagrad(), Adagrad(epsilon=0.1)],
+    ids=str,
+)
 def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser) -> None:
     ours = lanes()
     fused = optimiser(config, ours)

@@ -9,9 +9,9 @@ import torch
 from data.batches import training_batches
 from data.errors import UserError
 from data.vectors import Pretrained
-from models.config import EmbedderConfig, ModelConfig, StackConfig
+from models.config import EmbedderConfig, FeatureMapConfig, ModelConfig, StackConfig
 from models.lanes import Lane
-from models.training.config import Adam, Constant, Optimiser, Sgd, TrainingConfig
+from models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
 from models.training.loop import Training
 from tests.models.corpora import small_corpus
 
@@ -20,7 +20,14 @@ SIZE = 6
 ROWS = np.array([2, 5, 9])
 CORPUS = replace(PLAIN, vectors=Pretrained(ROWS, np.random.default_rng(1).normal(size=(3, SIZE)).astype(np.float32)))
 OPTIMISERS = pytest.mark.parametrize(
-    "optimiser", [Sgd(learning_rate=0.3), Sgd(learning_rate=0.3, momentum=0.9), Adam(learning_rate=0.02)], ids=str
+    "optimiser",
+    [
+        Sgd(learning_rate=0.3),
+        Sgd(learning_rate=0.3, momentum=0.9),
+        Adam(learning_rate=0.02),
+        Adagrad(learning_rate=0.1),
+    ],
+    ids=str,
 )
 DEVICES = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
 
@@ -105,6 +112,20 @@ def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(optimiser: Opti
         solo = training(optimiser, seed, model=network(word_vectors))
         assert all(abs(a[lane] - b[0]) < 1e-10 for a, b in zip(losses, steps(solo, 20), strict=True))
         assert (table(fused)[lane] - table(solo)[0]).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("word_vectors", ["trainable", "frozen"])
+def test_the_vectors_of_feature_maps_are_placed_and_held_as_others_are(word_vectors: str) -> None:
+    embedder = FeatureMapConfig.model_validate({"word_size": SIZE, "maps": 4, "word_vectors": word_vectors})
+    model = ModelConfig(embedder=embedder, stack=StackConfig(depth=1, hidden=5), initial_scale=1.0)
+    run = training(Sgd(learning_rate=0.3), 3, 4, model=model)
+    before = table(run)
+    assert CORPUS.vectors is not None
+    for lane in (0, 1):
+        assert np.array_equal(before[lane, ROWS].numpy(), CORPUS.vectors.values_PE.astype(np.float64))
+    steps(run, 20)
+    assert (table(run) != before).any(dim=-1)[:, ROWS].all() == (word_vectors == "trainable")
+    assert (table(run) == before).all(dim=-1)[:, ROWS].all() == (word_vectors == "frozen")
 
 
 def test_frozen_gradients_do_not_count_in_the_norm_that_is_clipped() -> None:

@@ -144,3 +144,10 @@ def test_dropout_falls_on_the_first_and_on_the_last_layer_only() -> None:
     stack.dropout.register_forward_hook(lambda _, args, __: seen.append(args[0].shape))
     stack(x, LENGTHS)
     assert seen == [torch.Size([LANES, 2, STEPS, LENGTHS.shape[1], HIDDEN])] * 2
+
+
+@pytest.mark.parametrize("directions", ["both", "forward"])
+def test_a_stack_of_no_layers_puts_out_what_it_reads(directions: str) -> None:
+    stack, x = random_stack(2, directions, depth=0), random_input()
+    assert stack.train()(x, LENGTHS) is x
+    assert (stack.features, list(stack.parameters())) == (BELOW, [])

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,9 +13,10 @@ import pytest
 import torch
 
 from data.batches import Batch, training_batches
+from data.spans import find_spans, reading
 from data.store import Split
 from models.build import Sizes
-from models.config import EmbedderConfig, GateKind, ModelConfig, StackConfig, Topology
+from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
 from models.feedback.config import FeedbackConfig
 from models.heads.config import CrfConfig, MarginConfig
@@ -24,6 +26,7 @@ from models.training.checkpoint import read_tensors, write_tensors
 from models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
 from models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
+from tests.oracles import conlleval
 
 CORPUS = small_corpus()
 SGD = TrainingConfig(
@@ -134,6 +137,16 @@ NETWORKS = {
     ),
     "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
     "margin": NETWORK.model_copy(update={"head": MarginConfig()}),
+    **{
+        f"{layers} at depth {depth}": ModelConfig(
+            embedder=FeatureMapConfig.model_validate({"word_size": 6, "maps": 4, "layers": layers, "dropout": 0.25}),
+            stack=StackConfig(depth=depth, hidden=7),
+            initial_scale=1.0,
+        )
+        for layers in get_args(FeatureMapConfig.model_fields["layers"].annotation)
+        for depth in (0, 1)
+    },
+    "feedforward": network(depth=1, cell="feedforward", directions="forward"),
     "window gate": NETWORK.model_copy(update={"embedder": EmbedderConfig(word_size=6, window_gate=True)}),
 }
 
@@ -156,6 +169,25 @@ def test_every_weight_of_every_network_learns(model: ModelConfig) -> None:
     before = parameters(run)
     steps(run, 2)
     assert all(not torch.equal(value, before[name]) for name, value in parameters(run).items())
+
+
+def test_a_step_over_the_mean_sentence_is_as_many_times_longer_as_the_mean_sentence_is_long() -> None:
+    plain = TrainingConfig(batch_size=4, optimiser=Sgd(learning_rate=0.3), schedule=Constant())
+    splits = CORPUS.stored.splits["train"]
+    batches = training_batches(splits, batch_size=4, order_seed=3, lane_seeds=[3, 4], epoch=0)
+    batch = next(each for each in batches if len(set(each.lengths_RB.sum(axis=1).tolist())) == 2)
+    moved = []
+    for averaged_over in ("tokens", "sentences"):
+        recipe = TrainingConfig.model_validate({**plain.model_dump(), "averaged_over": averaged_over})
+        run = training(recipe, Lane(seed=3), Lane(seed=4))
+        before = parameters(run)
+        run.model.eval()
+        run.step(batch)
+        moved.append({name: value - before[name] for name, value in parameters(run).items()})
+    length_R = torch.tensor(batch.lengths_RB.mean(axis=1))
+    for name, by_token in moved[0].items():
+        expected = by_token * length_R.view(-1, *[1] * (by_token.dim() - 1))
+        assert torch.allclose(moved[1][name], expected, rtol=1e-9, atol=1e-12), name
 
 
 @RECIPES
@@ -261,6 +293,39 @@ def test_accuracy_is_that_of_a_plain_count() -> None:
     assert evaluation == Evaluation(correct=tuple(right.tolist()), total=len(dev.tags_N), loss=evaluation.loss)
 
 
+def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle_the_learning_rate() -> None:
+    tags, offsets = ("B-x", "I-x", "O"), {name: split.offsets_S1 for name, split in CORPUS.stored.splits.items()}
+    how = reading(tags, "bio", ("x",))
+    splits = {
+        name: replace(split, spans=find_spans(split.tags_N[None], offsets[name], how)[1])
+        for name, split in CORPUS.stored.splits.items()
+    }
+    stored = replace(CORPUS.stored, tags=tags, splits=splits, scheme="bio", span_types=("x",))
+    run = Training(
+        model=NETWORK,
+        training=ADAM,
+        corpus=replace(CORPUS, stored=stored),
+        lanes=[Lane(seed=1), Lane(seed=2)],
+        order_seed=11,
+        device=torch.device("cpu"),
+    )
+    report = run.run_epoch()
+    dev = splits["dev"]
+    for lane, counts in enumerate(report.dev_spans):
+        pairs = []
+        for start, stop in pairwise(dev.offsets_S1.tolist()):
+            forms = np.tile(dev.forms_N[start:stop].astype(np.int64)[None, :, None], (2, 1, 1))
+            gold = dev.tags_N[start:stop].astype(np.int64)[None, :, None]
+            batch = Batch(forms, gold, np.full((2, 1), stop - start), np.zeros((2, 1), np.int64))
+            tokens, _ = on_device(batch, 2, torch.device("cpu"))
+            decoded = run.model.eval().decode(tokens, run.lexicon)[lane, :, 0].tolist()
+            pairs.append(([tags[tag] for tag in gold[0, :, 0]], [tags[tag] for tag in decoded]))
+        assert (counts.gold, counts.predicted, counts.correct) == conlleval.counts(pairs)
+    assert report.dev_score == tuple(counts.f1 for counts in report.dev_spans)
+    assert report.dev_score != report.dev_accuracy
+    assert run.error_R.tolist() == [1 - score for score in report.dev_score]
+
+
 def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() -> None:
     run = training(ADAM, Lane(seed=1), Lane(seed=2))
     run.run_epoch()
@@ -273,7 +338,7 @@ def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() ->
             device=torch.device("cpu"),
         )
 
-        alone = evaluate(model, CORPUS.stored.splits["dev"], run.lexicon, lanes=1)
+        alone = evaluate(model, CORPUS.stored, "dev", run.lexicon, lanes=1)
         assert alone.correct[0] == run.evaluate("dev").correct[lane]
 
 

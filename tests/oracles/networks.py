@@ -64,10 +64,16 @@ def sutskever_layer(below: list[Array], weights: Weights) -> list[Array]:
     return outputs
 
 
+def feedforward_layer(below: list[Array], weights: Weights) -> list[Array]:
+    """chen2017 eq. 1, with g = tanh."""
+    return [np.tanh(weights["below"].T @ x + weights["bias"]) for x in below]
+
+
 CELLS: Mapping[str, Callable[[list[Array], Weights], list[Array]]] = {
     "lstm": lstm_layer,
     "simple": simple_layer,
     "sutskever": sutskever_layer,
+    "feedforward": feedforward_layer,
 }
 
 # --- gates (wu2017 Table 3, eqs 7 and 12 to 15) -----------------------------------------------------------------------

@@ -133,7 +133,22 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
     [
         (["model.embedder.word_size=4"], r"model.embedder.word_size: got 4 with data.vectors glove.txt \(allowed: 3, "),
         (["axes.model.embedder.word_size={choice: [3, 5]}"], r"word_size: got 5 with data.vectors glove.txt"),
+        (
+            ["axes.model.embedder.kind={choice: [tokens, feature_maps]}"],
+            r"word_size: got 50 with data.vectors glove.txt",
+        ),
         (["data.vectors=none.txt"], r"cannot read .*none.txt: No such file"),
+        (["data.scheme=bioes"], r"data.scheme: got bioes, but the corpus has no label scheme \(allowed: null\)"),
+        (["axes.data.scheme={choice: [null, bio]}"], r"data.scheme: got bio, but the corpus has no label scheme"),
+        (["model.head={kind: crf, constrained: true}"], r"model.head.constrained: got true for tags without a label"),
+        (
+            [
+                "axes.model.head.kind={choice: [softmax, crf]}",
+                "axes.model.head.constrained={choice: [true], when: {model.head.kind: [crf]}}",
+            ],
+            r"got true for tags",
+        ),
+        (["data.vocabulary.word_classes=[city]"], r"data.vocabulary.word_classes: the corpus has no slots"),
         (["data.minimum_tag_count=9"], r"data.minimum_tag_count: got 9 \(allowed: 1 to 4, or no tag stays\)"),
     ],
 )
@@ -179,6 +194,7 @@ def test_ledgers_from_before_there_were_vectors_are_read() -> None:
     )
     (event,) = from_json(text)
     assert event.vectors == {}  # type: ignore[union-attr]
+    assert event.measure == "accuracy"  # type: ignore[union-attr]
 
 
 def test_a_stored_corpus_does_not_depend_on_vectors_or_cut_off(folder: Path) -> None:

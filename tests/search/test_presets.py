@@ -1,5 +1,7 @@
 """The presets: the paper's numbers, its rows in their order, and a small scale that trains the same questions."""
 
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ from search.proposers import proposer
 from search.study_document import presets
 from search.study_file import load_study, scales
 from spaces.domains import Choice
+from spaces.paths import Tree, written
 from spaces.space import Point, Space
+from spaces.trial import TrialConfig
 from tests.search.histories import live
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"
@@ -138,21 +142,92 @@ def test_at_five_layers_the_five_compositions_are_five_networks() -> None:
     assert len({sources(stack.composition, stack.depth) for stack in stacks}) == 5
 
 
+OF_CHEN2017 = [name for name in presets() if name.startswith("chen2017/")]
+EITHER_SCALE = pytest.mark.parametrize("scale", [None, "small"])
+
+
+@EITHER_SCALE
+@pytest.mark.parametrize("name", OF_CHEN2017)
+def test_the_base_has_the_numbers_of_chen2017s_table_2(name: str, scale: str | None) -> None:
+    base = study(name, scale).space.base
+    embedder, stack, training = base.model.embedder, base.model.stack, base.training
+    assert embedder.kind == "feature_maps"
+    assert (embedder.word_size, embedder.sets, embedder.maps, embedder.dropout) == (50, 5, 100, 0)
+    assert embedder.layers == "convolution_pooling_highway"
+    assert (stack.depth, stack.directions, stack.cell, stack.dropout) == (1, "both", "lstm", 0)
+    assert base.model.head.kind == "margin"
+    assert base.model.head.discount == 0.2
+    assert (training.batch_size, training.averaged_over) == (20, "sentences")
+    if scale is None:
+        assert stack.hidden == 100
+        assert (training.optimiser.kind, training.optimiser.learning_rate) == ("sgd", 0.2)
+
+
+@EITHER_SCALE
+def test_the_layers_of_chen2017_are_the_eleven_of_table_3(scale: str | None) -> None:
+    config = study("chen2017/layers", scale)
+    networks = [Space(config.space).config(point).model for point in walked(config)]
+    kept = ("none", "convolution", "convolution_pooling", "convolution_pooling_highway")
+    ways = [(0, "both"), (1, "forward"), (1, "both")]
+    found = [(each.embedder.layers, each.stack.depth, each.stack.directions) for each in networks]  # type: ignore[union-attr]
+    assert found == [(layers, *way) for layers, way in product(kept, ways)][1:]
+
+
+@EITHER_SCALE
+def test_the_systems_of_chen2017_are_ld_dnn_and_a_perceptron_over_a_window_of_characters(scale: str | None) -> None:
+    config = study("chen2017/systems", scale)
+    base, perceptron = (Space(config.space).config(point) for point in walked(config))
+    assert base == config.space.base
+    embedder, stack = perceptron.model.embedder, perceptron.model.stack
+    assert embedder.kind == "tokens"
+    assert (embedder.token_size, embedder.word_size, embedder.input_size) == (50, 50, 5 * 50)
+    assert (stack.cell, stack.depth, stack.directions, stack.dropout, embedder.dropout) == (
+        "feedforward",
+        1,
+        "forward",
+        0,
+        0,
+    )
+    assert (perceptron.data, perceptron.training) == (base.data, base.training)
+    assert perceptron.model.head == base.model.head
+
+
+@EITHER_SCALE
+def test_the_optimisers_of_chen2017_are_sgd_and_adagrad(scale: str | None) -> None:
+    config = study("chen2017/optimisers", scale)
+    kinds = [Space(config.space).config(point).training.optimiser.kind for point in walked(config)]
+    assert kinds == (["adagrad", "sgd"] if scale else ["sgd", "adagrad"])
+
+
+def varied(base: TrialConfig, has: Mapping[str, Any]) -> TrialConfig:
+    """The base with these values."""
+    tree: Tree = base.model_dump(mode="json")
+    for path, value in has.items():
+        tree = written(tree, path, value)
+    return TrialConfig.model_validate(tree)
+
+
 @pytest.mark.parametrize("name", tables())
 def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name: str) -> None:
     table = tables()[name]
     config = study(table.preset)
     space = Space(config.space)
+    trials = [space.config(point) for point in walked(config)]
+    rows = [varied(config.space.base, row.has) for row in table.rows if row.has is not None]
+    assert varied(config.space.base, table.base.has or {}) == config.space.base
+    assert all(space.contains(row) for row in rows)
+    missing = [space.point(trial) for trial in trials if trial not in rows]
     base = space.point(config.space.base)
-    trials = walked(config)
-    rows = [base | row.has for row in table.rows if row.has is not None]
-    assert all(space.allowed(row) for row in rows)
-    assert base | (table.base.has or {}) == base
-    missing = [point for point in trials if point not in rows]
-    assert missing == ([base | {GATE: "sigmoid_below_previous"}] if table.preset == "wu2017/gates" else [])
-    if len(config.space.axes) == 1:
+    lacking = {"wu2017/gates": [base | {GATE: "sigmoid_below_previous"}]}.get(table.preset, [])
+    if name == "chen2017/table-5":  # which has no perceptron
+        lacking = [space.point(trial) for trial in trials[1:]]
+    assert missing == lacking
+    if config.search.proposer == "grid":
+        assert rows == trials
+    elif len(config.space.axes) == 1:
         (axis,) = config.space.axes
-        assert [row[axis] for row in rows] == [value for value in choice(config, axis) if {axis: value} not in missing]
+        values = [value for value in choice(config, axis) if {axis: value} not in missing]
+        assert [space.point(row)[axis] for row in rows] == values
 
 
 @pytest.mark.parametrize("name", OF_FEEDBACK)

@@ -18,7 +18,7 @@ CONFIG = TrialConfig.model_validate(
     {
         "data": {"corpus": {"kind": "grammar", "train": 60, "dev": 30, "test": 30}},
         "model": {
-            "embedder": {"word_size": 8, "affix_characters": 1, "window": 1},
+            "embedder": {"kind": "tokens", "word_size": 8, "affix_characters": 1, "window": 1},
             "stack": {"kind": "recurrent", "depth": 2, "hidden": 6},
             "initial_scale": 1.0,
         },

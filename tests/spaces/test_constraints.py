@@ -40,7 +40,7 @@ def test_two_layers_have_no_shortcut_under_composition_2() -> None:
 
 def test_the_papers_network_has_the_hidden_size_of_its_input() -> None:
     assert CONSTRAINTS["hidden_equals_input"].holds(TrialConfig())
-    narrow = TrialConfig.model_validate({"model": {"embedder": {"window": 1}}})
+    narrow = TrialConfig.model_validate({"model": {"embedder": {"kind": "tokens", "window": 1}}})
     assert not CONSTRAINTS["hidden_equals_input"].holds(narrow)
 
 
@@ -113,9 +113,29 @@ def test_directions_that_meet_in_each_layer_are_two_and_layers_are_several(
 
 
 def test_a_window_gate_needs_words() -> None:
-    assert CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"window_gate": True}))
-    assert not CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"window_gate": True, "word_size": 0}))
-    assert CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"word_size": 0}))
+    assert CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"kind": "tokens", "window_gate": True}))
+    assert not CONSTRAINTS["window_gate_in_use"].holds(
+        network(embedder={"kind": "tokens", "window_gate": True, "word_size": 0})
+    )
+    assert CONSTRAINTS["window_gate_in_use"].holds(network(embedder={"kind": "tokens", "word_size": 0}))
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_a_stack_without_layers_breaks_no_constraint_that_is_about_its_layers(name: str) -> None:
+    maps = {"kind": "feature_maps", "word_size": 100}
+    for composition in (2, ()):
+        trial = network(embedder=maps, stack={"depth": 0, "composition": composition, "hidden": 100})
+        assert CONSTRAINTS[name].holds(trial)
+
+
+@pytest.mark.parametrize(
+    ("layers", "depth", "holds"),
+    [("none", 0, False), ("none", 1, True), ("convolution", 0, True), ("convolution_pooling_highway", 0, True)],
+)
+def test_a_layer_stands_between_the_vectors_and_the_head(layers: str, depth: int, holds: bool) -> None:
+    trial = network(embedder={"kind": "feature_maps", "layers": layers}, stack={"depth": depth})
+    assert CONSTRAINTS["reads_in_layers"].holds(trial) == holds
+    assert not CONSTRAINTS["reads_in_layers"].holds(network(stack={"depth": 0}))
 
 
 @pytest.mark.parametrize("gate", get_args(GateKind))

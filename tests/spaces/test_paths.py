@@ -28,8 +28,8 @@ def test_a_value_takes_the_type_of_its_field(path: str, given: object, typed_val
 @pytest.mark.parametrize(
     ("path", "given", "message"),
     [
-        ("model.stack.depth", 0, r"got 0 \(allowed: an integer from 1\)"),
-        ("model.stack.depth", 1.5, r"got 1.5 \(allowed: an integer from 1\)"),
+        ("model.stack.depth", -1, r"got -1 \(allowed: an integer from 0\)"),
+        ("model.stack.depth", 1.5, r"got 1.5 \(allowed: an integer from 0\)"),
         ("training.optimiser.learning_rate", float("inf"), "got Infinity"),
         ("model.stack.directions", "forwards", r"nearest: 'forward'; allowed: both, forward, backward\)"),
         ("training.optimiser", {"kind": "sgd", "beta1": 0.9}, "a mapping with kind sgd or adam"),

@@ -361,7 +361,7 @@ def test_every_allowed_point_of_a_small_space_is_drawn() -> None:
 
 def test_a_needle_in_a_finite_haystack_is_found_and_in_an_endless_one_it_is_said_how_rare() -> None:
     axes: dict[str, Any] = {HIDDEN: {"integer": [1, 3000]}}
-    needle = {"model": {"embedder": {"word_size": 900}}}
+    needle = {"model": {"embedder": {"kind": "tokens", "word_size": 900}}}
     one = space(axes, "hidden_equals_input", base=needle)
     assert one.sample(np.random.default_rng(1)) == {HIDDEN: 2865}
     axes = {HIDDEN: {"integer": [1, 10**8]}, RATE: {"log": [0.001, 0.1]}}
@@ -408,10 +408,10 @@ def test_a_point_must_fit_the_axes() -> None:
         ),
         ({"model.stack": {"choice": [{}]}, DEPTH: {"choice": [1]}}, [], "axis model.stack varies it too"),
         ({DEPTH: {"choice": [1]}, "model.stack": {"choice": [{}]}}, [], "axis model.stack varies it too"),
-        ({DEPTH: {"choice": [1, 0]}}, [], "got 0 (allowed: an integer from 1)"),
-        ({DEPTH: {"integer": [0, 3]}}, [], "got 0 (allowed: an integer from 1)"),
+        ({DEPTH: {"choice": [1, -1]}}, [], "got -1 (allowed: an integer from 0)"),
+        ({DEPTH: {"integer": [-1, 3]}}, [], "got -1 (allowed: an integer from 0)"),
         ({COMPOSITION: {"integer": [1, 6]}}, [], "got 6 (allowed: an integer from 1 to 5, or a list"),
-        ({DEPTH: {"real": [1, 3]}}, [], "(allowed: an integer from 1)"),
+        ({DEPTH: {"real": [1, 3]}}, [], "(allowed: an integer from 0)"),
         ({RATE: {"integer": [1, 3]}}, [], "the field is no integer (allowed: choice, real, log)"),
         ({MOMENTUM: {"real": [0, 1]}}, [], "got 1.0 (allowed: a number from 0 below 1)"),
         ({GATE: {"choice": ["nnoe"]}}, [], "unknown value 'nnoe' (nearest: 'none'; allowed: none,"),
@@ -431,7 +431,7 @@ def test_a_point_must_fit_the_axes() -> None:
         ({HIDDEN: {"choice": [1], "when": {DEPTH: [3]}}, DEPTH: {"choice": [3]}}, [], "axes declared before it"),
         ({HIDDEN: {"choice": [1], "when": {HIDDEN: [3]}}}, [], "axes declared before it"),
         ({DEPTH: {"choice": [1, 2]}, HIDDEN: {"choice": [1], "when": {DEPTH: [3]}}}, [], "never is (allowed: 1, 2)"),
-        ({HIDDEN: {"choice": [1], "when": {DEPTH: [0]}}}, [], "got 0 (allowed: an integer from 1)"),
+        ({HIDDEN: {"choice": [1], "when": {DEPTH: [-1]}}}, [], "got -1 (allowed: an integer from 0)"),
         ({}, ["block_on_tpo"], "unknown constraint 'block_on_tpo' (nearest: 'block_on_top'"),
         ({}, ["block_on_top", "block_on_top"], "named 2 times"),
         ({DEPTH: {"choice": [2, 4]}}, ["block_on_top"], "no point of the space is allowed"),
