@@ -13,9 +13,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.sheet import EXCEEDS, NONE, Numbers, with_error
+from dashboards.sheet import EXCEEDS, NONE, Numbers, headed, with_error
 from dashboards.tables import Format, csv_lines, escaped, markdown_row
 from dashboards.text import printed
+from data.metrics import Measure
 from search.against import ComparedRow, Comparison
 from spaces.trial import Scalar
 
@@ -48,7 +49,7 @@ NUMBERS: Mapping[str, Callable[[ComparedRow], Scalar]] = {
     "test_mean": lambda row: row.test.mean if row.test else None,
     "test_deviation": lambda row: row.test.deviation if row.test else None,
 }
-"""The numbers of a row by their full names. Accuracies and their differences are shares in [-1, 1], not percent."""
+"""The numbers of a row by their full names. Scores and their differences are shares in [-1, 1], not percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,10 @@ class Column:
     whose: str
     heading: str
     write: Callable[[Numbers], str]
+
+    def headed(self, measure: Measure) -> str:
+        """Whose it is, and the heading as it is printed over scores of this kind."""
+        return f"{self.whose}: {headed(self.heading, measure)}"
 
 
 def _paper(name: str, form: str) -> Callable[[Numbers], str]:
@@ -139,7 +144,7 @@ def _cells(numbers: Numbers) -> list[str]:
 
 
 def _markdown(comparison: Comparison, lines: Sequence[Numbers]) -> str:
-    headings = ["row", *(f"{column.whose}: {column.heading}" for column in COLUMNS)]
+    headings = ["row", *(column.headed(comparison.measure) for column in COLUMNS)]
     rows = [
         [
             f"{DISAGREES} " * bool(line["disagrees"]) + escaped(str(line["row"])),
@@ -162,6 +167,7 @@ def _json(comparison: Comparison, lines: Sequence[Numbers]) -> str:
         "table": comparison.table,
         "title": comparison.title,
         "note": comparison.note,
+        "measure": comparison.measure,
         "split": comparison.split,
         "rows": [
             {**line, "by_seed": {"seeds": row.seeds, **values}}
@@ -176,17 +182,18 @@ def _json(comparison: Comparison, lines: Sequence[Numbers]) -> str:
 def _text(comparison: Comparison, lines: Sequence[Numbers], width: int | None, *, terminal: bool) -> str:
     cells = [_cells(line) for line in lines]
     widths = [
-        max(cell_len(text) for text in (column.heading, *each)) for column, *each in zip(COLUMNS, *cells, strict=True)
+        max(cell_len(text) for text in (headed(column.heading, comparison.measure), *each))
+        for column, *each in zip(COLUMNS, *cells, strict=True)
     ]
     label = max(cell_len(str(line["row"])) for line in lines)
     width = max(NARROWEST_PAGE, MARK + label + sum(GAP + each for each in widths)) if width is None else width
     shown = _fitting(comparison, widths, label, width)
     label = min(label, max(NARROWEST_LABEL, width - MARK - sum(GAP + widths[place] for place in shown)))
-    left_out = [f"{column.whose}: {column.heading}" for place, column in enumerate(COLUMNS) if place not in shown]
+    left_out = [column.headed(comparison.measure) for place, column in enumerate(COLUMNS) if place not in shown]
     page = Group(
         Text(title(comparison), style="bold"),
         "",
-        _grid(lines, cells, shown, [label, *widths]),
+        _grid(lines, cells, shown, [label, *widths], comparison.measure),
         "",
         *(Text(sentence) for sentence in sentences(comparison)),
         *([Text(f"left out at this width: {', '.join(left_out)}", style="dim")] if left_out else []),
@@ -206,7 +213,11 @@ def _fitting(comparison: Comparison, widths: Sequence[int], label: int, width: i
 
 
 def _grid(
-    lines: Sequence[Numbers], cells: Sequence[Sequence[str]], shown: Sequence[int], widths: Sequence[int]
+    lines: Sequence[Numbers],
+    cells: Sequence[Sequence[str]],
+    shown: Sequence[int],
+    widths: Sequence[int],
+    measure: Measure,
 ) -> RenderableType:
     grid = Table.grid()
     grid.add_column(width=MARK)
@@ -216,7 +227,7 @@ def _grid(
     whose = [COLUMNS[place].whose for place in shown]
     firsts = [each if each not in whose[:number] else "" for number, each in enumerate(whose)]
     grid.add_row("", "", *(Text(each, style="bold cyan") for each in firsts))
-    grid.add_row("", "", *(Text(COLUMNS[place].heading, style="bold") for place in shown))
+    grid.add_row("", "", *(Text(headed(COLUMNS[place].heading, measure), style="bold") for place in shown))
     for line, row in zip(lines, cells, strict=True):
         style = "bold" if line["is_base"] else "" if line["trial"] is not None else "dim"
         mark = Text(DISAGREES if line["disagrees"] else "", style="red")

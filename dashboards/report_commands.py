@@ -74,11 +74,15 @@ def verify(
     device: Device = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
+    from search.bundle import spans_in
     from search.export import verify_bundle
 
     for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
         share = counts["correct"] / counts["total"]
-        print(f"{split}: {counts['correct']} of {counts['total']} tokens right ({share:.2%}), as exported")
+        told = f"{counts['correct']} of {counts['total']} tokens right ({share:.2%})"
+        if (spans := spans_in(counts)) is not None:
+            told += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
+        print(f"{split}: {told}, as exported")
 
 
 def predict(

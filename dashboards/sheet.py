@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from data.metrics import Measure
 from search.ablation import BASE, BASELINE, BEST, Ablation, Row
 from search.parts import written
 from search.records import TrialRecord
@@ -41,7 +42,7 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "epochs": lambda row: row.epochs,
     "seconds": lambda row: row.seconds,
 }
-"""The numbers of a row by their full names. Accuracies and their differences are shares in [-1, 1], not percent."""
+"""The numbers of a row by their full names. Scores and their differences are shares in [-1, 1], not percent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,15 @@ class Column:
 
     heading: str
     write: Callable[[Numbers], str]
+
+    def headed(self, measure: Measure) -> str:
+        """The heading as it is printed over scores of this kind."""
+        return headed(self.heading, measure)
+
+
+def headed(heading: str, measure: Measure) -> str:
+    """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
+    return heading.replace("%", "F1") if measure == "f1" else heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,7 @@ class Sheet:
     """What a report says."""
 
     study: str
+    measure: Measure
     lines: tuple[Line, ...]
     ends: Mapping[str, int]
     epochs: int
@@ -134,7 +145,7 @@ class Sheet:
         return " ".join(
             [
                 f"n: trials{' (2/3: 2 of 3 have a score)' if unscored else ''}; a row shows the best of them on dev.",
-                "After an accuracy: ± standard deviation"
+                f"After {'an F1' if self.measure == 'f1' else 'an accuracy'}: ± standard deviation"
                 + (f" over {seeds} seeds." if seeds > 1 else f" ({NONE}: one seed has none)."),
                 f"Difference: to the base on dev, in points, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
                 if has_base
@@ -150,6 +161,7 @@ def sheet(ablation: Ablation) -> Sheet:
     best = ablation.best
     return Sheet(
         study=ablation.study,
+        measure=ablation.measure,
         lines=tuple(_line(row) for row in ablation.rows),
         ends=ablation.ends,
         epochs=ablation.epochs,
@@ -177,7 +189,7 @@ def _count(numbers: Numbers) -> str:
     return f"{trials}" if scored == trials else f"{scored}/{trials}"
 
 
-def _accuracy(split: str) -> Callable[[Numbers], str]:
+def _score(split: str) -> Callable[[Numbers], str]:
     return lambda numbers: with_error(numbers[f"{split}_mean"], numbers[f"{split}_deviation"], ".2f")
 
 
@@ -211,9 +223,9 @@ def _spent(name: str, form: str) -> Callable[[Numbers], str]:
 
 COLUMNS = (
     Column("n", _count),
-    Column("dev %", _accuracy("dev")),
+    Column("dev %", _score("dev")),
     Column("difference", _difference),
-    Column("test %", _accuracy("test")),
+    Column("test %", _score("test")),
     Column("trial", _selected),
     Column("epochs", _spent("epochs", ",d")),
     Column("seconds", _spent("seconds", ",.1f")),

@@ -19,7 +19,7 @@ def render(ablation: Ablation, form: Format, *, width: int | None = None, termin
     ``text`` is laid out to ``width`` columns; without one, as wide as its table is. It has colours
     where ``terminal`` says that one will show them. ``markdown`` is a GitHub table. ``csv`` has a line
     for each row of the table and ``json`` holds everything; both carry raw numbers by their full
-    names, accuracies in [0, 1], and leave empty (``null``) what is not defined.
+    names, scores in [0, 1], and leave empty (``null``) what is not defined.
     """
     made = sheet(ablation)
     match form:
@@ -41,7 +41,7 @@ def _markdown(sheet: Sheet) -> str:
         [
             f"## {escaped(sheet.study)}",
             "",
-            markdown_row(["axis", "value", *(column.heading for column in COLUMNS)]),
+            markdown_row(["axis", "value", *(column.headed(sheet.measure) for column in COLUMNS)]),
             "|---|---|" + "---:|" * len(COLUMNS),
             *(markdown_row(_markdown_cells(line)) for line in sheet.lines),
             "",
@@ -89,6 +89,7 @@ def _json(sheet: Sheet) -> str:
     best = sheet.best
     content = {
         "study": sheet.study,
+        "measure": sheet.measure,
         "rows": [{**line.numbers, "by_seed": line.by_seed} for line in sheet.lines],
         "ends": sheet.ends,
         "epochs": sheet.epochs,

@@ -1,6 +1,6 @@
 """The report for terminals and plain text files, laid out to a width."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from io import StringIO
 
@@ -62,11 +62,11 @@ def page_width(sheet: Sheet) -> int:
 def renderable(sheet: Sheet, width: int) -> RenderableType:
     """The report as Rich prints it on a console of ``width`` columns."""
     layout = _fitting(sheet, width)
-    left_out = [column.heading for place, column in enumerate(COLUMNS) if place not in layout.shown]
+    left_out = [column.headed(sheet.measure) for place, column in enumerate(COLUMNS) if place not in layout.shown]
     return Group(
         Text(sheet.study, style="bold"),
         "",
-        *_sections(sheet.lines, layout),
+        *_sections(sheet, layout),
         "",
         Text(sheet.counts),
         Text(sheet.best_config),
@@ -97,10 +97,8 @@ def printed(page: RenderableType, width: int, *, terminal: bool) -> str:
 
 
 def _layout(sheet: Sheet, shown: tuple[int, ...], gap: int) -> Layout:
-    widths = tuple(
-        max(cell_len(COLUMNS[place].heading), *(cell_len(line.cells[place]) for line in sheet.lines), 0)
-        for place in shown
-    )
+    columns = [(COLUMNS[place].headed(sheet.measure), *(line.cells[place] for line in sheet.lines)) for place in shown]
+    widths = tuple(max(map(cell_len, cells)) for cells in columns)
     return Layout(shown, widths, max((cell_len(_label(line)) for line in sheet.lines), default=0), gap)
 
 
@@ -118,15 +116,15 @@ def _fitting(sheet: Sheet, width: int) -> Layout:
     return Layout(layout.shown, layout.widths, max(room, NARROWEST_VALUE), layout.gap)
 
 
-def _sections(lines: Sequence[Line], layout: Layout) -> Iterator[RenderableType]:
+def _sections(sheet: Sheet, layout: Layout) -> Iterator[RenderableType]:
     """The head of the table, then a section an axis."""
     head = _grid(layout)
-    headings = [Text(COLUMNS[place].heading, style="bold") for place in layout.shown]
+    headings = [Text(COLUMNS[place].headed(sheet.measure), style="bold") for place in layout.shown]
     head.add_row("", "", *headings)
     table = head
     yield head
     axis = ""
-    for line in lines:
+    for line in sheet.lines:
         if line.of_axis and line.axis != axis:
             axis = line.axis
             yield ""

@@ -1,6 +1,7 @@
 """Batches of sentences of similar length, for several lanes at once.
 
-Array legend: R lanes, T time, B sentence in the batch, S sentence in the split, U distinct lengths.
+Array legend: R lanes, T time, B sentence in the batch, S sentence in the split, U distinct lengths, N tokens of the
+split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,6 +70,15 @@ def evaluation_batches(split: Split, *, batch_size: int) -> Iterator[Batch]:
     for start in range(0, len(sorted_S), batch_size):
         chosen_B = sorted_S[start : start + batch_size]
         yield _gather(split, chosen_B[None, :], int(split.lengths_S[chosen_B[-1]]))
+
+
+def put_back(values_RTB: Ids, batch: Batch, split: Split, into_RN: Ids) -> None:
+    """Write what there is for each token of a batch of ``evaluation_batches`` to the token's place in the split."""
+    [lengths_B], [sentences_B] = batch.lengths_RB, batch.sentences_RB
+    time_T1 = np.arange(values_RTB.shape[1])[:, None]
+    inside_TB = time_T1 < lengths_B
+    places_TB = split.offsets_S1[sentences_B] + time_T1
+    into_RN[:, places_TB[inside_TB]] = values_RTB[:, inside_TB]
 
 
 def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:

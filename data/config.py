@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, PositiveInt, model_validator
 
 from data.frozen import Frozen
+from data.schemes import Scheme
 
 
 class GrammarCorpus(Frozen):
@@ -24,6 +25,10 @@ class NamedCorpus(Frozen):
     name: str
     tags: str | None = None
     """The annotation layer to learn, for example ``upos`` or ``xpos``; the corpus's own default if None."""
+    held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """Of a corpus without a dev split of its own, the share of train that is drawn as dev; as on its card if None."""
+    held_out_seed: Annotated[int, Field(ge=0)] = 0
+    """Settles which sentences these are."""
 
 
 Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
@@ -46,6 +51,8 @@ class ColumnCorpus(Frozen):
     comment: str | None = None
     """Lines that start with this text are passed over."""
     encoding: str = "utf-8"
+    scheme: Scheme | None = None
+    """Of the tags (``data/schemes.py``), which are then scored as spans; None: one by one, by accuracy."""
 
 
 class FileCorpus(Frozen):
@@ -69,7 +76,39 @@ class FileCorpus(Frozen):
         return self
 
 
-Corpus = Annotated[GrammarCorpus | NamedCorpus | ColumnCorpus | FileCorpus, Field(discriminator="kind")]
+class WordTagCorpus(Frozen):
+    """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/readers/word_tags.py``).
+
+    ``unit``: what is tagged, words (as of the French Treebank) or, to segment them as well, the characters of words
+    (as of the Chinese Treebanks), with BMES and the word's tag. Paths as for column files.
+    """
+
+    kind: Literal["word_tag"] = "word_tag"
+    train: Paths
+    dev: Paths
+    test: Paths
+    separator: Literal["_", "/"] = "_"
+    unit: Literal["word", "character"] = "word"
+    encoding: str = "utf-8"
+
+
+class SegmentedCorpus(Frozen):
+    """Files of words between blanks, one sentence a line, as those of SIGHAN's bakeoffs: characters with BMES.
+
+    Paths as for column files.
+    """
+
+    kind: Literal["segmented"] = "segmented"
+    train: Paths
+    dev: Paths
+    test: Paths
+    encoding: str = "utf-8"
+
+
+Corpus = Annotated[
+    GrammarCorpus | NamedCorpus | ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus,
+    Field(discriminator="kind"),
+]
 
 
 class VocabularyConfig(Frozen):
@@ -78,6 +117,8 @@ class VocabularyConfig(Frozen):
     minimum_count: PositiveInt = 1
     lowercase: bool = True
     digits_to_nine: bool = True
+    word_classes: tuple[str, ...] = ()
+    """Slot families, such as ``city_name``, whose words are read as one (``data/word_classes.py``)."""
 
 
 class DataConfig(Frozen):
@@ -85,6 +126,8 @@ class DataConfig(Frozen):
 
     corpus: Corpus = GrammarCorpus()
     vocabulary: VocabularyConfig = VocabularyConfig()
+    scheme: Scheme | None = None
+    """The label scheme that is learnt, of a corpus whose tags have one; None: the corpus's own. F1 is the same."""
     minimum_tag_count: PositiveInt | None = None
     """Tags that train has less often become RARE (``data/rare.py``); None: every tag stays, and there is no RARE."""
     vectors: str | None = None

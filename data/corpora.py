@@ -9,10 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
+from data.division import Consecutive, Division, HeldOut
 from data.errors import UserError, unknown
-from data.formats import ColumnFormat, ConlluFormat, DerivationFormat, Format, TreebankFormat
+from data.formats import (
+    ColumnFormat,
+    ConlluFormat,
+    DerivationFormat,
+    Format,
+    SlotFormat,
+    TreebankFormat,
+    WordTagFormat,
+)
 from data.readers.files import SourceFile, joint_sha256
-from data.sentences import SPLITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +57,10 @@ Files = FileCard | FilesCard | SectionsCard
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is known about a corpus without having it. ``files`` has the files of each split."""
+    """What is known about a corpus without having it.
+
+    ``files`` has the files of each split that there is; ``division`` says how the others are taken from train.
+    """
 
     name: str
     about: str
@@ -58,6 +69,7 @@ class Card:
     format: Format
     licence: str
     origin: str
+    division: Division | None = None
 
     @property
     def verified(self) -> bool:
@@ -76,6 +88,17 @@ class Card:
         if name not in self.layers:
             raise UserError(unknown(f"layer of {self.name}", name, self.layers))
         return name
+
+    def divided(self, held_out: float | None) -> Division | None:
+        """How missing splits are taken from train, where ``held_out`` is the share that becomes dev if it is drawn.
+
+        Raises UserError for a share where dev is not drawn.
+        """
+        if held_out is None:
+            return self.division
+        if not isinstance(self.division, HeldOut):
+            raise UserError(f"held_out: got {held_out}, but {self.name} has a dev split of its own (allowed: null)")
+        return HeldOut(held_out)
 
 
 def _sample(first: int, last: int) -> tuple[str, ...]:
@@ -129,6 +152,67 @@ _CARDS = (
         format=ColumnFormat(word=0, layers={"pos": 1}, columns=3, comments=()),
         licence="non-commercial use only, (C) LDC 1995",
         origin="nltk/nltk_data at 5db857e6f7df, packages/corpora/dependency_treebank.zip",
+    ),
+    Card(
+        name="atis",
+        about="Air Travel Information System: slots in BIO (127 labels); no dev split, so 18% of train (dinarelli2016)",
+        folder="atis_jointslu",
+        files={
+            "train": FileCard(
+                "atis.train.w-intent.iob", "e0a1e3de978345b4fbfa4f2eefa8bb974460f0f7f38330e179ccaecc80d68178"
+            ),
+            "test": FileCard(
+                "atis.test.w-intent.iob", "744bc272bce1c6a828df7b5580b47a4aee2ad2019e5d2376c348bea1c15f0d6e"
+            ),
+        },
+        format=SlotFormat(),
+        licence="none stated with these files; ATIS is LDC data (LDC93S4B, LDC94S19, LDC95S26)",
+        origin="yvchen/JointSLU at fad79658f343, data",
+        division=HeldOut(0.18),
+    ),
+    Card(
+        name="ud-french-sequoia",
+        about="French treebank Sequoia: parts of speech, UPOS (16 tags)",
+        folder="ud_french_sequoia",
+        files={
+            "train": FileCard(
+                "fr_sequoia-ud-train.conllu", "56424954edf9d20a4d1184e37bfe931fb7c64da82bf2a587b4f35b828d79d767"
+            ),
+            "dev": FileCard(
+                "fr_sequoia-ud-dev.conllu", "a5138dc5e8886484c2f8919e97113f56b9e4329e5cf2a999c021d6ee45e8b45d"
+            ),
+            "test": FileCard(
+                "fr_sequoia-ud-test.conllu", "a650e7a223fe191009ded17cedae740659449be20354bd68205c376de4ddef2d"
+            ),
+        },
+        format=ConlluFormat(layers=("upos",)),
+        licence="LGPL-LR",
+        origin="UniversalDependencies/UD_French-Sequoia at f5b049600c89",
+    ),
+    Card(
+        name="ud-chinese-simplified",
+        about="Chinese treebank GSD 1.4 in simplified characters: segmentation and UPOS, BMES and 15 tags a character",
+        folder="zh_ud1_simplified",
+        files={
+            "train": FileCard("train.txt", "9ac10a79e5f4f545397c6c3fefb23c2dc6a3291cefbe0d08b65c7c8eb5582a79"),
+            "dev": FileCard("dev.txt", "8fa4aa18567c7297c9e4d0423fe01382b85737c4de9cec17b03aa3d513b34bd2"),
+            "test": FileCard("test.txt", "0286a207e4ddbf956cf3817911f19550229b0904e3b15b6382319da8bda04287"),
+        },
+        format=WordTagFormat("_", "character"),
+        licence="none stated with these files; UD Chinese 1.4 is CC BY-NC-SA 4.0",
+        origin="mryuan0428/Dlseg at 51bb6572a4cf, ud1",
+    ),
+    Card(
+        name="pku-199801",
+        about="People's Daily, January 1998: segmentation and parts of speech, BMES and 44 tags; 90/5/5% of its lines",
+        folder="pku_199801",
+        files={
+            "train": FileCard("199801.txt", "1e2574641b92bc07c61af95162ce3c62bdef5a5da04ceff0d50144b4aae4b6a1"),
+        },
+        format=WordTagFormat("/", "character", encoding="gbk", identified=True, brackets=True),
+        licence="none stated with this file; Peking University, Fujitsu and People's Daily (PFR corpus)",
+        origin="jacken3/BigDataHomeWork at b6f36f713576, 199801",
+        division=Consecutive(dev=5, test=5),
     ),
     Card(
         name="ccgbank",
@@ -213,5 +297,5 @@ def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
 
 
 def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """The paths of every split's files, each read and found right. Raises UserError as ``read_files`` does."""
-    return tuple(file.path for split in SPLITS for file in read_files(card, split, data_dir))
+    """The paths of all files, split by split, each read and found right. Raises UserError as ``read_files`` does."""
+    return tuple(file.path for split in card.files for file in read_files(card, split, data_dir))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import assert_never, cast
+from typing import ClassVar, Literal, assert_never, cast
 
 from data.readers import conllu, derivations
 from data.readers.columns import Separator, read_columns
@@ -10,7 +10,11 @@ from data.readers.conllu import read_conllu
 from data.readers.derivations import read_derivations
 from data.readers.files import SourceFile
 from data.readers.piped import read_piped
+from data.readers.segmented import in_characters, read_segmented
+from data.readers.slots import read_slots
 from data.readers.treebank import read_treebank
+from data.readers.word_tags import Mark, read_word_tags
+from data.schemes import Scheme
 from data.sentences import Sentence
 
 
@@ -19,6 +23,7 @@ class ConlluFormat:
     """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first."""
 
     layers: tuple[str, ...]
+    scheme: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,7 @@ class ColumnFormat:
     comments: tuple[str, ...]
     separator: Separator = "tab"
     encoding: str = "utf-8"
+    scheme: Scheme | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class DerivationFormat:
     """CCGbank's ``.auto`` derivations."""
 
     layers: tuple[str, ...] = ("category", "pos")
+    scheme: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,7 @@ class PipedFormat:
     """``word|pos|category`` tokens, one sentence a line."""
 
     layers: tuple[str, ...] = ("category", "pos")
+    scheme: ClassVar[None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +60,54 @@ class TreebankFormat:
     """The Penn Treebank's tagged ``.pos`` files."""
 
     layers: tuple[str, ...] = ("pos",)
+    scheme: ClassVar[None] = None
 
 
-Format = ConlluFormat | ColumnFormat | DerivationFormat | PipedFormat | TreebankFormat
+@dataclass(frozen=True, slots=True)
+class SlotFormat:
+    """``BOS words EOS``, a tab, and a tag for each, one sentence a line."""
+
+    layers: tuple[str, ...] = ("slot",)
+    scheme: ClassVar[Scheme] = "bio"
+
+
+@dataclass(frozen=True, slots=True)
+class WordTagFormat:
+    """``word_TAG`` tokens, one sentence a line; options as of ``read_word_tags``. ``unit``: what is tagged."""
+
+    separator: Mark
+    unit: Literal["word", "character"]
+    encoding: str = "utf-8"
+    identified: bool = False
+    brackets: bool = False
+    layers: tuple[str, ...] = ("pos",)
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """That of the characters; words are tagged one by one."""
+        return "bmes" if self.unit == "character" else None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentedFormat:
+    """Words between blanks, one sentence a line."""
+
+    encoding: str = "utf-8"
+    layers: tuple[str, ...] = ("segmentation",)
+    scheme: ClassVar[Scheme] = "bmes"
+
+
+Format = (
+    ConlluFormat
+    | ColumnFormat
+    | DerivationFormat
+    | PipedFormat
+    | TreebankFormat
+    | SlotFormat
+    | WordTagFormat
+    | SegmentedFormat
+)
+"""``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
 
 
 def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentence]:  # noqa: A002
@@ -72,6 +125,7 @@ def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentenc
                 comments=format.comments,
                 columns=format.columns,
                 encoding=format.encoding,
+                scheme=format.scheme,
             )
         case DerivationFormat():
             return read_derivations(file, cast("derivations.Layer", layer))
@@ -79,5 +133,18 @@ def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentenc
             return read_piped(file, cast("derivations.Layer", layer))
         case TreebankFormat():
             return read_treebank(file)
+        case SlotFormat():
+            return read_slots(file)
+        case WordTagFormat():
+            words = read_word_tags(
+                file,
+                separator=format.separator,
+                encoding=format.encoding,
+                identified=format.identified,
+                brackets=format.brackets,
+            )
+            return words if format.unit == "word" else [in_characters(each.words, each.tags) for each in words]
+        case SegmentedFormat():
+            return read_segmented(file, encoding=format.encoding)
         case _:
             assert_never(format)

@@ -1,10 +1,15 @@
-"""Token accuracy.
+"""What trials are ranked by, and token accuracy.
 
 Array legend: R lanes, T time, B sentence in the batch. Where the truth has one lane, it holds for all lanes.
 """
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
+
+Measure = Literal["accuracy", "f1"]
+"""The share of right tokens, or the F1 of spans (``data.spans.SpanCounts``)."""
 
 Ids = NDArray[np.int64]
 

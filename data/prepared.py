@@ -3,19 +3,22 @@
 from dataclasses import dataclass
 
 from data.config import VocabularyConfig
+from data.conversion import with_scheme
 from data.features import Lexicon, lexicon
 from data.rare import with_rare_tags
+from data.schemes import Scheme
 from data.store import StoredCorpus
 from data.vectors import Pretrained, StoredVectors, pretrained
 from data.vocabulary import Vocabulary
+from data.word_classes import word_classes
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
     """``lexicon`` holds the features of every form of ``stored`` under ``vocabulary``.
 
-    ``stored`` has the tags that are learnt: RARE among them if a cut-off is set. ``vectors`` are the
-    pretrained ones of the vocabulary's words, None where none are given.
+    ``stored`` has the tags that are learnt, in the scheme that is set: RARE among them if a cut-off is
+    set. ``vectors`` are the pretrained ones of the vocabulary's words, None where none are given.
     """
 
     stored: StoredCorpus
@@ -29,14 +32,29 @@ def prepare(
     config: VocabularyConfig,
     affix: int,
     *,
+    scheme: Scheme | None = None,
     minimum_tag_count: int | None = None,
     vectors: StoredVectors | None = None,
 ) -> PreparedCorpus:
-    """Apply ``config`` and the cut-off of the tags, keeping ``affix`` characters at each side of a word."""
-    vocabulary = Vocabulary.build(config, stored.forms, stored.counts_F)
+    """Apply ``config``, then the scheme and the cut-off of the tags, keeping ``affix`` characters a side of a word."""
+    vocabulary = vocabulary_of(stored, config)
     return PreparedCorpus(
-        stored if minimum_tag_count is None else with_rare_tags(stored, minimum_tag_count),
+        with_learnt_tags(stored, scheme, minimum_tag_count),
         vocabulary,
         lexicon(vocabulary, stored.forms, affix),
         None if vectors is None else pretrained(vectors, vocabulary),
     )
+
+
+def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
+    """The words, with their classes, and characters of a stored corpus. Raises UserError as ``word_classes`` does."""
+    return Vocabulary.build(config, stored.forms, stored.counts_F, word_classes(stored, config))
+
+
+def with_learnt_tags(stored: StoredCorpus, scheme: Scheme | None, minimum_tag_count: int | None) -> StoredCorpus:
+    """The corpus in ``scheme``, then with its rare tags as RARE; None leaves either as it is stored.
+
+    Raises UserError as ``with_scheme`` and ``with_rare_tags`` do.
+    """
+    converted = stored if scheme is None else with_scheme(stored, scheme)
+    return converted if minimum_tag_count is None else with_rare_tags(converted, minimum_tag_count)

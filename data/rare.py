@@ -10,19 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.errors import UserError
+from data.schemes import RARE
 from data.store import Split, StoredCorpus
-
-RARE = "RARE"
-"""The last of the tags where a cut-off is set."""
 
 
 def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
-    """The corpus in which tags that train has fewer than ``minimum_count`` times are RARE.
+    """The corpus in which tags that train has fewer than ``minimum_count`` times are RARE, the last of its tags.
 
     RARE is learnt from train, but never right: in dev and test a tag that did not stay, or that train does not
-    have, is -1 as ever, so accuracy is that on the original tags. With 1 every tag stays and RARE is an output
-    without examples: wu2017 has 1286 outputs, the 1285 categories of CCGbank's sections 02-21 and RARE. With 10
-    the categories of those sections are the 425 of Clark and Curran (2007).
+    have, is -1 as ever, so accuracy is that on the original tags. Gold spans stay those of the original tags, and
+    RARE is in none. With 1 every tag stays and RARE is an output without examples: wu2017 has 1286 outputs, the 1285
+    categories of CCGbank's sections 02-21 and RARE. With 10 the categories of those sections are the 425 of Clark
+    and Curran (2007).
 
     Raises UserError where train has a tag of that name, and where no tag would stay.
     """

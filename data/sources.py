@@ -1,21 +1,41 @@
 """From a corpus config to its sentences: generated, named, or the user's own files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import assert_never
 
-from data.config import ColumnCorpus, Corpus, FileCorpus, GrammarCorpus, NamedCorpus
-from data.corpora import Card, SectionsCard, find_card, read_files
+from data.config import (
+    ColumnCorpus,
+    Corpus,
+    FileCorpus,
+    GrammarCorpus,
+    NamedCorpus,
+    SegmentedCorpus,
+    WordTagCorpus,
+)
+from data.corpora import SectionsCard, find_card, read_files
+from data.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from data.errors import UserError
-from data.formats import ColumnFormat, DerivationFormat, Format, PipedFormat, TreebankFormat, read_sentences
+from data.formats import (
+    ColumnFormat,
+    DerivationFormat,
+    Format,
+    PipedFormat,
+    SegmentedFormat,
+    TreebankFormat,
+    WordTagFormat,
+    read_sentences,
+)
 from data.frozen import identity
 from data.readers.files import SourceFile, joint_sha256, matching
-from data.sentences import SPLITS, Sentence
+from data.schemes import Scheme
+from data.sentences import SPLITS
 from data.synthetic import grammar
 
-Splits = dict[str, list[Sentence]]
+OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus
+Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
 
@@ -26,11 +46,12 @@ class Source:
     ``key`` is the identity of the config and of what stands behind it: the digests of the files,
     or the edition of the grammar. Files whose digests are not known beforehand are held here as
     bytes, so that one that changes later cannot come under the key of what it was. ``read`` gives
-    every split.
+    every split. ``scheme`` is that of the tags, None where they are of single tokens.
     """
 
     key: str
     read: Callable[[], Splits]
+    scheme: Scheme | None = None
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
@@ -39,24 +60,26 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     Raises UserError for a name or a layer that is not known and for own files that cannot be
     read; ``read`` raises it for the files of a named corpus and for what the files hold.
     """
+    scheme: Scheme | None = None
     match corpus:
         case GrammarCorpus():
-            behind: Mapping[str, str | int | list[str]] = {"edition": grammar.EDITION}
+            behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
         case NamedCorpus():
-            card = find_card(corpus.name)
-            layer = card.layer(corpus.tags)
-            behind, read = _named(card, layer, data_dir)
-        case ColumnCorpus() | FileCorpus():
+            scheme = find_card(corpus.name).format.scheme
+            behind, read = _named(corpus, data_dir)
+        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus():
             files = {
                 split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
-            read = partial(_read, *_format(corpus), files)
+            form, layer = _format(corpus)
+            scheme = form.scheme
+            read = partial(_read, form, layer, files)
         case _:
             assert_never(corpus)
-    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read)
+    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme)
 
 
 def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:
@@ -69,32 +92,51 @@ def _generate(corpus: GrammarCorpus) -> Splits:
     return {split: grammar.sentences(corpus.seed, split, sizes[split]) for split in SPLITS}
 
 
-def _named(card: Card, layer: str, data_dir: Path | None) -> tuple[dict[str, str], Callable[[], Splits]]:
-    """The digests behind a named corpus, from its card where they are known, and how to read it."""
-    behind: dict[str, str] = {}
+def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
+    """The digests behind a named corpus, from its card where they are known, its division, and how to read it."""
+    card = find_card(corpus.name)
+    layer, division = card.layer(corpus.tags), card.divided(corpus.held_out)
+    behind: dict[str, Json] = {}
     held: dict[str, tuple[SourceFile, ...]] = {}
-    for split in SPLITS:
-        known = card.files[split]
+    for split, known in card.files.items():
         if isinstance(known, SectionsCard):
             held[split] = read_files(card, split, data_dir)
             behind[split] = joint_sha256(held[split])
         else:
             behind[split] = known.sha256
+    if division is not None:
+        behind["division"] = list(astuple(division))
 
     def read() -> Splits:
-        rest = {split: read_files(card, split, data_dir) for split in SPLITS if split not in held}
-        return _read(card.format, layer, {**held, **rest})
+        rest = {split: read_files(card, split, data_dir) for split in card.files if split not in held}
+        splits = _read(card.format, layer, {**held, **rest})
+        match division:
+            case HeldOut(share):
+                return held_out(splits, share, corpus.held_out_seed)
+            case Consecutive(dev, test):
+                return consecutive(splits["train"], dev, test)
+            case None:
+                return splits
+            case _:
+                assert_never(division)
 
     return behind, read
 
 
-def _format(corpus: ColumnCorpus | FileCorpus) -> tuple[Format, str]:
+def _format(corpus: OwnFiles) -> tuple[Format, str]:
     """The format of the user's own files, and the layer that is learnt."""
     match corpus:
         case ColumnCorpus():
             comments = () if corpus.comment is None else (corpus.comment,)
             layers = {"tag": corpus.tag}
-            return ColumnFormat(corpus.word, layers, None, comments, corpus.separator, corpus.encoding), "tag"
+            columns = ColumnFormat(
+                corpus.word, layers, None, comments, corpus.separator, corpus.encoding, corpus.scheme
+            )
+            return columns, "tag"
+        case WordTagCorpus():
+            return WordTagFormat(corpus.separator, corpus.unit, corpus.encoding), "pos"
+        case SegmentedCorpus():
+            return SegmentedFormat(corpus.encoding), "segmentation"
         case FileCorpus(kind="ccgbank_auto"):
             form: Format = DerivationFormat()
         case FileCorpus(kind="word_pos_supertag"):
@@ -106,10 +148,10 @@ def _format(corpus: ColumnCorpus | FileCorpus) -> tuple[Format, str]:
 
 def _read(form: Format, layer: str, files: SplitFiles) -> Splits:
     splits = {}
-    for split in SPLITS:
-        sentences = [sentence for file in files[split] for sentence in read_sentences(file, form, layer)]
+    for split, those in files.items():
+        sentences = [sentence for file in those for sentence in read_sentences(file, form, layer)]
         if not sentences:
-            first, *others = (str(file.path) for file in files[split])
+            first, *others = (str(file.path) for file in those)
             several = f" to {others[-1]}" if others else ""
             raise UserError(f"{first}{several}: got an empty split, allowed: at least one sentence")
         splits[split] = sentences

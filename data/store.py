@@ -1,9 +1,10 @@
 """Prepared corpora: written once as Arrow, memory-mapped by every trial.
 
 A store is a folder of ``forms.arrow`` (form, count), one ``<split>.arrow`` a split (forms, tags and
-length of each sentence) and ``manifest.json``, which has the digests of the others.
+length of each sentence), one ``<split>.spans.arrow`` where tags have a scheme, and ``manifest.json``,
+which has the digests of the others.
 
-Shapes: N tokens of a split, S sentences of a split, S1 = S + 1, F distinct forms of the corpus.
+Shapes: N tokens of a split, S sentences of a split, S1 = S + 1, F distinct forms of the corpus, M spans.
 """
 
 import hashlib
@@ -22,15 +23,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from data.config import Corpus
+from data.division import Splits
 from data.errors import UserError
 from data.frozen import identity
+from data.schemes import Scheme
 from data.sentences import SPLITS, Sentence
-from data.sources import Splits, open_source
+from data.sources import open_source
+from data.spans import Spans, find_spans, reading, types_of
 
 BOUNDARY = ""
 """Row 0 of the forms: what lies before and after a sentence."""
 
-_LAYOUT = 1
+_LAYOUT = 2
 """To be raised whenever the files of a store change their form."""
 
 _MANIFEST = "manifest.json"
@@ -42,12 +46,14 @@ class Split:
 
     Sentence s is ``[offsets_S1[s] : offsets_S1[s + 1]]`` of the token arrays. A form is a row of
     ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train lacks it.
+    ``spans`` are the gold ones, of tags that train lacks as well; None where tags have no scheme.
     """
 
     forms_N: NDArray[np.int32]
     tags_N: NDArray[np.int32]
     lengths_S: NDArray[np.int32]
     offsets_S1: NDArray[np.int64]
+    spans: Spans | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +63,8 @@ class StoredCorpus:
     ``fingerprint`` is the first 16 hexadecimal digits of a SHA-256 over words, tags and splits,
     whatever the paths and the time. ``forms`` has every distinct word of all splits, sorted, after
     the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train.
+    Where ``scheme`` is None tags are scored one by one; otherwise as spans, whose types in any split
+    are ``span_types``, sorted.
     """
 
     fingerprint: str
@@ -64,6 +72,8 @@ class StoredCorpus:
     counts_F: NDArray[np.int64]
     tags: tuple[str, ...]
     splits: Mapping[str, Split]
+    scheme: Scheme | None = None
+    span_types: tuple[str, ...] = ()
 
 
 def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
@@ -80,7 +90,7 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
         return target
     splits = source.read()
     with written_beside(target) as beside:
-        _write(splits, beside)
+        _write(splits, source.scheme, beside)
     return target
 
 
@@ -106,7 +116,9 @@ def open_store(folder: Path) -> StoredCorpus:
             forms=tuple(forms.column("form").to_pylist()),
             counts_F=forms.column("count").to_numpy(zero_copy_only=True),
             tags=tuple(manifest["tags"]),
-            splits={split: _split(tables[f"{split}.arrow"]) for split in SPLITS},
+            splits={split: _split(tables[f"{split}.arrow"], tables.get(f"{split}.spans.arrow")) for split in SPLITS},
+            scheme=manifest["scheme"],
+            span_types=tuple(manifest["span_types"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise UserError(
@@ -123,7 +135,7 @@ def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _write(splits: Splits, folder: Path) -> None:
+def _write(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
     words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
     counts = Counter(word for sentence in splits["train"] for word in sentence.words)
     forms = [BOUNDARY, *sorted(words)]
@@ -135,7 +147,31 @@ def _write(splits: Splits, folder: Path) -> None:
     tag_of = {tag: row for row, tag in enumerate(tags)}
     for split in SPLITS:
         tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
-    write_tables(folder, tables, {"fingerprint": fingerprint(splits), "tags": tags})
+    span_types: tuple[str, ...] = ()
+    if scheme is not None:
+        everywhere = sorted({tag for split in SPLITS for sentence in splits[split] for tag in sentence.tags})
+        span_types = types_of(everywhere, scheme)
+        for split in SPLITS:
+            tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
+    notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types}
+    write_tables(folder, tables, notes)
+
+
+def _spans(
+    sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
+) -> pa.RecordBatch:
+    """The gold spans of a split, found in its tags before those that train lacks are given up."""
+    row_of = {tag: row for row, tag in enumerate(tags)}
+    tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
+    offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])
+    _, spans = find_spans(tags_N[None], offsets_S1, reading(tags, scheme, span_types))
+    return pa.record_batch(
+        {
+            "start": pa.array(spans.start_M, pa.int64()),
+            "stop": pa.array(spans.stop_M, pa.int64()),
+            "type": pa.array(spans.type_M, pa.int32()),
+        }
+    )
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
@@ -175,13 +211,14 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
     return pa.ipc.open_file(content).get_batch(0)
 
 
-def _split(table: pa.RecordBatch) -> Split:
+def _split(table: pa.RecordBatch, spans: pa.RecordBatch | None) -> Split:
     forms, tags = table.column("forms"), table.column("tags")
     return Split(
         forms_N=forms.values.to_numpy(zero_copy_only=True),
         tags_N=tags.values.to_numpy(zero_copy_only=True),
         lengths_S=table.column("length").to_numpy(zero_copy_only=True),
         offsets_S1=forms.offsets.to_numpy(zero_copy_only=True),
+        spans=None if spans is None else Spans(*(each.to_numpy(zero_copy_only=True) for each in spans.columns)),
     )
 
 

@@ -5,7 +5,7 @@ Array legend: F forms (row 0 is the boundary, ``""``).
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -46,11 +46,13 @@ class Vocabulary(Frozen):
     ``words``: the normalised forms whose occurrences in train, summed over the forms that normalise alike, reach
     ``config.minimum_count``; the most frequent first, equal ones in text order.
     ``characters``: those of the spellings of all forms in train, by code point; a cut-off does not apply to them.
+    ``classes``: each normalised form that has a class, and the class, a word in its place (``data/word_classes.py``).
     """
 
     config: VocabularyConfig
     words: tuple[str, ...]
     characters: tuple[str, ...]
+    classes: tuple[tuple[str, str], ...] = ()
 
     @field_validator("words")
     @classmethod
@@ -74,23 +76,33 @@ class Vocabulary(Frozen):
         return characters
 
     @classmethod
-    def build(cls, config: VocabularyConfig, forms: Sequence[str], counts_F: NDArray[np.integer[Any]]) -> Self:
+    def build(
+        cls,
+        config: VocabularyConfig,
+        forms: Sequence[str],
+        counts_F: NDArray[np.integer[Any]],
+        classes: Mapping[str, str] | None = None,
+    ) -> Self:
         """The vocabulary of a corpus with these ``forms``, which occur ``counts_F`` times in train."""
+        class_of = classes or {}
         occurrences: Counter[str] = Counter()
         characters: set[str] = set()
         for form, count in zip(forms, counts_F.tolist(), strict=True):
             if form and count > 0:
-                occurrences[normalise(form, config)] += count
+                word = normalise(form, config)
+                occurrences[class_of.get(word, word)] += count
                 characters.update(spelling(form, config))
         frequent = [word for word, count in occurrences.items() if count >= config.minimum_count]
         words = sorted(frequent, key=lambda word: (-occurrences[word], word))
-        return cls(config=config, words=tuple(words), characters=tuple(sorted(characters)))
+        classed = tuple(sorted(class_of.items()))
+        return cls(config=config, words=tuple(words), characters=tuple(sorted(characters)), classes=classed)
 
     def word_id(self, form: str) -> int:
-        """The id of a raw form: 0 for the boundary ``""``, 1 where its normalised form is not a word."""
+        """The id of a raw form: 0 for the boundary ``""``, 1 where its normalised form, or class, is not a word."""
         if not form:
             return BOUNDARY
-        return self._word_ids.get(normalise(form, self.config), UNKNOWN)
+        word = normalise(form, self.config)
+        return self._word_ids.get(self._class_of.get(word, word), UNKNOWN)
 
     def to_json(self) -> str:
         """The canonical JSON text; ``from_json`` gives an equal vocabulary back."""
@@ -108,3 +120,7 @@ class Vocabulary(Frozen):
     @cached_property
     def _word_ids(self) -> dict[str, int]:
         return {word: place for place, word in enumerate(self.words, start=FIRST_KNOWN)}
+
+    @cached_property
+    def _class_of(self) -> dict[str, str]:
+        return dict(self.classes)

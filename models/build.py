@@ -18,6 +18,12 @@ from models.cells.sutskever import SutskeverCell
 from models.config import AnyEmbedder, EmbedderConfig, FeatureMapConfig, ModelConfig, ShortcutConfig, StackConfig
 from models.embedder import Embedder
 from models.feature_maps import FeatureMapEmbedder
+from models.feedback.config import FeedbackConfig
+from models.feedback.directions import Directions
+from models.feedback.head import FeedbackHead
+from models.feedback.layer import FeedbackLayer
+from models.feedback.links import HiddenLink, LabelLink, LabelVectorLink
+from models.feedback.tagger import FeedbackTagger
 from models.gates import (
     BernoulliGate,
     Gate,
@@ -34,7 +40,7 @@ from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConf
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
-from models.model import Tagger
+from models.model import Network, Tagger
 from models.stack import Stack
 from models.unroll import Layer
 from models.wiring import sources
@@ -63,7 +69,7 @@ class Sizes:
 
 def build(
     config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
-) -> tuple[Tagger, Streams]:
+) -> tuple[Network, Streams]:
     """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
 
     Raises UserError where the config asks for a label scheme that the tags do not have.
@@ -71,10 +77,20 @@ def build(
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = _embedder(config.embedder, sizes, lanes, streams)
-    rates_R = _rates(config.stack.dropout, [lane.stack_dropout for lane in lanes])
-    stack = _stack(config.stack, config.embedder.input_size, len(lanes), Dropout(rates_R, streams))
-    head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-    model = Tagger(embedder, stack, head).to(dtype=dtype, device=device)
+    dropout = Dropout(_rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
+    below = config.embedder.input_size
+    model: Network
+    match config.stack:
+        case StackConfig():
+            stack = _stack(config.stack, below, len(lanes), dropout)
+            head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
+            model = Tagger(embedder, stack, head)
+        case FeedbackConfig():
+            layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
+            model = FeedbackTagger(embedder, layer, own_head, dropout)
+        case _:
+            assert_never(config.stack)
+    model.to(dtype=dtype, device=device)
     initialise(model, seeds, config.initial_scale)
     return model, streams
 
@@ -150,6 +166,33 @@ def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
             return LearnedBernoulliGate(sizes, streams)
         case _:
             assert_never(config.gate)
+
+
+def _feedback(config: FeedbackConfig, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
+    ways = Directions(config.directions)
+    hidden, context, directions = config.hidden, config.context, len(ways)
+    labels: LabelLink | LabelVectorLink | None = None
+    if config.variant == "j":
+        labels = LabelLink(lanes=lanes, directions=directions, context=context, labels=tags, hidden=hidden)
+    elif config.variant in ("i", "i_and_e"):
+        labels = LabelVectorLink(
+            lanes=lanes, directions=directions, context=context, labels=tags, size=config.label_size, hidden=hidden
+        )
+    previous = None
+    if config.variant in ("e", "i_and_e"):
+        previous = HiddenLink(lanes=lanes, directions=directions, context=context, hidden=hidden)
+    layer = FeedbackLayer(
+        lanes=lanes,
+        below=below,
+        hidden=hidden,
+        context=context,
+        directions=ways,
+        labels=labels,
+        previous=previous,
+        activation=config.activation,
+        feedback=config.feedback,
+    )
+    return layer, FeedbackHead(lanes=lanes, directions=directions, hidden=hidden, tags=tags)
 
 
 def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:

@@ -1,10 +1,12 @@
 """What a network is: its input, its stack of recurrent layers, its head. Torch-free."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from data.frozen import Frozen
+from models.feedback.config import FeedbackConfig
 from models.heads.config import HeadConfig, SoftmaxConfig
 from models.wiring import sources
 
@@ -170,6 +172,7 @@ class StackConfig(Frozen):
     or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
     """
 
+    kind: Literal["recurrent"] = "recurrent"
     depth: NonNegativeInt = 7
     hidden: PositiveInt = 465
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
@@ -194,13 +197,33 @@ class StackConfig(Frozen):
 
 
 AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig, Field(discriminator="kind")]
+AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
 class ModelConfig(Frozen):
     """A tagger: embedder, stack and head."""
 
     embedder: AnyEmbedder = EmbedderConfig()
-    stack: StackConfig = StackConfig()
+    stack: AnyStack = StackConfig()
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_usual_kind(cls, value: Any) -> Any:
+        """An input or a stack that does not say its kind is of the first: tokens, recurrent layers."""
+        if not isinstance(value, Mapping):
+            return value
+        usual = {"embedder": "tokens", "stack": "recurrent"}
+        own = {name: part for name, part in value.items() if name in usual and isinstance(part, Mapping)}
+        return {**value, **{name: {"kind": usual[name], **part} for name, part in own.items()}}
+
+    @model_validator(mode="after")
+    def _decides_token_by_token(self) -> Self:
+        if self.stack.kind == "feedback" and self.head.kind != "softmax":
+            raise ValueError(
+                f"a network of label feedback decides on each label before the next: got head {self.head.kind} "
+                "(allowed: softmax)"
+            )
+        return self

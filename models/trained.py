@@ -8,7 +8,7 @@ from torch import Tensor
 from models.build import Sizes, build
 from models.config import ModelConfig
 from models.lanes import Lane
-from models.model import Tagger
+from models.model import Network
 
 
 def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
@@ -18,7 +18,7 @@ def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
 
 def trained(
     config: ModelConfig, *, sizes: Sizes, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
-) -> Tagger:
+) -> Network:
     """The network of one lane with these weights. Raises RuntimeError where they do not fit the config."""
     model, _ = build(config, sizes=sizes, lanes=[Lane(seed=0)], dtype=dtype, device=device)
     model.load_state_dict(dict(weights))

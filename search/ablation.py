@@ -1,7 +1,7 @@
 """The ablation table: what each value of each axis reaches, beside the base and the baseline.
 
-A value is represented by its selected trial, the one with the best mean dev accuracy among those
-that have it. Selection looks at dev alone; only selected trials are measured on test.
+A value is represented by its selected trial, the one with the best mean dev score among those that
+have it. Selection looks at dev alone; only selected trials are measured on test.
 """
 
 from collections import Counter
@@ -11,6 +11,7 @@ from typing import get_args
 
 from data.errors import UserError, unknown
 from data.frozen import canonical_json, identity
+from data.metrics import Measure
 from search.events import Reason
 from search.parts import parts
 from search.records import StudyRecord, TrialRecord
@@ -23,10 +24,10 @@ BASELINE, BASE, BEST = "baseline", "base", "best"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One value of one axis. Accuracies are in [0, 1].
+    """One value of one axis. Scores, accuracies or F1, are in [0, 1].
 
     ``trials``: how many have the value, ``scored``: how many of them have a score. The selected one is
-    the best of these, so its dev accuracy flatters the value the more, the more there are. It was
+    the best of these, so its dev score flatters the value the more, the more there are. It was
     ``epoch`` that was best, with these ``seeds``; its values stand in their order. ``epochs`` and
     ``seconds`` are spent on all ``trials``. ``difference``: to the base, on dev, seed by seed; None
     for the base itself, and where there is no base. ``leads``: no other value of the axis is better.
@@ -53,6 +54,7 @@ class Ablation:
     """The rows in the order they are shown: baseline, base, best, then axis by axis."""
 
     study: str
+    measure: Measure
     rows: tuple[Row, ...]
     ends: dict[str, int]
     """Trials by end reason, those that occur; ``running`` for trials that have not ended."""
@@ -85,6 +87,7 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
     ends = Counter(trial.reason or "running" for trial in trials)
     return Ablation(
         study=record.study.name,
+        measure=record.measure,
         rows=tuple(rows),
         ends={reason: ends[reason] for reason in (*get_args(Reason), "running") if reason in ends},
         epochs=sum(len(trial.reports) for trial in trials),
@@ -140,7 +143,7 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
         return row
     chosen = min(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
     assert chosen.best is not None
-    dev = _dev(chosen)
+    dev, test = chosen.dev, chosen.test
     return replace(
         row,
         selected=chosen.number,
@@ -148,12 +151,6 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
         seeds=chosen.seeds,
         is_base=chosen is base,
         dev=Spread(tuple(dev.values())),
-        difference=None if base is None or chosen is base else paired_difference(dev, _dev(base)),
-        test=Spread(chosen.tested["test_accuracy"]) if chosen.tested else None,
+        difference=None if base is None or chosen is base else paired_difference(dev, base.dev),
+        test=Spread(tuple(test.values())) if test else None,
     )
-
-
-def _dev(trial: TrialRecord) -> dict[int, float]:
-    """Dev accuracy by seed, at the trial's best epoch."""
-    assert trial.best is not None
-    return dict(zip(trial.seeds, trial.best.metrics["dev_accuracy"], strict=True))

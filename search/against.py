@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from data.metrics import Measure
 from search.papers import PaperRow, PaperTable
 from search.records import StudyRecord, TrialRecord
 from search.statistics import Spread, paired_difference, rank_correlation
@@ -18,7 +19,7 @@ Split = Literal["dev", "test"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper and the trial that stands for it. Accuracies and differences are shares, as everywhere.
+    """A row of the paper and the trial that stands for it. Scores and differences are shares, as everywhere.
 
     ``difference`` is to the trial of the paper's base row, seed by seed. Both are measured on the split of the
     comparison, and None for the base itself and where one of the two is missing. ``disagrees``: ours has
@@ -43,7 +44,7 @@ class Comparison:
     """The rows in the paper's order.
 
     ``split``: on which ranks and differences are measured, dev where the paper has it. ``shared``: rows that have
-    an accuracy there in both. ``correlation``: Spearman's, of the two accuracies over these rows.
+    a score there in both. ``correlation``: Spearman's, of the two scores over these rows.
     """
 
     study: str
@@ -51,6 +52,7 @@ class Comparison:
     table: str
     title: str
     note: str
+    measure: Measure
     split: Split
     rows: tuple[ComparedRow, ...]
     shared: int
@@ -76,6 +78,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable) -> Comparison:
         table=name,
         title=table.title,
         note=table.note,
+        measure=record.measure,
         split=split,
         rows=rows,
         shared=len(pairs),
@@ -109,7 +112,7 @@ def _row(
     if trial is not None and reference is not None and trial is not reference:
         ours = paired_difference(_by_seed(trial, split), _by_seed(reference, split))
     opposite = in_paper is not None and ours is not None and in_paper * ours.mean < 0
-    dev, test = (_by_seed(trial, "dev"), _by_seed(trial, "test")) if trial else ({}, {})
+    dev, test = (trial.dev, trial.test) if trial else ({}, {})
     return ComparedRow(
         label=row.label,
         is_base=row.base,
@@ -126,10 +129,7 @@ def _row(
 
 
 def _by_seed(trial: TrialRecord, split: Split) -> dict[int, float]:
-    """Accuracy by seed at the trial's best epoch; empty for the test split of a trial that was not tested."""
-    assert trial.best is not None
-    values = trial.best.metrics["dev_accuracy"] if split == "dev" else trial.tested.get("test_accuracy", ())
-    return dict(zip(trial.seeds, values, strict=True)) if values else {}
+    return trial.dev if split == "dev" else trial.test
 
 
 def _pair(row: ComparedRow, split: Split) -> tuple[float, float] | None:

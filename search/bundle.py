@@ -2,14 +2,14 @@
 
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
-    metrics.json         right tokens by split     provenance.json  where it comes from
+    metrics.json         counts by split           provenance.json  where it comes from
 
 Shapes: R lanes (one), T time, B sentences.
 """
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,13 @@ from data.errors import UserError
 from data.explain import explain
 from data.features import lexicon
 from data.prepared import PreparedCorpus
+from data.spans import SpanCounts
 from data.vocabulary import Vocabulary
 from models.build import Sizes
 from models.config import LONGEST_AFFIX
 from models.embedder import LexiconTensors
 from models.evaluate import evaluate
-from models.model import Tagger, Tokens
+from models.model import Network, Tokens
 from models.trained import trained
 from models.training.checkpoint import read_tensors
 from models.training.loop import dtype_of
@@ -40,7 +41,7 @@ SENTENCES_AT_ONCE = 64
 """Sentences that ``predict`` reads before it answers."""
 
 Metrics = dict[str, dict[str, int]]
-"""By split: ``correct`` tokens of ``total``."""
+"""By split: ``correct`` tokens of ``total``; where the tags have a scheme, spans as well (``SpanCounts``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Bundle:
     config: TrialConfig
     vocabulary: Vocabulary
     tags: tuple[str, ...]
-    model: Tagger
+    model: Network
     metrics: Metrics
     provenance: dict[str, Any]
     device: torch.device
@@ -77,13 +78,23 @@ class Bundle:
             yield [self.tags[predicted_TB[step][place]] for step in range(length)]
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Right tokens on dev and test of the corpus it was trained on."""
+        """Right tokens, and spans, on dev and test of the corpus it was trained on."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics = {}
         for split in ("dev", "test"):
-            evaluation = evaluate(self.model, corpus.stored.splits[split], features, lanes=1)
+            evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
             metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total}
+            for spans in evaluation.spans:
+                metrics[split] |= {f"{name}_spans": count for name, count in asdict(spans).items()}
         return metrics
+
+
+def spans_in(counts: Mapping[str, int]) -> SpanCounts | None:
+    """The spans among the counts of a split; None where the tags have no scheme."""
+    names = [field.name for field in fields(SpanCounts)]
+    if f"{names[0]}_spans" not in counts:
+        return None
+    return SpanCounts(**{name: counts[f"{name}_spans"] for name in names})
 
 
 def load_bundle(path: Path, device: torch.device) -> Bundle:

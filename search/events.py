@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
 from data.frozen import Frozen
+from data.metrics import Measure
 
 
 def _number(value: float) -> float | str:
@@ -64,8 +65,8 @@ class VectorsPrepared(Frozen):
 class CorpusPrepared(_Happened):
     """A corpus lies in the store: the identity of its config, the fingerprint of its content, its folder.
 
-    The baselines are the accuracies, in [0, 1], of the most frequent tag of each word. ``vectors`` has the pretrained
-    ones that a trial may use, by their path in the config.
+    Trials are ranked by ``measure``; the baselines, in [0, 1], are what the most frequent tag of each word reaches by
+    it. ``vectors`` has the pretrained ones that a trial may use, by their path in the config.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -74,6 +75,7 @@ class CorpusPrepared(_Happened):
     store: str
     baseline_dev: float
     baseline_test: float
+    measure: Measure = "accuracy"
     vectors: dict[str, VectorsPrepared] = Field(default_factory=dict)
 
 

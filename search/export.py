@@ -36,15 +36,15 @@ def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -
 
 
 def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, device: str) -> Path:
-    """Write the bundle ``to``: the lane with the best dev accuracy at the trial's best epoch.
+    """Write the bundle ``to``: the lane with the best dev score at the trial's best epoch.
 
     Its metrics are measured on the bundle as it was written. Raises UserError where ``to`` exists.
     """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder for the bundle)")
     assert trial.best is not None, "a trial with a score has a best epoch"
-    accuracy_R = trial.best.metrics["dev_accuracy"]
-    lane = accuracy_R.index(max(accuracy_R))
+    score_R = list(trial.dev.values())
+    lane = score_R.index(max(score_R))
     weights_R, _ = read_tensors(folder.trial(trial.number) / BEST)
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)
@@ -89,7 +89,13 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
             raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
-        corpus = prepare(stored, data.vocabulary, LONGEST_AFFIX, minimum_tag_count=data.minimum_tag_count)
+        corpus = prepare(
+            stored,
+            data.vocabulary,
+            LONGEST_AFFIX,
+            scheme=data.scheme,
+            minimum_tag_count=data.minimum_tag_count,
+        )
         if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
             raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
         measured = bundle.measure(corpus)
@@ -102,7 +108,11 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
 
 
 def _counts(counts: Mapping[str, int] | None) -> str:
-    return "nothing" if counts is None else f"{counts['correct']} of {counts['total']}"
+    if counts is None:
+        return "nothing"
+    tokens = f"{counts['correct']} of {counts['total']}"
+    others = sorted(counts.keys() - {"correct", "total"})
+    return ", ".join([tokens, *(f"{counts[name]} {name.replace('_', ' ')}" for name in others)])
 
 
 def _write(path: Path, value: Mapping[str, Any] | Sequence[Any]) -> None:

@@ -19,7 +19,7 @@ Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class PaperRow(Frozen):
-    """One row: its accuracies as printed, None where the paper has none.
+    """One row: its scores, accuracies or F1, as printed, None where the paper has none.
 
     ``has``: what the config that the row stands for has at these paths, all else being a study's base; None for a
     system that is no config of ours. ``base``: the paper measures its differences from this row.

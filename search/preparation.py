@@ -5,30 +5,38 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from data.baseline import most_frequent_tag
-from data.config import Corpus
+from data.config import Corpus, VocabularyConfig
 from data.errors import UserError
 from data.frozen import identity
-from data.rare import with_rare_tags
+from data.prepared import vocabulary_of, with_learnt_tags
+from data.schemes import Scheme
+from data.scoring import measure_of
 from data.store import StoredCorpus, open_store, store
 from data.vectors import coverage, open_vectors, pretrained, store_vectors
 from data.vocabulary import Vocabulary
+from data.word_classes import word_classes
 from search.config import StudyConfig
 from search.events import CorpusPrepared, VectorsPrepared
 from search.folder import StudyFolder
 from spaces.config import Axis, SpaceConfig
 from spaces.space import Space
 
-CORPUS, CUT_OFF = "data.corpus", "data.minimum_tag_count"
+CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
+CLASSES = "data.vocabulary.word_classes"
 VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
 
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A corpus that trials may read, with every cut-off of its tags, and the vectors beside it: by path, with every
-    word size that meets them."""
+    """A corpus that trials may read, with every reading of its tags and its words, and the vectors beside it.
+
+    ``tags``: each scheme and cut-off that come together, as the keys of a dictionary, which has an order; ``words``
+    likewise. ``vectors``: by path, with every word size that meets them.
+    """
 
     corpus: Corpus
-    cut_offs: set[int] = field(default_factory=set)
+    tags: dict[tuple[Scheme | None, int | None], None] = field(default_factory=dict)
+    words: dict[VocabularyConfig, None] = field(default_factory=dict)
     vectors: dict[str, set[int]] = field(default_factory=dict)
 
 
@@ -38,18 +46,20 @@ def prepared(
     """Every corpus of the study in its store, with the pretrained vectors beside it; the base's corpus first.
 
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
-    UserError for what cannot be read, for vectors of another size than the networks', and for a cut-off that no tag
-    reaches.
+    UserError for what cannot be read, for corpora that are not scored alike, for vectors of another size than the
+    networks', and for a scheme, a cut-off or classes that the corpus cannot have.
     """
     events = []
     for needed in needs(study.space):
         path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
         stored = open_store(path)
-        for minimum_count in sorted(needed.cut_offs):
-            with_rare_tags(stored, minimum_count)
-        vocabulary = Vocabulary.build(study.space.base.data.vocabulary, stored.forms, stored.counts_F)
+        for scheme, minimum_tag_count in needed.tags:
+            with_learnt_tags(stored, scheme, minimum_tag_count)
+        for words in needed.words:
+            word_classes(stored, words)
         vectors = {}
         for name, sizes in needed.vectors.items():
+            vocabulary = vocabulary_of(stored, study.space.base.data.vocabulary)
             vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
             _check_sizes(name, vectors[name].size, sizes)
         events.append(
@@ -60,8 +70,14 @@ def prepared(
                 store=path.name,
                 baseline_dev=most_frequent_tag(stored, "dev"),
                 baseline_test=most_frequent_tag(stored, "test"),
+                measure=measure_of(stored),
                 vectors=vectors,
             )
+        )
+    if len({event.measure for event in events}) > 1:
+        raise UserError(
+            "data.corpus: got corpora scored by accuracy and corpora scored by F1 (allowed: one kind in a study, "
+            "or its trials could not be compared)"
         )
     return events
 
@@ -95,8 +111,8 @@ def needs(space: SpaceConfig) -> list[Needed]:
     for point in varied.enumerate():
         config = varied.config(point)
         needed = corpora.setdefault(identity(config.data.corpus), Needed(config.data.corpus))
-        if config.data.minimum_tag_count is not None:
-            needed.cut_offs.add(config.data.minimum_tag_count)
+        needed.tags[config.data.scheme, config.data.minimum_tag_count] = None
+        needed.words[config.data.vocabulary] = None
         if config.data.vectors is not None:
             needed.vectors.setdefault(config.data.vectors, set()).add(config.model.embedder.word_size)
     return list(corpora.values())
@@ -105,7 +121,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
     given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
-    reads = (CORPUS, CUT_OFF, VECTORS, WORD_SIZE, EMBEDDER) if given else (CORPUS, CUT_OFF)
+    reads = (CORPUS, SCHEME, CUT_OFF, CLASSES, *((VECTORS, WORD_SIZE, EMBEDDER) if given else ()))
     kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
     while (
         more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import assert_never
 
 from data.errors import UserError
 from data.frozen import identity
+from data.metrics import Measure
 from search.config import StudyConfig
 from search.events import (
     CorpusPrepared,
@@ -36,12 +36,16 @@ from spaces.trial import TrialConfig
 
 @dataclass(slots=True)
 class TrialRecord:
-    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split."""
+    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
+
+    ``measure`` is what it is ranked by, accuracy or F1.
+    """
 
     number: int
     point: Point
     config: TrialConfig
     seeds: tuple[int, ...]
+    measure: Measure = "accuracy"
     reports: list[Reported] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
     reason: Reason | None = None
@@ -56,7 +60,7 @@ class TrialRecord:
 
     @property
     def score(self) -> float | None:
-        """The best mean dev accuracy of any epoch; None for a trial that failed, diverged or has not reported."""
+        """The best mean dev score of any epoch; None for a trial that failed, diverged or has not reported."""
         return None if self.best is None or self.reason in ("failed", "diverged") else self.best.score
 
     @property
@@ -65,9 +69,15 @@ class TrialRecord:
         return sum(report.seconds for report in self.reports)
 
     @property
-    def test_accuracy(self) -> float | None:
-        """The mean over the lanes; None where the trial was not tested."""
-        return fmean(self.tested["test_accuracy"]) if self.tested else None
+    def dev(self) -> dict[int, float]:
+        """The dev score by seed, at the best epoch; empty without one."""
+        values = () if self.best is None else self.best.metrics[f"dev_{self.measure}"]
+        return dict(zip(self.seeds, values, strict=True)) if values else {}
+
+    @property
+    def test(self) -> dict[int, float]:
+        """The test score by seed; empty where the trial was not tested."""
+        return dict(zip(self.seeds, self.tested[f"test_{self.measure}"], strict=True)) if self.tested else {}
 
 
 class StudyRecord:
@@ -96,7 +106,7 @@ class StudyRecord:
                 self.corpora[event.corpus] = event
             case Proposed(trial=number):
                 config = self.space.config(event.point)
-                self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds)
+                self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds, self.measure)
             case Reported(trial=number):
                 self.trials[number].reports.append(event)
             case Decided(trial=number):
@@ -124,6 +134,11 @@ class StudyRecord:
     def space(self) -> Space:
         """The space that is searched."""
         return Space(self.study.space)
+
+    @property
+    def measure(self) -> Measure:
+        """What the trials are ranked by: the same on all corpora of a study."""
+        return next((corpus.measure for corpus in self.corpora.values()), "accuracy")
 
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
         """The prepared corpus that a trial of this config reads."""

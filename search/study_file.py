@@ -125,10 +125,10 @@ class _Check:
             raise UserError(explain(error, model, lines=lines, file=author.name)) from None
 
     def _check_corpora(self, base: TrialConfig, space: Space) -> None:
-        """Names of corpora and of their layers, in the base and on the axes; the files themselves may be missing."""
+        """Names of corpora and their options, in the base and on the axes; the files themselves may be missing."""
         tree = base.model_dump(mode="json")
         self._check_corpus(tree, ("base", "data", "corpus"))
-        for path in ("data.corpus", "data.corpus.name", "data.corpus.tags"):
+        for path in ("data.corpus", "data.corpus.name", "data.corpus.tags", "data.corpus.held_out"):
             domain = space.domains.get(path)
             for value in domain.values if isinstance(domain, Choice) else ():
                 self._check_corpus(written(tree, path, value), ("axes", path, "choice"))
@@ -138,7 +138,9 @@ class _Check:
         if corpus["kind"] != "named" or corpus["name"] is None:
             return
         try:
-            find_card(corpus["name"]).layer(corpus["tags"])
+            card = find_card(corpus["name"])
+            card.layer(corpus["tags"])
+            card.divided(corpus["held_out"])
         except UserError as error:
             raise self._author(where).error(where, str(error)) from None
 

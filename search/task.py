@@ -32,7 +32,7 @@ class TrialTask:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochResult:
-    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy."""
+    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1."""
 
     epoch: int
     score: float

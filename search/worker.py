@@ -11,6 +11,7 @@ import torch
 
 from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
+from data.spans import SpanCounts
 from data.store import open_store
 from data.vectors import open_vectors
 from models.build import Sizes
@@ -122,7 +123,7 @@ class TrainingWorker(Worker):
 
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:
-        """Accuracy and loss of each lane on the test split, with the weights of the trial's best epoch."""
+        """Accuracy, F1 and loss of each lane on the test split, with the weights of the trial's best epoch."""
         torch.set_num_threads(1)
         device = choose_device(task.device)
         corpus = corpus_of(task.corpus, task.config.data)
@@ -137,9 +138,10 @@ class TrainingWorker(Worker):
                 dtype=dtype_of(task.config.training),
                 device=device,
             )
-            evaluations.append(evaluate(model, corpus.stored.splits["test"], lexicon, lanes=1))
+            evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
         return {
             "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
+            **_span_metrics("test", [counts for evaluation in evaluations for counts in evaluation.spans]),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
         }
 
@@ -163,6 +165,7 @@ def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> Pre
         open_store(store),
         data.vocabulary,
         LONGEST_AFFIX,
+        scheme=data.scheme,
         minimum_tag_count=data.minimum_tag_count,
         vectors=None if vectors is None else open_vectors(vectors),
     )
@@ -170,17 +173,29 @@ def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> Pre
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:
     """The report of all lanes, group after group; a lane whose loss is no number leaves the trial without a score."""
-    accuracy_R = [value for report in reports for value in report.dev_accuracy]
     metrics: dict[str, tuple[float, ...]] = {
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
-        "dev_accuracy": tuple(accuracy_R),
+        "dev_accuracy": tuple(value for report in reports for value in report.dev_accuracy),
+        **_span_metrics("dev", [counts for report in reports for counts in report.dev_spans]),
         "learning_rate": tuple(value for report in reports for value in report.learning_rate),
     }
     diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
-    score = math.nan if diverged else fmean(accuracy_R)
+    score = math.nan if diverged else fmean(value for report in reports for value in report.dev_score)
     seconds = sum(report.seconds for report in reports)
     return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds)
+
+
+def _span_metrics(split: str, counts_R: Sequence[SpanCounts]) -> Metrics:
+    """What follows from the counts of spans, by name; nothing where the tags have no scheme."""
+    if not counts_R:
+        return {}
+    return {
+        f"{split}_f1": tuple(counts.f1 for counts in counts_R),
+        f"{split}_precision": tuple(counts.precision for counts in counts_R),
+        f"{split}_recall": tuple(counts.recall for counts in counts_R),
+        f"{split}_segmentation_f1": tuple(counts.segmentation_f1 for counts in counts_R),
+    }
 
 
 def _result_to_json(result: EpochResult) -> dict[str, Any]:

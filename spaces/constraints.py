@@ -7,6 +7,7 @@ network under a second name, or reads what is not there, a study refuses here, b
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from models.config import ModelConfig, StackConfig
 from models.wiring import sources
 from spaces.trial import TrialConfig
 
@@ -20,43 +21,54 @@ class Constraint:
     holds: Callable[[TrialConfig], bool]
 
 
-def _shortcut_in_use(trial: TrialConfig) -> bool:
-    stack = trial.model.stack
+def _of_stacks(holds: Callable[[ModelConfig, StackConfig], bool]) -> Callable[[TrialConfig], bool]:
+    """A condition on stacks of recurrent layers alone: other networks have nothing that could break it."""
+
+    def of_trial(trial: TrialConfig) -> bool:
+        stack = trial.model.stack
+        return not isinstance(stack, StackConfig) or holds(trial.model, stack)
+
+    return of_trial
+
+
+@_of_stacks
+def _shortcut_in_use(model: ModelConfig, stack: StackConfig) -> bool:
     return stack.depth <= 1 or any(sources(stack.composition, stack.depth))
 
 
-def _block_on_top(trial: TrialConfig) -> bool:
-    stack = trial.model.stack
+@_of_stacks
+def _block_on_top(model: ModelConfig, stack: StackConfig) -> bool:
     return stack.depth <= 1 or sources(stack.composition, stack.depth)[-1] > 0
 
 
-def _hidden_equals_input(trial: TrialConfig) -> bool:
-    return trial.model.stack.hidden == trial.model.embedder.input_size
+@_of_stacks
+def _hidden_equals_input(model: ModelConfig, stack: StackConfig) -> bool:
+    return stack.hidden == model.embedder.input_size
 
 
-def _gate_in_use(trial: TrialConfig) -> bool:
-    stack = trial.model.stack
+@_of_stacks
+def _gate_in_use(model: ModelConfig, stack: StackConfig) -> bool:
     if stack.depth <= 1 or stack.shortcut.gate == "none":
         return True
     return any(sources(stack.composition, stack.depth)) and stack.shortcut.topology != "both_ungated"
 
 
-def _one_name_a_network(trial: TrialConfig) -> bool:
-    shortcut = trial.model.stack.shortcut
+@_of_stacks
+def _one_name_a_network(model: ModelConfig, stack: StackConfig) -> bool:
     same = ("both_gated", "both_two_gates", "block_output_ungated", "block_internal_ungated")
-    return shortcut.gate != "none" or shortcut.topology not in same
+    return stack.shortcut.gate != "none" or stack.shortcut.topology not in same
 
 
-def _skipped_is_not_below(trial: TrialConfig) -> bool:
-    stack = trial.model.stack
+@_of_stacks
+def _skipped_is_not_below(model: ModelConfig, stack: StackConfig) -> bool:
     if stack.shortcut.gate != "sigmoid_skipped" or (stack.join == "each_layer" and stack.directions == "both"):
         return True
     wiring = sources(stack.composition, stack.depth)
     return not any(source and source == layer for layer, source in enumerate(wiring))
 
 
-def _join_in_use(trial: TrialConfig) -> bool:
-    stack = trial.model.stack
+@_of_stacks
+def _join_in_use(model: ModelConfig, stack: StackConfig) -> bool:
     return stack.join == "top" or (stack.directions == "both" and stack.depth > 1)
 
 
@@ -65,8 +77,9 @@ def _window_gate_in_use(trial: TrialConfig) -> bool:
     return embedder.kind != "tokens" or not embedder.window_gate or embedder.word_size > 0
 
 
-def _reads_in_layers(trial: TrialConfig) -> bool:
-    embedder, stack = trial.model.embedder, trial.model.stack
+@_of_stacks
+def _reads_in_layers(model: ModelConfig, stack: StackConfig) -> bool:
+    embedder = model.embedder
     return stack.depth > 0 or (embedder.kind == "feature_maps" and embedder.layers != "none")
 
 

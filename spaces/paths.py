@@ -52,7 +52,7 @@ def typed(path: str, value: Json) -> Json:
                 continue
             return plain
     annotations = trial_paths()[path]
-    if names := [name for annotation in annotations for name in literals(annotation)]:
+    if names := dict.fromkeys(name for annotation in annotations for name in literals(annotation)):
         raise ValueError(unknown("value", value, names))
     allowed = " or ".join(dict.fromkeys(describe(annotation) for annotation in annotations))
     raise ValueError(f"got {shown(value)} (allowed: {allowed})")

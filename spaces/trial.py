@@ -1,7 +1,9 @@
 """A config is the whole trial."""
 
 import json
-from typing import Any
+from typing import Any, Self
+
+from pydantic import model_validator
 
 from data.config import DataConfig
 from data.frozen import Frozen, identity
@@ -17,6 +19,16 @@ class TrialConfig(Frozen):
     data: DataConfig = DataConfig()
     model: ModelConfig = ModelConfig()
     training: TrainingConfig = TrainingConfig()
+
+    @model_validator(mode="after")
+    def _words_start_once(self) -> Self:
+        pretraining = self.training.pretraining
+        if self.data.vectors is not None and pretraining is not None and pretraining.word_epochs:
+            raise ValueError(
+                f"training.pretraining.word_epochs: got {pretraining.word_epochs} with data.vectors "
+                f"{self.data.vectors} (allowed: 0, or no data.vectors, since words start from one of the two)"
+            )
+        return self
 
     @property
     def identity(self) -> str:

@@ -4,10 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Ray reads this when it is imported, which some test modules do before ``search.engine`` sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("project", deadline=None)
+settings.load_profile("project")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

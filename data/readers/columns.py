@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from data.readers.files import SourceFile
+from data.schemes import Scheme, parted, repaired
 from data.sentences import Sentence
 
 Separator = Literal["tab", "whitespace"]
@@ -21,14 +22,16 @@ def read_columns(
     comments: tuple[str, ...] = (),
     columns: int | None = None,
     encoding: str = "utf-8",
+    scheme: Scheme | None = None,
 ) -> list[Sentence]:
     """The sentences of a file.
 
     ``word`` and ``tag`` are columns, counted from 0; ``separator`` is one tab, or any run of tabs
     and spaces; a line that starts with one of ``comments`` is passed over; ``columns`` is how many
-    columns every line has, as many as the first token where None. Raises UserError with file and
+    columns every line has, as many as the first token where None; ``scheme`` is that of the tags,
+    whose illegal sequences are repaired (``data.schemes.repaired``). Raises UserError with file and
     line for a column count that differs, too few columns for ``word`` and ``tag``, an empty word
-    or tag, and bytes that are not text in ``encoding``.
+    or tag, a tag outside the scheme, and bytes that are not text in ``encoding``.
     """
     sentences = []
     for block in file.blocks(encoding, comments=comments, blanks=_BLANKS[separator]):
@@ -43,10 +46,20 @@ def read_columns(
             for name, column in (("word", word), ("tag", tag)):
                 if not fields[column].strip(" "):
                     raise file.error(number, f"got an empty {name}, allowed: text in column {column}, counted from 0")
+            if scheme is not None:
+                check_tag(file, number, fields[tag], scheme)
             rows.append((fields[word], fields[tag]))
         words, tags = zip(*rows, strict=True)
-        sentences.append(Sentence(words, tags))
+        sentences.append(Sentence(words, tags if scheme is None else repaired(tags, scheme)))
     return sentences
+
+
+def check_tag(file: SourceFile, number: int, tag: str, scheme: Scheme) -> None:
+    """Raise UserError with file and line for a tag that is not one of ``scheme``."""
+    try:
+        parted(tag, scheme)
+    except ValueError as error:
+        raise file.error(number, str(error)) from error
 
 
 def _fields(line: str, separator: Separator) -> list[str]:

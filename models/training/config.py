@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from data.frozen import Frozen
 
@@ -52,8 +52,33 @@ class Halving(Frozen):
     minimum: PositiveFloat = 0.0005
 
 
+class Linear(Frozen):
+    """dinarelli2016: in epoch e of E, the rate times (E - e + 1) / E; after the last epoch it would be 0."""
+
+    kind: Literal["linear"] = "linear"
+
+
 Optimiser = Annotated[Sgd | Adam | Adagrad, Field(discriminator="kind")]
-Schedule = Annotated[Constant | Halving, Field(discriminator="kind")]
+Schedule = Annotated[Constant | Halving | Linear, Field(discriminator="kind")]
+
+
+class PretrainingConfig(Frozen):
+    """Language models, trained on train before the first epoch, whose vectors the network's words and labels start
+    from (dinarelli2016 section 3.2; ``models/training/pretraining.py``).
+
+    The epochs are the paper's; it has no other number, so these are ours. An optimiser's rate falls linearly.
+    """
+
+    word_epochs: NonNegativeInt = 20
+    """0: words start as other weights."""
+    label_epochs: NonNegativeInt = 10
+    """0: labels start as other weights. Networks without vectors of labels do not read this."""
+    context: PositiveInt = 3
+    """Words or labels seen on either side of the one that is predicted: w for the paper's taggers."""
+    hidden: PositiveInt = 100
+    batch_size: PositiveInt = 32
+    """Predictions a step."""
+    optimiser: Optimiser = Sgd(learning_rate=0.1, momentum=0.9)
 
 
 class TrainingConfig(Frozen):
@@ -68,4 +93,8 @@ class TrainingConfig(Frozen):
     eq. 20), which weighs it about as many times more as sentences are long. What is reported is the mean of a token."""
     clip_norm: PositiveFloat | None = None
     """The largest Euclidean norm of a lane's whole gradient; longer ones are scaled down to it."""
+    l2: NonNegativeFloat = 0.0
+    """lambda: an update makes the mean loss + lambda/2 |theta|^2 smaller (dinarelli2016 eq. 1, chen2017 eq. 20), where
+    theta are all weights and vectors of a lane, its biases not. What is reported as loss has no such term."""
+    pretraining: PretrainingConfig | None = None
     precision: Literal["float32", "float64"] = "float32"

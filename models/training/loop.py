@@ -12,26 +12,33 @@ from torch import Tensor
 
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
+from data.spans import SpanCounts
 from models.build import Sizes, build
 from models.config import AnyEmbedder, ModelConfig
 from models.embedder import LexiconTensors
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
-from models.model import Tagger
+from models.model import Network
 from models.pretrained import PretrainedRows
 from models.training.config import TrainingConfig
-from models.training.optimisers import clip, optimiser
+from models.training.optimisers import clip, optimiser, penalise
+from models.training.pretraining import pretrain
 from models.training.schedule import next_learning_rate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochReport:
-    """One epoch (counted from 1) of all lanes; each tuple has one value a lane."""
+    """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
+
+    ``dev_score`` is the F1 of ``dev_spans``, or accuracy where the tags have no scheme and there are none.
+    """
 
     epoch: int
     train_loss: tuple[float, ...]
     dev_loss: tuple[float, ...]
     dev_accuracy: tuple[float, ...]
+    dev_score: tuple[float, ...]
+    dev_spans: tuple[SpanCounts, ...]
     learning_rate: tuple[float, ...]
     seconds: float
 
@@ -54,6 +61,7 @@ class Training:
         device: torch.device,
     ) -> None:
         self.config = training
+        self.initial_scale = model.initial_scale
         self.corpus = corpus
         self.lanes = tuple(lanes)
         self.order_seed = order_seed
@@ -72,23 +80,38 @@ class Training:
         self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
 
     def run_epoch(self) -> EpochReport:
-        """Train on every sentence once, evaluate on dev, set the next learning rates."""
+        """Train on every sentence once, evaluate on dev, set the next learning rates.
+
+        The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it.
+        """
         started = time.perf_counter()
+        if self.epoch == 0:
+            self.pretrain()
         learning_rate_R = self.learning_rate_R
         train_loss_R = self._train_epoch()
         dev = self.evaluate("dev")
         self.epoch += 1
-        error_R = 1 - torch.tensor(dev.accuracy, dtype=torch.float64)
-        self.learning_rate_R = next_learning_rate(self.config.schedule, learning_rate_R, self.error_R, error_R)
+        error_R = 1 - torch.tensor(dev.score, dtype=torch.float64)
+        self.learning_rate_R = next_learning_rate(
+            self.config.schedule, learning_rate_R, self.error_R, error_R, left=self.config.epochs - self.epoch
+        )
         self.error_R = error_R
         return EpochReport(
             epoch=self.epoch,
             train_loss=_numbers(train_loss_R),
             dev_loss=dev.loss,
             dev_accuracy=dev.accuracy,
+            dev_score=dev.score,
+            dev_spans=dev.spans,
             learning_rate=_numbers(learning_rate_R),
             seconds=time.perf_counter() - started,
         )
+
+    def pretrain(self) -> None:
+        """Let the network's words and labels start from language models, where the config has them."""
+        if self.config.pretraining is not None:
+            seeds = [lane.seed for lane in self.lanes]
+            pretrain(self.config.pretraining, self.model, self.corpus, seeds, self.initial_scale)
 
     def _train_epoch(self) -> Tensor:
         """The mean loss of each lane over the epoch's tokens: loss_R."""
@@ -107,8 +130,9 @@ class Training:
     def step(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """One update from ``batch``: the summed loss_R before it, and the tokens_R it was summed over.
 
-        The objective of a lane is the mean of its loss over tokens (wu2017 eq. 3) or sentences (chen2017 eq. 20); lanes
-        are added up, so the gradient of one never holds anything of another.
+        The objective of a lane is the mean of its loss over tokens (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
+        the penalty on its weights if there is one; lanes are added up, so the gradient of one never holds anything of
+        another.
         """
         tokens, tags_RTB = on_device(batch, len(self.lanes), self.device)
         loss_R = self.model.loss(tokens, tags_RTB, self.lexicon).sum(dim=1)
@@ -116,6 +140,8 @@ class Training:
         self.model.zero_grad(set_to_none=True)
         count_R = tokens_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())
+        if self.config.l2:
+            penalise(self.optimiser.parameters, self.config.l2)
         if self.pretrained is not None:
             self.pretrained.hold()
         if self.config.clip_norm is not None:
@@ -125,7 +151,7 @@ class Training:
 
     def evaluate(self, split: str) -> Evaluation:
         """What every lane reaches on ``split`` as it stands now."""
-        return evaluate(self.model, self.corpus.stored.splits[split], self.lexicon, len(self.lanes))
+        return evaluate(self.model, self.corpus.stored, split, self.lexicon, len(self.lanes))
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that the rest of the run depends on, as named tensors."""
@@ -153,7 +179,7 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
-def _pretrained(config: AnyEmbedder, model: Tagger, corpus: PreparedCorpus) -> PretrainedRows | None:
+def _pretrained(config: AnyEmbedder, model: Network, corpus: PreparedCorpus) -> PretrainedRows | None:
     """The corpus's vectors, placed; a network without word vectors has no use for them."""
     words = model.embedder.words
     if corpus.vectors is None or words is None:

@@ -108,6 +108,17 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
 
 
 @torch.no_grad()
+def penalise(parameters: Named, l2: float) -> None:
+    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter but the biases.
+
+    The paper's theta are its matrices; it leaves biases out of its notation, and we leave them out of the penalty.
+    """
+    for name, parameter in parameters.items():
+        if parameter.grad is not None and not name.rpartition(".")[2].startswith("bias"):
+            parameter.grad.add_(parameter, alpha=l2)
+
+
+@torch.no_grad()
 def clip(parameters: Named, longest: float) -> None:
     """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
     gradients = [parameter.grad for parameter in parameters.values() if parameter.grad is not None]

@@ -5,15 +5,19 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from models.training.config import Constant, Halving, Schedule
+from models.training.config import Constant, Halving, Linear, Schedule
 
 
-def next_learning_rate(config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor) -> Tensor:
-    """The rates of the next epoch, given the dev error rates before and after this one.
+def next_learning_rate(
+    config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor, *, left: int
+) -> Tensor:
+    """The rates of the next epoch, given the dev error rates before and after this one; ``left`` epochs follow it.
 
     wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R``
     is NaN before the first epoch, which halves nothing. At e_p = 0 the paper's quotient is not
     defined; an error that stays at 0 counts as no growth and halves.
+
+    dinarelli2016: the rate falls by the same amount after each epoch, so that it would be 0 after the last.
     """
     match config:
         case Constant():
@@ -21,5 +25,7 @@ def next_learning_rate(config: Schedule, learning_rate_R: Tensor, previous_error
         case Halving():
             small = (previous_error_R - error_R).abs() <= config.tolerance * previous_error_R
             return torch.where(small & (learning_rate_R >= config.minimum), learning_rate_R / 2, learning_rate_R)
+        case Linear():
+            return learning_rate_R * (max(left, 0) / (max(left, 0) + 1))
         case _:
             assert_never(config)

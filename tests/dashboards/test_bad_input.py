@@ -131,7 +131,7 @@ def test_a_wrong_argument_is_told_in_one_line(
             "extends: quickstart\nbase:\n  model:\n    stak: {depth: 3}\n",
             ["study.yaml:4", "'stak'", "nearest: 'stack'"],
         ),
-        ("base:\n  model:\n    stack:\n      depth: 0\n", ["study.yaml:4", "depth", "0"]),
+        ("base:\n  model:\n    stack:\n      depth: -1\n", ["study.yaml:4", "depth", "-1"]),
         ("axes:\n  model.stack.depht: {choice: [1]}\n", ["study.yaml:2", "nearest: 'model.stack.depth'"]),
         ("axes:\n  model.stack.depth: {choice: [1, deep]}\n", ["study.yaml:2", "'deep'", "allowed"]),
         ("axes:\n  model.stack.depth: {chioce: [1]}\n", ["study.yaml:2", "nearest: 'choice'"]),

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -33,6 +34,15 @@ def made_up(seeds: int = 2, table: str = "wu2017/table-2") -> Comparison:
         measured(1, *(0.94, 0.955)[:seeds]),
     )
     return compare(record, table, find_table(table))
+
+
+def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
+    spans = replace(made_up(), measure="f1")
+    for form in get_args(Format):
+        text = render(spans, form)
+        assert "dev %" not in text
+        assert ("dev F1" in text) == (form in ("text", "markdown"))
+    assert json.loads(render(spans, "json"))["measure"] == "f1"
 
 
 def test_the_text_is_what_a_reader_expects() -> None:

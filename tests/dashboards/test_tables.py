@@ -56,6 +56,22 @@ def _two_depths(**search: Any) -> StudyRecord:
     )
 
 
+def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
+    made = _made_up()
+    spans = replace(made, measure="f1")
+    text, markdown, content = (render(spans, form) for form in ("text", "markdown", "json"))
+    for written in (text, markdown):
+        assert "dev F1" in written
+        assert "test F1" in written
+        assert "After an F1: ± standard deviation" in written
+        assert "dev %" not in written
+        assert "accuracy" not in written
+    assert json.loads(content)["measure"] == "f1"
+    assert json.loads(render(made, "json"))["measure"] == "accuracy"
+    assert render(spans, "csv") == render(made, "csv")
+    assert "left out at this width: test F1, trial, epochs" in render(spans, "text", width=48)
+
+
 def _text_rows(text: str) -> list[list[str]]:
     """The cells of each row of the table, found by the columns' right edges; headings of axes are passed over."""
     lines = text.splitlines()

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from data.baseline import most_frequent_tag
 from data.config import NamedCorpus
 from data.sources import read_splits
+from data.spans import find_spans, reading
 from data.store import Split, StoredCorpus, open_store, store
+from tests.oracles import conlleval
 
 Tokens = Sequence[tuple[int, int]]
 
@@ -95,3 +97,57 @@ def test_real_corpora_give_the_known_figures(
     tested = [pair for sentence in splits["test"] for pair in zip(sentence.words, sentence.tags, strict=True)]
     right = sum(guesses.get(word, most_frequent) == tag for word, tag in tested)
     assert round(100 * right / len(tested), 2) == first_met
+
+
+@given(data=st.data())
+def test_where_tags_have_a_scheme_the_figure_is_the_f1_of_conlleval(data: st.DataObject) -> None:
+    tags = ("B-x", "I-x", "O")
+    train, *test = (
+        data.draw(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=10)) for _ in range(3)
+    )
+    offsets = np.cumsum([0, *map(len, test)])
+    ids = np.array([tag for tokens in test for _, tag in tokens])
+    _, spans = find_spans(ids[None], offsets, reading(tags, "bio", ("x",)))
+    forms = np.array([form for tokens in test for form, _ in tokens])
+    counts = np.bincount([form for form, _ in train], minlength=len(FORMS))
+    splits = {
+        "train": Split(*np.array(train).T, np.array([len(train)]), np.array([0, len(train)])),
+        "test": Split(forms, ids, np.diff(offsets), offsets, spans),
+    }
+    corpus = StoredCorpus("0" * 16, FORMS, counts, tags, splits, "bio", ("x",))
+
+    by_form: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for form, tag in train:
+        by_form[form][tag] += 1
+    overall = Counter(tag for _, tag in train)
+
+    def guess(form: int) -> str:
+        counter = by_form.get(form, overall)
+        return tags[min(counter, key=lambda tag: (-counter[tag], tag))]
+
+    gold, predicted, correct = conlleval.counts(
+        [([tags[tag] for _, tag in tokens], [guess(form) for form, _ in tokens]) for tokens in test]
+    )
+    wanted = 2 * correct / (gold + predicted) if gold + predicted else 0.0
+    assert most_frequent_tag(corpus, "test") == wanted
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("name", "f1"), [("atis", 59.04), ("ud-chinese-simplified", 45.64)])
+def test_real_corpora_of_spans_give_what_conlleval_counts(name: str, f1: float, tmp_path: Path, data_dir: Path) -> None:
+    corpus = NamedCorpus(name=name)
+    stored = open_store(store(corpus, root=tmp_path, data_dir=data_dir, folder=tmp_path))
+    splits = read_splits(corpus, data_dir=data_dir, folder=tmp_path)
+    by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in splits["train"]:
+        for word, tag in zip(sentence.words, sentence.tags, strict=True):
+            by_word[word][tag] += 1
+    overall = sum(by_word.values(), Counter())
+    guesses = {
+        word: min(counter, key=lambda tag: (-counter[tag], tag)) for word, counter in (*by_word.items(), ("", overall))
+    }
+    gold, predicted, correct = conlleval.counts(
+        [(one.tags, [guesses.get(word, guesses[""]) for word in one.words]) for one in splits["test"]]
+    )
+    assert most_frequent_tag(stored, "test") == 2 * correct / (gold + predicted)
+    assert round(100 * most_frequent_tag(stored, "test"), 2) == f1

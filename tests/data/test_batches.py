@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.batches import STEP_COST, Batch, buckets, evaluation_batches, training_batches
+from data.batches import STEP_COST, Batch, buckets, evaluation_batches, put_back, training_batches
 from data.store import Split
 
 lengths_of_splits = st.lists(st.integers(1, 9), min_size=1, max_size=40)
@@ -180,6 +180,16 @@ def test_evaluation_reads_all_sentences_once_from_short_to_long(lengths: list[in
     assert all(batch.sentences_RB.shape == (1, batch_size) for batch in batches[:-1])
     read = np.concatenate([batch.sentences_RB[0] for batch in batches]).tolist()
     assert read == sorted(range(len(lengths)), key=lambda sentence: (lengths[sentence], sentence))
+
+
+@given(lengths_of_splits, batch_sizes, st.integers(1, 3))
+def test_what_batches_hold_is_put_back_token_by_token(lengths: list[int], batch_size: int, lanes: int) -> None:
+    split = split_of(lengths)
+    back_RN = np.full((lanes, sum(lengths)), -2)
+    for batch in evaluation_batches(split, batch_size=batch_size):
+        values_RTB = np.concatenate([batch.forms_RTB + 100 * lane for lane in range(lanes)])
+        put_back(values_RTB, batch, split, back_RN)
+    assert back_RN.tolist() == [(split.forms_N + 100 * lane).tolist() for lane in range(lanes)]
 
 
 def test_batches_need_a_lane() -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from data.config import NamedCorpus
+from data.config import ColumnCorpus, Corpus, NamedCorpus
 from data.corpora import CORPORA, Card, FileCard, FilesCard, SectionsCard, check, find_card, read_files
+from data.division import Consecutive, HeldOut
 from data.errors import UserError
 from data.sentences import SPLITS
 from data.sources import open_source, read_splits
+from data.store import open_store, store
 
 CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}
 
@@ -29,10 +31,18 @@ def card(tmp_path: Path) -> Card:
 def test_every_card_is_complete() -> None:
     for name, card in CORPORA.items():
         assert card.name == name
-        assert set(card.files) == set(SPLITS)
+        match card.division:
+            case None:
+                assert tuple(card.files) == SPLITS
+            case HeldOut(share):
+                assert tuple(card.files) == ("train", "test")
+                assert 0 < share < 1
+            case Consecutive(dev, test):
+                assert tuple(card.files) == ("train",)
+                assert dev > 0 < test
         if card.verified:
             digests = {files.sha256 for files in card.files.values() if not isinstance(files, SectionsCard)}
-            assert len(digests) == len(SPLITS)
+            assert len(digests) == len(card.files)
             assert all(len(bytes.fromhex(digest)) == 32 for digest in digests)
         assert card.about
         assert card.licence
@@ -45,6 +55,10 @@ def test_the_default_layers_are_the_documented_ones() -> None:
         "ud-english-ewt": ("xpos", "upos"),
         "pmb-ccg-en": ("category",),
         "wsj-sample": ("pos",),
+        "atis": ("slot",),
+        "ud-french-sequoia": ("upos",),
+        "ud-chinese-simplified": ("pos",),
+        "pku-199801": ("pos",),
         "ccgbank": ("category", "pos"),
         "wsj": ("pos",),
     }
@@ -191,6 +205,38 @@ REAL = [
     ("ud-english-ewt", "upos", (12544, 2001, 2077), (204577, 25147, 25094), (17, 17, 17)),
     ("pmb-ccg-en", "category", (7745, 1174, 1053), (50408, 7368, 6821), (294, 193, 180)),
     ("wsj-sample", "pos", (3253, 316, 345), (78375, 7652, 8057), (45, 39, 40)),
+    ("ud-french-sequoia", "upos", (2231, 412, 456), (50502, 9999, 10044), (16, 15, 15)),
+]
+
+CONLL = ColumnCorpus(
+    train="conll2003_en/eng.train",
+    dev="conll2003_en/eng.testa",
+    test="conll2003_en/eng.testb",
+    tag=3,
+    separator="whitespace",
+    comment="-DOCSTART-",
+    scheme="iob1",
+)
+SPANS: list[tuple[Corpus, str, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = [
+    # corpus, scheme, sentences, tokens and spans in train, dev, test, types
+    (NamedCorpus(name="atis"), "bio", (4082, 896, 893), (46243, 9957, 9164), (13662, 2898, 2837), 83),
+    (
+        NamedCorpus(name="ud-chinese-simplified"),
+        "bmes",
+        (3997, 500, 500),
+        (156309, 20000, 19206),
+        (98608, 12663, 12012),
+        15,
+    ),
+    (CONLL, "iob1", (14041, 3250, 3453), (203621, 51362, 46435), (23499, 5942, 5648), 4),
+    (
+        NamedCorpus(name="pku-199801"),
+        "bmes",
+        (17535, 974, 975),
+        (1671911, 87463, 82283),
+        (1017970, 53148, 50329),
+        44,
+    ),
 ]
 
 
@@ -227,3 +273,52 @@ def test_the_wsj_sample_is_the_whole_free_sample(data_dir: Path) -> None:
     assert (len(sentences), len(tags), len(set(tags))) == (3914, 94_084, 45)
     assert sentences[0].words[:3] == ("Pierre", "Vinken", ",")
     assert sentences[0].tags[:3] == ("NNP", "NNP", ",")
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("corpus", "scheme", "sentences", "tokens", "spans", "types"), SPANS)
+def test_the_spans_of_the_real_corpora_have_the_known_counts(
+    data_dir: Path,
+    tmp_path: Path,
+    corpus: Corpus,
+    scheme: str,
+    sentences: tuple[int, ...],
+    tokens: tuple[int, ...],
+    spans: tuple[int, ...],
+    types: int,
+) -> None:
+    stored = open_store(store(corpus, root=tmp_path, data_dir=data_dir, folder=data_dir))
+    splits = [stored.splits[split] for split in SPLITS]
+    assert stored.scheme == scheme
+    assert tuple(len(split.lengths_S) for split in splits) == sentences
+    assert tuple(len(split.tags_N) for split in splits) == tokens
+    assert tuple(len(split.spans.start_M) for split in splits if split.spans is not None) == spans
+    assert len(stored.span_types) == types
+
+
+@pytest.mark.corpus
+def test_atis_is_divided_by_its_share_and_has_its_127_labels(data_dir: Path) -> None:
+    splits = {
+        share: read_splits(NamedCorpus(name="atis", held_out=share), data_dir=data_dir, folder=data_dir)
+        for share in (None, 0.18, 0.1)
+    }
+    assert splits[None] == splits[0.18]
+    sizes = {share: [len(divided[split]) for split in SPLITS] for share, divided in splits.items()}
+    assert sizes == {None: [4082, 896, 893], 0.18: [4082, 896, 893], 0.1: [4480, 498, 893]}
+    tags = {tag for split in SPLITS for sentence in splits[None][split] for tag in sentence.tags}
+    assert len(tags) == 127
+    first = splits[None]["test"][0]
+    assert " ".join(first.words) == (
+        "i would like to find a flight from charlotte to las vegas that makes a stop in st. louis"
+    )
+    assert first.tags[10:12] == ("B-toloc.city_name", "I-toloc.city_name")
+
+
+@pytest.mark.corpus
+def test_the_peoples_daily_has_its_words_once_brackets_and_ids_are_gone(data_dir: Path) -> None:
+    splits = read_splits(NamedCorpus(name="pku-199801"), data_dir=data_dir, folder=data_dir)
+    first = splits["train"][0]
+    assert "".join(first.words) == "迈向充满希望的新世纪——一九九八年新年讲话（附图片１张）"
+    assert first.tags[:5] == ("B-v", "E-v", "B-v", "E-v", "B-n")
+    ends = sum(tag[0] in "ES" for split in SPLITS for sentence in splits[split] for tag in sentence.tags)
+    assert ends == 1_121_447

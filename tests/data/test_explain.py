@@ -16,9 +16,15 @@ def failure(value: Any, model: type[BaseModel] = TrialConfig) -> ValidationError
     return caught.value
 
 
+KINDS = {"model.stack": "recurrent", "model.embedder": "tokens"}
+"""What a mapping on the way to a field is one of."""
+
+
 def nested(path: str, value: Any) -> Any:
-    for name in reversed(path.split(".")):
-        value = {name: value}
+    names = path.split(".")
+    for depth in reversed(range(len(names))):
+        inside = ".".join(names[:depth])
+        value = ({"kind": KINDS[inside]} if inside in KINDS else {}) | {names[depth]: value}
     return value
 
 
@@ -28,7 +34,7 @@ def nested(path: str, value: Any) -> Any:
         (
             nested("model.stack.dpeth", 3),
             "model.stack.dpeth: unknown key 'dpeth' "
-            "(nearest: 'depth'; allowed: depth, hidden, cell, composition, shortcut, directions, join, dropout)",
+            "(nearest: 'depth'; allowed: kind, depth, hidden, cell, composition, shortcut, directions, join, dropout)",
         ),
         (
             nested("model.stack.shortcut.gate", "nnoe"),

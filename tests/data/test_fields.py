@@ -6,7 +6,7 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 from data.config import Corpus
 from data.fields import describe, fields, kinds, paths
 from models.config import EmbedderConfig, StackConfig
-from models.training.config import Adam, Optimiser, Sgd
+from models.training.config import Adagrad, Adam, Optimiser, Sgd
 from spaces.trial import TrialConfig
 
 
@@ -25,7 +25,7 @@ from spaces.trial import TrialConfig
         (tuple[float, float], "a list of 2: a number and a number"),
         (Annotated[tuple[str, ...], Field(min_length=1)], "a list of 1 or more, each text"),
         (fields(StackConfig)["composition"], "an integer from 1 to 5, or a list, each an integer from 0"),
-        (Optimiser, "a mapping with kind sgd or adam"),
+        (Optimiser, "a mapping with kind sgd or adam or adagrad"),
         (Sgd, "a mapping of kind, learning_rate, momentum"),
     ],
 )
@@ -34,7 +34,7 @@ def test_a_type_is_told_in_words(annotation: object, words: str) -> None:
 
 
 def test_kinds_name_the_members_of_a_union_of_configs() -> None:
-    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam}
+    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad}
     assert list(kinds(Corpus)) == [
         "grammar",
         "named",
@@ -42,6 +42,8 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "ccgbank_auto",
         "word_pos_supertag",
         "treebank_pos",
+        "word_tag",
+        "segmented",
     ]
     assert kinds(EmbedderConfig) == {}
 

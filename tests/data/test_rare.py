@@ -12,7 +12,8 @@ from data.config import VocabularyConfig
 from data.errors import UserError
 from data.metrics import correct_tokens
 from data.prepared import prepare
-from data.rare import RARE, with_rare_tags
+from data.rare import with_rare_tags
+from data.schemes import RARE
 from data.sentences import SPLITS
 from data.store import Split, StoredCorpus
 

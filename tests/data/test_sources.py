@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import data.corpora
-from data.config import ColumnCorpus, GrammarCorpus, NamedCorpus
+from data.config import ColumnCorpus, Corpus, GrammarCorpus, NamedCorpus, SegmentedCorpus, WordTagCorpus
 from data.corpora import CORPORA, FileCard
+from data.division import HeldOut
 from data.errors import UserError
 from data.sentences import SPLITS, Sentence
 from data.sources import open_source, read_splits
@@ -118,3 +119,86 @@ def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
     monkeypatch.setattr(data.corpora, "CORPORA", {card.name: newer})
     monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
     assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
+
+
+SLOTS = "BOS to rome EOS\tO O B-city atis_flight\n"
+
+
+def slots(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 20) -> None:
+    """ATIS as ``count`` sentences of train and one of test."""
+    card = CORPORA["atis"]
+    (folder / card.folder).mkdir()
+    files = {}
+    for split, lines in (("train", count), ("test", 1)):
+        text = "".join(SLOTS.replace("to", f"{split}{number}") for number in range(lines))
+        (folder / card.folder / f"{split}.iob").write_text(text)
+        files[split] = FileCard(f"{split}.iob", hashlib.sha256(text.encode()).hexdigest())
+    monkeypatch.setattr(data.corpora, "CORPORA", {card.name: replace(card, files=files)})
+
+
+def test_a_corpus_without_dev_draws_it_from_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slots(tmp_path, monkeypatch)
+    drawn = []
+    for corpus in (NamedCorpus(name="atis"), NamedCorpus(name="atis", held_out=0.1)):
+        source = open_source(corpus, data_dir=tmp_path, folder=tmp_path)
+        assert source.scheme == "bio"
+        splits = source.read()
+        drawn.append([len(splits[split]) for split in SPLITS])
+        words = [sentence.words[0] for split in ("train", "dev") for sentence in splits[split]]
+        assert sorted(words) == sorted(f"train{number}" for number in range(20))
+    assert drawn == [[16, 4, 1], [18, 2, 1]]
+
+
+def test_the_key_covers_the_share_that_the_card_holds_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpora = (NamedCorpus(name="atis"), NamedCorpus(name="atis", held_out_seed=1))
+    keys = [key(corpus, tmp_path) for corpus in corpora]
+    card = replace(CORPORA["atis"], division=HeldOut(0.2))
+    monkeypatch.setattr(data.corpora, "CORPORA", {card.name: card})
+    keys += [key(corpus, tmp_path) for corpus in corpora]
+    assert len(set(keys)) == 4
+
+
+def test_a_share_is_refused_where_there_is_a_dev_split(tmp_path: Path) -> None:
+    corpus = NamedCorpus(name="ud-english-ewt", held_out=0.1)
+    with pytest.raises(UserError) as error:
+        open_source(corpus, data_dir=tmp_path, folder=tmp_path)
+    said = "held_out: got 0.1, but ud-english-ewt has a dev split of its own (allowed: null)"
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    ("corpus", "text", "scheme", "wanted"),
+    [
+        (
+            WordTagCorpus(train="a", dev="a", test="a"),
+            "Le_DET chat_noir_NOUN\n",
+            None,
+            Sentence(("Le", "chat_noir"), ("DET", "NOUN")),
+        ),
+        (
+            WordTagCorpus(train="a", dev="a", test="a", separator="/", unit="character", encoding="gbk"),
+            "中国/NR 好/VA\n",
+            "bmes",
+            Sentence(("中", "国", "好"), ("B-NR", "E-NR", "S-VA")),
+        ),
+        (
+            SegmentedCorpus(train="a", dev="a", test="a", encoding="gbk"),
+            "中国  好\n",
+            "bmes",
+            Sentence(("中", "国", "好"), ("B", "E", "S")),
+        ),
+        (
+            ColumnCorpus(train="a", dev="a", test="a", separator="whitespace", scheme="bio"),
+            "un B-nombre\nlit I-nombre\n",
+            "bio",
+            Sentence(("un", "lit"), ("B-nombre", "I-nombre")),
+        ),
+    ],
+)
+def test_own_files_are_read_in_the_format_of_their_kind(
+    tmp_path: Path, corpus: Corpus, text: str, scheme: str | None, wanted: Sentence
+) -> None:
+    (tmp_path / "a").write_bytes(text.encode(getattr(corpus, "encoding", "utf-8")))
+    source = open_source(corpus, data_dir=None, folder=tmp_path)
+    assert source.scheme == scheme
+    assert source.read() == {split: [wanted] for split in SPLITS}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import data.store
 from data.config import ColumnCorpus, GrammarCorpus
 from data.errors import UserError
+from data.schemes import Scheme
 from data.sentences import SPLITS, Sentence
 from data.sources import Splits, read_splits
 from data.store import StoredCorpus, fingerprint, open_store, store
@@ -154,7 +155,7 @@ def test_nothing_stays_behind_when_reading_fails(tmp_path: Path) -> None:
 
 
 def test_nothing_stays_behind_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(splits: Splits, folder: Path) -> None:
+    def full(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
         (folder / "forms.arrow").write_bytes(b"half")
         raise OSError("No space left on device")
 
@@ -168,10 +169,10 @@ def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypa
     write = data.store._write
     firsts: list[Path] = []
 
-    def overtaken(splits: Splits, folder: Path) -> None:
+    def overtaken(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
         monkeypatch.setattr(data.store, "_write", write)
         firsts.append(stored(SMALL, tmp_path))  # another process ends while this one still writes
-        write(splits, folder)
+        write(splits, scheme, folder)
 
     monkeypatch.setattr(data.store, "_write", overtaken)
     assert [stored(SMALL, tmp_path)] == firsts

@@ -32,9 +32,12 @@ COMMAND = "python -m tests.models.test_golden"
 STEPS, LANES, TOLERANCE = 20, (0, 1), 1e-9
 LARGEST = {
     ("model", "stack", "hidden"): 16,
+    ("model", "stack", "label_size"): 16,
     ("model", "embedder", "word_size"): 16,
     ("model", "embedder", "maps"): 12,
     ("training", "batch_size"): 4,
+    ("training", "pretraining", "word_epochs"): 1,
+    ("training", "pretraining", "label_epochs"): 1,
 }
 CORPUS = GrammarCorpus(train=40, dev=5, test=5)
 """The grammar stands for every preset's corpus: curves need no data. No cut-off falls on its tags."""
@@ -46,8 +49,8 @@ def small(base: TrialConfig) -> TrialConfig:
     for (*parents, name), largest in LARGEST.items():
         inner = tree
         for parent in parents:
-            inner = inner[parent]
-        if name in inner:
+            inner = inner[parent] or {}
+        if name in inner:  # not every kind of stack has every size, nor every recipe pretraining
             inner[name] = min(inner[name], largest)
     tree["training"]["precision"] = "float64"
     return TrialConfig.model_validate(tree)
@@ -65,6 +68,7 @@ def curve(preset: str, folder: Path) -> list[list[float]]:
         order_seed=0,
         device=torch.device("cpu"),
     )
+    run.pretrain()
     run.model.train()
     losses = [run.step(batch) for batch in islice(_batches(run), STEPS)]
     return torch.stack([loss_R / tokens_R for loss_R, tokens_R in losses], dim=1).tolist()

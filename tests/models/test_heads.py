@@ -265,7 +265,8 @@ def one_line_error(*words: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", ["crf", "margin"])
 def test_a_constrained_head_asks_for_a_label_scheme_in_one_line(kind: str) -> None:
-    config = ModelConfig.model_validate({"head": {"kind": kind, "constrained": True}, "stack": {"depth": 1}})
+    parts = {"head": {"kind": kind, "constrained": True}, "stack": {"kind": "recurrent", "depth": 1}}
+    config = ModelConfig.model_validate(parts)
     sizes = Sizes(words=9, characters=9, tags=TAGS)
     with one_line_error("model.head.constrained", "true", "allowed: false"):
         build(config, sizes=sizes, lanes=[Lane(seed=1)], dtype=torch.float32, device=torch.device("cpu"))

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.training.config import Adagrad, Adam, Halving, Optimiser, Sgd
-from models.training.optimisers import clip, optimiser
+from models.training.config import Adagrad, Adam, Halving, Linear, Optimiser, Sgd
+from models.training.optimisers import clip, optimiser, penalise
 from models.training.schedule import next_learning_rate
 
 RATES = (0.1, 0.05, 0.007)
@@ -87,5 +87,29 @@ def test_the_halving_rule_is_the_papers_lane_by_lane() -> None:
     for rate, e_p, e_c in zip(rates.tolist(), before.tolist(), after.tolist(), strict=True):
         small = e_p == e_c == 0 or (e_p > 0 and abs(e_p - e_c) / e_p <= 0.005)
         expected.append(rate / 2 if small and rate >= 0.0005 else rate)
-    assert np.allclose(next_learning_rate(Halving(), rates, before, after).numpy(), expected, rtol=0, atol=0)
+    assert np.allclose(next_learning_rate(Halving(), rates, before, after, left=9).numpy(), expected, rtol=0, atol=0)
     assert expected == [0.01, 0.02, 0.01, 0.0004, 0.02, 0.01]
+
+
+def test_a_linear_rate_falls_by_as_much_after_each_epoch_to_0_after_the_last() -> None:
+    epochs, error = 5, torch.zeros(3, dtype=torch.float64)
+    rate = first = torch.tensor(RATES, dtype=torch.float64)
+    for epoch in range(1, epochs + 3):
+        share = max(epochs - epoch + 1, 0) / epochs
+        assert torch.allclose(rate, first * share, rtol=1e-14, atol=0)
+        rate = next_learning_rate(Linear(), rate, error, error, left=epochs - epoch)
+
+
+def test_the_penalty_is_the_gradient_of_half_lambda_times_the_square_of_each_lanes_weights_alone() -> None:
+    ours, l2 = lanes(), 0.03
+    loss(ours, 3).backward()
+    before = {name: value.grad.clone() for name, value in ours.items() if value.grad is not None}
+    penalise(ours, l2)
+    for lane in range(3):
+        weights = ours["table"].detach()[lane].clone().requires_grad_()
+        (l2 / 2 * weights.square().sum()).backward()
+        assert weights.grad is not None
+        gradient = ours["table"].grad
+        assert gradient is not None
+        assert torch.allclose(gradient[lane] - before["table"][lane], weights.grad, rtol=0, atol=1e-15)
+    assert torch.equal(ours["bias"].grad, before["bias"])  # type: ignore[arg-type]

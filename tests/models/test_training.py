@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,16 +13,20 @@ import pytest
 import torch
 
 from data.batches import Batch, training_batches
+from data.spans import find_spans, reading
+from data.store import Split
 from models.build import Sizes
 from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
+from models.feedback.config import FeedbackConfig
 from models.heads.config import CrfConfig, MarginConfig
 from models.lanes import Lane
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
-from models.training.config import Adam, Constant, Halving, Sgd, TrainingConfig
+from models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
 from models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
+from tests.oracles import conlleval
 
 CORPUS = small_corpus()
 SGD = TrainingConfig(
@@ -105,7 +111,20 @@ def shortcut(topology: str, gate: str) -> ModelConfig:
     return network(shortcut={"topology": topology, "gate": gate})
 
 
+def feedback(variant: str, **rest: Any) -> ModelConfig:
+    sizes = {"hidden": 7, "context": 2, "label_size": 3, "dropout": 0.2}
+    return NETWORK.model_copy(update={"stack": FeedbackConfig.model_validate({"variant": variant, **sizes, **rest})})
+
+
+FEEDBACK = {
+    "e": feedback("e"),
+    "j of distributions": feedback("j", feedback="distribution"),
+    "i": feedback("i", directions="backward"),
+    "i and e": feedback("i_and_e", directions="both", activation="relu"),
+    "i of gold": feedback("i", feedback="gold", directions="both"),
+}
 NETWORKS = {
+    **FEEDBACK,
     **{topology: shortcut(topology, "sigmoid_below") for topology in get_args(Topology)},
     **{gate: shortcut("block", gate) for gate in get_args(GateKind) if gate != "sigmoid_below"},
     "two drawn gates": shortcut("both_two_gates", "bernoulli_below"),
@@ -238,7 +257,7 @@ def test_every_number_of_the_state_is_needed_to_resume() -> None:
 
 def test_training_learns_what_the_corpus_holds() -> None:
     config = TrainingConfig(epochs=20, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant())
-    model = ModelConfig.model_validate({**network(1).model_dump(), "stack": {"depth": 1, "hidden": 16, "dropout": 0}})
+    model = network(1).model_copy(update={"stack": StackConfig(depth=1, hidden=16, dropout=0)})
     run = Training(
         model=model, training=config, corpus=CORPUS, lanes=[Lane(seed=0)], order_seed=0, device=torch.device("cpu")
     )
@@ -274,6 +293,39 @@ def test_accuracy_is_that_of_a_plain_count() -> None:
     assert evaluation == Evaluation(correct=tuple(right.tolist()), total=len(dev.tags_N), loss=evaluation.loss)
 
 
+def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle_the_learning_rate() -> None:
+    tags, offsets = ("B-x", "I-x", "O"), {name: split.offsets_S1 for name, split in CORPUS.stored.splits.items()}
+    how = reading(tags, "bio", ("x",))
+    splits = {
+        name: replace(split, spans=find_spans(split.tags_N[None], offsets[name], how)[1])
+        for name, split in CORPUS.stored.splits.items()
+    }
+    stored = replace(CORPUS.stored, tags=tags, splits=splits, scheme="bio", span_types=("x",))
+    run = Training(
+        model=NETWORK,
+        training=ADAM,
+        corpus=replace(CORPUS, stored=stored),
+        lanes=[Lane(seed=1), Lane(seed=2)],
+        order_seed=11,
+        device=torch.device("cpu"),
+    )
+    report = run.run_epoch()
+    dev = splits["dev"]
+    for lane, counts in enumerate(report.dev_spans):
+        pairs = []
+        for start, stop in pairwise(dev.offsets_S1.tolist()):
+            forms = np.tile(dev.forms_N[start:stop].astype(np.int64)[None, :, None], (2, 1, 1))
+            gold = dev.tags_N[start:stop].astype(np.int64)[None, :, None]
+            batch = Batch(forms, gold, np.full((2, 1), stop - start), np.zeros((2, 1), np.int64))
+            tokens, _ = on_device(batch, 2, torch.device("cpu"))
+            decoded = run.model.eval().decode(tokens, run.lexicon)[lane, :, 0].tolist()
+            pairs.append(([tags[tag] for tag in gold[0, :, 0]], [tags[tag] for tag in decoded]))
+        assert (counts.gold, counts.predicted, counts.correct) == conlleval.counts(pairs)
+    assert report.dev_score == tuple(counts.f1 for counts in report.dev_spans)
+    assert report.dev_score != report.dev_accuracy
+    assert run.error_R.tolist() == [1 - score for score in report.dev_score]
+
+
 def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() -> None:
     run = training(ADAM, Lane(seed=1), Lane(seed=2))
     run.run_epoch()
@@ -286,5 +338,85 @@ def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() ->
             device=torch.device("cpu"),
         )
 
-        alone = evaluate(model, CORPUS.stored.splits["dev"], run.lexicon, lanes=1)
+        alone = evaluate(model, CORPUS.stored, "dev", run.lexicon, lanes=1)
         assert alone.correct[0] == run.evaluate("dev").correct[lane]
+
+
+PAPER = TrainingConfig(
+    epochs=4,
+    batch_size=4,
+    optimiser=Sgd(learning_rate=0.3, momentum=0.5),
+    schedule=Linear(),
+    l2=0.01,
+    pretraining=PretrainingConfig(word_epochs=2, label_epochs=1, hidden=5),
+)
+"""The recipe of dinarelli2016."""
+
+
+@pytest.mark.parametrize("model", FEEDBACK.values(), ids=FEEDBACK.keys())
+def test_a_pretrained_run_resumed_equals_the_uninterrupted_one_bit_for_bit(
+    model: ModelConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> Training:
+        return training(PAPER, Lane(seed=1), Lane(seed=2), model=model, precision="float32")
+
+    whole, first, second = run(), run(), run()
+    expected = curve(whole, 4)
+    curve(first, 2)
+    second.load_state_dict({name: value.clone() for name, value in first.state_dict().items()})
+    monkeypatch.setattr("models.training.loop.pretrain", None)  # what is resumed is pretrained already
+    assert curve(second, 2) == expected[2:]
+    assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
+
+
+@pytest.mark.parametrize("model", FEEDBACK.values(), ids=FEEDBACK.keys())
+def test_under_the_papers_recipe_a_lane_equals_the_solo_run_with_its_seed(model: ModelConfig) -> None:
+    fused = training(PAPER, Lane(seed=3), Lane(seed=4), model=model)
+    together = curve(fused, 2)
+    for number, seed in enumerate((3, 4)):
+        alone = curve(training(PAPER, Lane(seed=seed), model=model), 2)
+        for ours, theirs in zip(together, alone, strict=True):
+            assert abs(ours["train_loss"][number] - theirs["train_loss"][0]) < 1e-10  # type: ignore[index]
+            assert ours["dev_accuracy"][number] == theirs["dev_accuracy"][0]  # type: ignore[index]
+
+
+def test_the_penalty_moves_each_weight_towards_zero_and_no_bias() -> None:
+    plain = SGD.model_copy(update={"optimiser": Sgd(learning_rate=0.3)})
+    runs = [training(recipe, Lane(seed=1)) for recipe in (plain, plain.model_copy(update={"l2": 0.1}))]
+    start = parameters(runs[0])
+    for run in runs:
+        steps(run, 1)
+    without, penalised = map(parameters, runs)
+    for name, value in start.items():
+        expected = torch.zeros_like(value) if "bias" in name else -0.3 * 0.1 * value
+        assert torch.allclose(penalised[name] - without[name], expected, rtol=0, atol=1e-14), name
+
+
+def test_labels_fed_back_let_a_network_learn_what_depends_on_them() -> None:
+    """The tag of each token is that of the token before it, turned by the word: labels are all that tells it."""
+    splits = {name: _turned(split) for name, split in CORPUS.stored.splits.items()}
+    corpus = replace(CORPUS, stored=replace(CORPUS.stored, splits=splits))
+    recipe = TrainingConfig(epochs=30, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant())
+    word = EmbedderConfig(word_size=6, capital_size=0, affix_characters=0, window=1, dropout=0)
+    reached = {}
+    for name in ("gold", "predicted"):
+        stack = FeedbackConfig.model_validate({"variant": "i", "hidden": 16, "label_size": 4, "feedback": name})
+        run = Training(
+            model=ModelConfig(embedder=word, stack=stack, initial_scale=1.0),
+            training=recipe,
+            corpus=corpus,
+            lanes=[Lane(seed=0)],
+            order_seed=0,
+            device=torch.device("cpu"),
+        )
+        reached[name] = [run.run_epoch() for _ in range(30)][-1].dev_accuracy[0]
+    assert reached["gold"] > 0.95
+    assert reached["predicted"] > 0.7  # a third by chance; an early mistake is fed back to the end of its sentence
+
+
+def _turned(split: Split) -> Split:
+    tags = split.forms_N % len(CORPUS.stored.tags)
+    starts = set(split.offsets_S1.tolist())
+    for place in range(len(tags)):
+        tags[place] = (tags[place] + (0 if place in starts else tags[place - 1])) % len(CORPUS.stored.tags)
+    return replace(split, tags_N=tags)

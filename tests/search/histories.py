@@ -48,7 +48,7 @@ MIXED = Space(
 WIDE = Space(
     SpaceConfig.model_validate(
         {
-            "base": {"model": {"stack": {"depth": 3}}},
+            "base": {"model": {"stack": {"kind": "recurrent", "depth": 3}}},
             "axes": {
                 KIND: {"choice": ["adam", "sgd"]},
                 DEPTH: {"choice": [1, 2, 3, 4, 5]},

@@ -39,7 +39,8 @@ AXES: dict[str, Any] = {
 def study(axes: dict[str, Any] = AXES, **search: Any) -> StudyConfig:
     """A study of 16 trials, 2 seeds and 6 epochs, if nothing else is said."""
     optimiser = {"kind": "adam", "learning_rate": 0.01}
-    base = {"model": {"stack": {"depth": 3, "hidden": 16}}, "training": {"epochs": 6, "optimiser": optimiser}}
+    model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16}}
+    base = {"model": model, "training": {"epochs": 6, "optimiser": optimiser}}
     asha = {"grace": 1, "reduction": 2}
     return StudyConfig.model_validate(
         {

@@ -148,7 +148,7 @@ def test_a_table_without_dev_figures_is_compared_on_test() -> None:
 
 
 def test_a_value_that_does_not_fit_the_studys_base_was_not_tried() -> None:
-    base = {"model": {"stack": {"depth": 3, "composition": [0, 0, 1]}}}
+    base = {"model": {"stack": {"kind": "recurrent", "depth": 3, "composition": [0, 0, 1]}}}
     config = StudyConfig.model_validate({"name": "own", "space": {"base": base, "axes": {GATE: {"choice": ["none"]}}}})
     made = against(record_of(config), depth(5, 94.0))
     assert [row.trial for row in made.rows] == [None, None]

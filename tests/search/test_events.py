@@ -51,6 +51,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         store=st.text(),
         baseline_dev=FINITE,
         baseline_test=FINITE,
+        measure=st.sampled_from(["accuracy", "f1"]),
     ),
     Proposed: st.builds(
         Proposed,

@@ -87,6 +87,23 @@ def test_the_figures_are_those_of_the_paper(name: str) -> None:
     assert ([row.dev for row in rows], [row.test for row in rows]) == PRINTED[name]
 
 
+OF_DINARELLI = {
+    "table-3": [93.65, 93.77, 94.98, 93.41, 93.61, 93.84, 93.74],
+    "table-4": [81.94, 83.25, 86.00, 82.64, 83.06, 84.91, 84.58],
+    "table-5": [97.00, 96.31, 96.31, 96.42, 96.28],
+}
+
+
+@pytest.mark.parametrize("name", OF_DINARELLI)
+def test_the_figures_of_dinarelli2016_are_those_of_the_paper(name: str) -> None:
+    table = find_table(f"dinarelli2016/{name}")
+    assert [row.test for row in table.rows] == OF_DINARELLI[name]
+    assert all(row.dev is None for row in table.rows)
+    ours = [row.has["model.stack.variant"] for row in table.rows if row.has is not None]
+    assert ours == ["e", "j", "i", "i_and_e"]
+    assert table.base.has == {"model.stack.variant": "i"}
+
+
 def test_an_unknown_table_is_told_with_the_nearest() -> None:
     told = r"unknown table 'wu2017/table2' \(nearest: 'wu2017/table-2'; allowed: .*wu2017/table-1, "
     with pytest.raises(UserError, match=told):

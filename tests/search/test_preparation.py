@@ -138,6 +138,9 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
             r"word_size: got 50 with data.vectors glove.txt",
         ),
         (["data.vectors=none.txt"], r"cannot read .*none.txt: No such file"),
+        (["data.scheme=bioes"], r"data.scheme: got bioes, but the corpus has no label scheme \(allowed: null\)"),
+        (["axes.data.scheme={choice: [null, bio]}"], r"data.scheme: got bio, but the corpus has no label scheme"),
+        (["data.vocabulary.word_classes=[city]"], r"data.vocabulary.word_classes: the corpus has no slots"),
         (["data.minimum_tag_count=9"], r"data.minimum_tag_count: got 9 \(allowed: 1 to 4, or no tag stays\)"),
     ],
 )
@@ -161,7 +164,7 @@ def test_every_corpus_with_every_vectors_that_meet_it_is_needed() -> None:
         "model.embedder.word_size": {"choice": [50, 100], "when": {"data.vectors": ["b"]}},
         "training.optimiser.learning_rate": {"log": [0.01, 0.1]},
     }
-    base = {"model": {"stack": {"depth": 3}}}
+    base = {"model": {"stack": {"kind": "recurrent", "depth": 3}}}
     first, second, third = needs(SpaceConfig.model_validate({"base": base, "axes": axes}))
     assert (first.corpus, first.vectors) == (GrammarCorpus(), {}), "the base's, which no trial of the space reads"
     for seed, needed in ((1, second), (2, third)):
@@ -183,6 +186,7 @@ def test_ledgers_from_before_there_were_vectors_are_read() -> None:
     )
     (event,) = from_json(text)
     assert event.vectors == {}  # type: ignore[union-attr]
+    assert event.measure == "accuracy"  # type: ignore[union-attr]
 
 
 def test_a_stored_corpus_does_not_depend_on_vectors_or_cut_off(folder: Path) -> None:

@@ -24,6 +24,7 @@ WINDOW, AFFIX = "model.embedder.window", "model.embedder.affix_characters"
 WORDS, CAPITALS = "model.embedder.word_size", "model.embedder.capital_size"
 
 OF_THE_PAPER = [name for name in presets() if name.startswith("wu2017/") and name != "wu2017/quick"]
+OF_FEEDBACK = ("dinarelli2016/atis", "dinarelli2016/media", "dinarelli2016/ftb")
 LOADED = [(name, scale) for name in presets() for scale in (None, *scales(name))]
 
 
@@ -58,8 +59,9 @@ def test_every_preset_has_its_base_in_its_space_and_trials_for_all_that_it_walks
 
 def test_the_presets_of_the_issue_are_there_and_offer_a_small_scale() -> None:
     names = {f"wu2017/{table}" for table in ("depth", "topologies", "gates", "compositions", "inputs", "pos")}
-    assert names | {"collins/taggers"} <= set(presets())
-    assert all(scales(name) == ("small",) for name in names | {"collins/taggers", "wu2017/default"})
+    names |= {"collins/taggers", "wu2017/default", *OF_FEEDBACK}
+    assert names <= set(presets())
+    assert all(scales(name) == ("small",) for name in names)
 
 
 @pytest.mark.parametrize("name", OF_THE_PAPER)
@@ -155,7 +157,7 @@ def test_the_base_has_the_numbers_of_chen2017s_table_2(name: str, scale: str | N
     assert (stack.depth, stack.directions, stack.cell, stack.dropout) == (1, "both", "lstm", 0)
     assert base.model.head.kind == "margin"
     assert base.model.head.discount == 0.2
-    assert (training.batch_size, training.averaged_over) == (20, "sentences")
+    assert (training.batch_size, training.averaged_over, training.l2) == (20, "sentences", 1e-4)
     if scale is None:
         assert stack.hidden == 100
         assert (training.optimiser.kind, training.optimiser.learning_rate) == ("sgd", 0.2)
@@ -226,3 +228,33 @@ def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name:
         (axis,) = config.space.axes
         values = [value for value in choice(config, axis) if {axis: value} not in missing]
         assert [space.point(row)[axis] for row in rows] == values
+
+
+@pytest.mark.parametrize("name", OF_FEEDBACK)
+def test_the_base_of_dinarelli2016_is_the_network_that_it_proposes_with_the_numbers_that_it_prints(name: str) -> None:
+    config = study(name)
+    model, training = config.space.base.model, config.space.base.training
+    assert model.stack.kind == "feedback"
+    assert (model.stack.variant, model.stack.activation) == ("i", "sigmoid")
+    assert (model.stack.feedback, model.stack.directions) == ("predicted", "forward")
+    assert (model.stack.context, model.stack.label_size) == (6, 200)
+    assert model.stack.hidden == (300 if name == "dinarelli2016/ftb" else 100)
+    assert model.embedder.token_size == model.embedder.word_size == 200
+    assert model.embedder.window == 2 * 3 + 1
+    assert (model.stack.dropout, model.embedder.dropout) == (0, 0)
+    assert training.epochs == 20
+    assert training.optimiser.kind == "sgd"
+    assert training.optimiser.momentum > 0
+    assert training.schedule.kind == "linear"
+    assert training.l2 > 0
+    assert training.pretraining is not None
+    assert (training.pretraining.word_epochs, training.pretraining.label_epochs) == (20, 10)
+
+
+@pytest.mark.parametrize("scale", [None, "small"])
+@pytest.mark.parametrize("name", OF_FEEDBACK)
+def test_dinarelli2016_compares_its_four_networks(name: str, scale: str | None) -> None:
+    config = study(name, scale)
+    assert [point["model.stack.variant"] for point in walked(config)] == ["i", "e", "j", "i_and_e"]
+    assert config.search.asha is None
+    assert config.search.seeds == 3

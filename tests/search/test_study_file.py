@@ -172,7 +172,7 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
         ("a: [", "mine.yaml:1: broken YAML: "),
         (
             "base:\n  model:\n    stack:\n      hidden: 3\n      dpeth: 3",
-            "mine.yaml:5: model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth'; allowed: depth, hidden, ",
+            "mine.yaml:5: model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth'; allowed: kind, depth, hidden, ",
         ),
         (
             "base:\n  training:\n    optimiser:\n      kind: adm",
@@ -184,8 +184,8 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "mine.yaml:3: axes.model.stack.depth.chioce: unknown",
         ),
         (
-            "axes:\n  model.stack.depth:\n    integer: [0, 3]",
-            "mine.yaml:3: axis model.stack.depth: got 0 (allowed: an integer",
+            "axes:\n  model.stack.depth:\n    integer: [-1, 3]",
+            "mine.yaml:3: axis model.stack.depth: got -1 (allowed: an integer",
         ),
         (
             "axes:\n  model.stack.depht: {choice: [1]}",
@@ -216,6 +216,14 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
         (
             "base:\n  data:\n    corpus: {kind: named, name: ud-english-ewt, tags: pos}",
             "mine.yaml:3: unknown layer of ud-english-ewt 'pos' (nearest: 'xpos'; allowed: xpos, upos)",
+        ),
+        (
+            "base:\n  data:\n    corpus: {kind: named, name: pmb-ccg-en, held_out: 0.1}",
+            "mine.yaml:3: held_out: got 0.1, but pmb-ccg-en has a dev split of its own (allowed: null)",
+        ),
+        (
+            "base: {data: {corpus: {kind: named, name: atis, held_out: 1.5}}}",
+            "mine.yaml:1: data.corpus.held_out: got 1.5 (allowed: a number above 0 below 1, or null)",
         ),
         (
             "base: {data: {corpus: {kind: named, name: pmb-ccg-en}}}\n"
@@ -304,10 +312,13 @@ def test_an_unknown_scale_is_told_with_those_there_are(study: Any) -> None:
         ("scales:\n  small:\n    bse: {}", "mine.yaml:3: scales.small.bse: unknown key 'bse' (nearest: 'base'; "),
         (
             "base: {model: {stack: {depth: 3}}}\nscales:\n  small:\n    base:\n      model:\n        stack:\n"
-            "          depth: 0",
-            "mine.yaml:7: model.stack.depth: got 0",
+            "          depth: -1",
+            "mine.yaml:7: model.stack.depth: got -1",
         ),
-        ("base: {model: {stack: {depth: 0}}}\nscales:\n  small:\n    search: {trials: 3}", "mine.yaml:1: model.stack."),
+        (
+            "base: {model: {stack: {depth: -1}}}\nscales:\n  small:\n    search: {trials: 3}",
+            "mine.yaml:1: model.stack.",
+        ),
         ("scales:\n  small:\n    axes:\n      model.stack.depth: null", "mine.yaml:4: no axis to remove: "),
         ("scales:\n  small:\n    constraints:\n      - block", "mine.yaml:3: unknown constraint 'block'"),
     ],
@@ -344,7 +355,8 @@ def test_a_corpus_takes_the_place_of_the_one_of_the_study_unless_it_is_the_same(
     assert corpus(overrides=[own]) == ColumnCorpus(train="a.tsv", dev="b.tsv", test="c.tsv")
     assert message("quickstart", corpus="pmb") == (
         "unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; "
-        "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, ccgbank, wsj)"
+        "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, atis, ud-french-sequoia, ud-chinese-simplified, "
+        "pku-199801, ccgbank, wsj)"
     )
 
 
@@ -395,7 +407,7 @@ def test_constraints_and_about_are_replaced() -> None:
         ("model.stack.depth", "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)"),
         (
             "training.optimiser.kind=sgdx",
-            "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam)",
+            "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam, adagrad)",
         ),
         ("model.stack.composition=[0, 0, 1, 0]", "model.stack: composition [0, 0, 1, 0] names 4 sources for 3 layers"),
         ("axes.model.stack.dpth={choice: [1]}", "unknown axis 'model.stack.dpth' (nearest: 'model.stack.depth'; "),
@@ -439,7 +451,7 @@ def test_a_field_inside_a_value_of_an_axis_cannot_be_set_alone(study: Any) -> No
         ("base: {training: {optimiser: {kind: adam, beta1: 0.8}}}", True),
         ("base: {training: {optimiser: {kind: adm}}}", False),
         ("base: {model: {stack: {dpeth: 3}}}", False),
-        ("base: {model: {stack: {depth: 0}}}", False),
+        ("base: {model: {stack: {depth: -1}}}", False),
         ("axes: {model.stack.depth: {choice: [1]}}", True),
         ("axes: {model.stack.depth: null}", True),
         ("axes: {training.optimiser: {named: {plain: {kind: sgd}}}}", True),

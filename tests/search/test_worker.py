@@ -19,7 +19,7 @@ CONFIG = TrialConfig.model_validate(
         "data": {"corpus": {"kind": "grammar", "train": 60, "dev": 30, "test": 30}},
         "model": {
             "embedder": {"kind": "tokens", "word_size": 8, "affix_characters": 1, "window": 1},
-            "stack": {"depth": 2, "hidden": 6},
+            "stack": {"kind": "recurrent", "depth": 2, "hidden": 6},
             "initial_scale": 1.0,
         },
         "training": {"epochs": 4, "batch_size": 8, "optimiser": {"kind": "adam", "learning_rate": 0.02}},

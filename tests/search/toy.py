@@ -52,7 +52,8 @@ class FailingWorker(ToyWorker):
 
 
 def toy_study(trials: int = 12, proposer: str = "tpe", epochs: int = 4) -> StudyConfig:
-    base = TrialConfig.model_validate({"model": {"stack": {"depth": 1, "hidden": 8}}, "training": {"epochs": epochs}})
+    model = {"stack": {"kind": "recurrent", "depth": 1, "hidden": 8}}
+    base = TrialConfig.model_validate({"model": model, "training": {"epochs": epochs}})
     axes = {"model.stack.depth": Axis(choice=(1, 2, 3)), "training.optimiser.learning_rate": Axis(log=(1e-4, 1.0))}
     if proposer == "grid":
         axes["training.optimiser.learning_rate"] = Axis(choice=(0.001, 0.02, 0.1))

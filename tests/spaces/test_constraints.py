@@ -10,7 +10,7 @@ from spaces.trial import TrialConfig
 
 
 def stack(depth: int, composition: object) -> TrialConfig:
-    return TrialConfig.model_validate({"model": {"stack": {"depth": depth, "composition": composition}}})
+    return network(stack={"depth": depth, "composition": composition})
 
 
 @pytest.mark.parametrize("depth", range(1, 10))
@@ -45,7 +45,8 @@ def test_the_papers_network_has_the_hidden_size_of_its_input() -> None:
 
 
 def network(**parts: dict[str, object]) -> TrialConfig:
-    return TrialConfig.model_validate({"model": parts})
+    stack = {"kind": "recurrent", **parts.get("stack", {})}
+    return TrialConfig.model_validate({"model": {**parts, "stack": stack}})
 
 
 def shortcut(topology: str, gate: str, **rest: object) -> TrialConfig:

@@ -31,7 +31,7 @@ def test_a_value_takes_the_type_of_its_field(path: str, given: object, typed_val
         ("model.stack.depth", -1, r"got -1 \(allowed: an integer from 0\)"),
         ("model.stack.depth", 1.5, r"got 1.5 \(allowed: an integer from 0\)"),
         ("training.optimiser.learning_rate", float("inf"), "got Infinity"),
-        ("model.stack.directions", "forwards", "nearest: 'forward'; allowed: both, forward"),
+        ("model.stack.directions", "forwards", r"nearest: 'forward'; allowed: both, forward, backward\)"),
         ("training.optimiser", {"kind": "sgd", "beta1": 0.9}, "a mapping with kind sgd or adam"),
         ("data.corpus.train", 0, "an integer from 1 or text"),
     ],
@@ -58,8 +58,9 @@ def test_another_kind_starts_with_its_own_defaults_and_none_of_the_old_fields() 
 
 def test_an_unknown_path_is_told_with_the_nearest_and_its_siblings() -> None:
     assert unknown_path("path", "model.stack.dpth") == (
-        "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: model.stack.depth, "
+        "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: model.stack.kind, model.stack.depth, "
         "model.stack.hidden, model.stack.cell, model.stack.composition, model.stack.shortcut, "
-        "model.stack.directions, model.stack.join, model.stack.dropout)"
+        "model.stack.directions, model.stack.join, model.stack.dropout, model.stack.variant, model.stack.context, "
+        "model.stack.label_size, model.stack.activation, model.stack.feedback)"
     )
     assert "allowed: data, model, training)" in unknown_path("path", "stakc.depth")

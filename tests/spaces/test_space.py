@@ -158,7 +158,7 @@ def test_point_is_the_inverse_of_config_and_contains_is_membership(description: 
     members = {ours.config(point).identity for point in everything}
     for depth in range(1, 7):
         for batch_size in (1, 2):
-            other = {"model": {"stack": {"depth": depth}}, "training": {"batch_size": batch_size}}
+            other = {"model": {"stack": {"kind": "recurrent", "depth": depth}}, "training": {"batch_size": batch_size}}
             trial = TrialConfig.model_validate(other)
             assert ours.contains(trial) == (trial.identity in members)
 
@@ -272,13 +272,13 @@ def test_a_condition_on_an_inactive_axis_compares_with_the_base() -> None:
     }
     # At depth 1 the composition is inactive, and the base's is 2: hidden is active there.
     assert space(axes).count() == 2 + 2 + 1
-    assert space(axes, base={"model": {"stack": {"composition": 5}}}).count() == 1 + 2 + 1
+    assert space(axes, base={"model": {"stack": {"kind": "recurrent", "composition": 5}}}).count() == 1 + 2 + 1
 
 
 def test_a_condition_on_a_field_that_no_axis_varies_asks_the_base() -> None:
     axes = {HIDDEN: {"choice": [8, 9], "when": {"model.stack.directions": ["forward"]}}}
     assert list(space(axes).enumerate()) == [{}]
-    assert space(axes, base={"model": {"stack": {"directions": "forward"}}}).count() == 2
+    assert space(axes, base={"model": {"stack": {"kind": "recurrent", "directions": "forward"}}}).count() == 2
 
 
 def test_a_whole_optimiser_is_a_value_and_conditions_may_look_into_it() -> None:
@@ -392,8 +392,10 @@ def test_a_point_must_fit_the_axes() -> None:
         assert not ours.allowed(point)  # type: ignore[arg-type]
         with pytest.raises(UserError, match=message):
             ours.config(point)  # type: ignore[arg-type]
+    model = {"stack": {"kind": "recurrent", "depth": 1}}
+    other = TrialConfig.model_validate({"model": model, "training": {"batch_size": 2}})
     with pytest.raises(UserError, match=r"training.batch_size: got 2 \(allowed: 1, since no axis varies it\)"):
-        ours.point(TrialConfig.model_validate({"model": {"stack": {"depth": 1}}, "training": {"batch_size": 2}}))
+        ours.point(other)
 
 
 @pytest.mark.parametrize(

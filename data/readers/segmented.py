@@ -1,0 +1,27 @@
+"""Segmented text as tagged characters: BMES says where words begin and end, for joint tagging with the word's tag."""
+
+from collections.abc import Sequence
+
+from data.readers.files import SourceFile
+from data.readers.word_tags import split_words
+from data.schemes import Span, tags_of
+from data.sentences import Sentence
+
+
+def read_segmented(file: SourceFile, *, encoding: str = "utf-8") -> list[Sentence]:
+    """The characters of each line's words, which stand between blanks; empty lines are passed over.
+
+    Raises UserError with file and line for bytes that are not text in ``encoding``.
+    """
+    lines = [split_words(line) for _, line in file.lines(encoding)]
+    return [in_characters(words, [""] * len(words)) for words in lines if words]
+
+
+def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
+    """The characters of words, each a span in BMES whose type is its tag: ``中国 NR`` is ``中 B-NR``, ``国 E-NR``."""
+    spans: list[Span] = []
+    for word, tag in zip(words, tags, strict=True):
+        start = spans[-1].stop if spans else 0
+        spans.append(Span(start, start + len(word), tag))
+    characters = tuple("".join(words))
+    return Sentence(characters, tags_of(spans, len(characters), "bmes"))

@@ -1,0 +1,125 @@
+"""Pretraining: language models of words and of labels, whose vectors a network starts from.
+
+Shapes: R lanes, N tokens of train, P predictions in a batch, M items in a window (2k), V rows (one of them the
+boundary), E numbers a row, H hidden.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from data.prepared import PreparedCorpus
+from data.seeding import derive, generator
+from data.store import Split
+from data.vocabulary import BOUNDARY
+from models.feedback.links import LabelVectorLink
+from models.feedback.tagger import FeedbackTagger
+from models.initialise import initialise
+from models.lookup import Lookup
+from models.model import Network
+from models.training.config import PretrainingConfig
+from models.training.optimisers import optimiser
+
+Ids = NDArray[np.int64]
+
+
+class WindowModel(nn.Module):
+    """P(w_t | its window) = softmax(O sigm(H [E(w_{t-k}) ... E(w_{t-1}) E(w_{t+1}) ... E(w_{t+k})] + b) + d)
+
+    The network of Bengio et al. (2003) that dinarelli2016 names, without direct connections from input to output,
+    except that "it uses both words/labels in the past and in the future to predict next word/label". Beyond the ends of
+    a sentence stands the boundary, a row of E that is never predicted.
+    """
+
+    def __init__(self, *, lanes: int, rows: int, size: int, window: int, hidden: int) -> None:
+        super().__init__()
+        self.items = Lookup(lanes, rows, size)
+        self.window = nn.Parameter(torch.empty(lanes, window * size, hidden))
+        self.bias_window = nn.Parameter(torch.empty(lanes, 1, hidden))
+        self.output = nn.Parameter(torch.empty(lanes, hidden, rows))
+        self.bias_output = nn.Parameter(torch.empty(lanes, 1, rows))
+
+    def loss(self, windows_RPM: Tensor, targets_RP: Tensor) -> Tensor:
+        """-log P of each target: loss_RP (nats)."""
+        inputs_RPI = self.items(windows_RPM).flatten(2)
+        hidden_RPH = torch.sigmoid(torch.baddbmm(self.bias_window, inputs_RPI, self.window))
+        scores_RPV = torch.baddbmm(self.bias_output, hidden_RPH, self.output)
+        return functional.cross_entropy(scores_RPV.transpose(1, 2), targets_RP, reduction="none")
+
+
+def pretrain(
+    config: PretrainingConfig, network: Network, corpus: PreparedCorpus, seeds: Sequence[int], scale: float
+) -> None:
+    """Let the words of ``network`` start from a language model, and the labels where the network has vectors of them.
+
+    A lane's language models depend on its own seed alone. Rows that train does not have stay as the language model
+    began with them, at ``scale`` as other weights do.
+    """
+    train = corpus.stored.splits["train"]
+    words = network.embedder.words
+    if words is not None and config.word_epochs:
+        assert corpus.vectors is None, "words start from a language model or from given vectors"
+        ids_N = corpus.lexicon.word_F[train.forms_N]
+        learnt = vectors(config, "words", ids_N, train, BOUNDARY, words.table, seeds, scale)
+        _place(words.table, learnt)
+    labels = network.layer.labels if isinstance(network, FeedbackTagger) else None
+    if isinstance(labels, LabelVectorLink) and config.label_epochs:
+        boundary = labels.table.shape[1]
+        ids_N = train.tags_N.astype(np.int64)
+        like = functional.pad(labels.table, (0, 0, 0, 1))
+        learnt = vectors(config, "labels", ids_N, train, boundary, like, seeds, scale)
+        _place(labels.table, learnt[:, :boundary])
+        _place(labels.bias_begin, learnt[:, boundary])
+
+
+def vectors(
+    config: PretrainingConfig,
+    name: str,
+    ids_N: Ids,
+    split: Split,
+    boundary: int,
+    like_RVE: Tensor,
+    seeds: Sequence[int],
+    scale: float,
+) -> Tensor:
+    """The vectors that a language model of ``ids_N``, the tokens of ``split``, has in the end: vectors_RVE.
+
+    There are as many as in ``like_RVE``, as wide, on its device. Predictions are shuffled anew in each epoch.
+    """
+    lanes, rows, size = like_RVE.shape
+    own = [derive(seed, "pretraining", name) for seed in seeds]
+    model = WindowModel(lanes=lanes, rows=rows, size=size, window=2 * config.context, hidden=config.hidden)
+    model.to(like_RVE)
+    initialise(model, own, scale)
+    update = optimiser(config.optimiser, dict(model.named_parameters()))
+    windows_NM = torch.as_tensor(windows(ids_N, split, config.context, boundary), device=like_RVE.device)
+    targets_N = torch.as_tensor(ids_N, device=like_RVE.device)
+    epochs = config.word_epochs if name == "words" else config.label_epochs
+    for epoch in range(epochs):
+        rate_R = like_RVE.new_full((lanes,), config.optimiser.learning_rate * (1 - epoch / epochs))
+        order_RN = np.stack([generator(seed, "order", epoch).permutation(len(ids_N)) for seed in own])
+        for chosen_RP in torch.split(torch.as_tensor(order_RN, device=like_RVE.device), config.batch_size, dim=1):
+            model.zero_grad(set_to_none=True)
+            loss_RP = model.loss(windows_NM[chosen_RP], targets_N[chosen_RP])
+            torch.autograd.backward(loss_RP.mean(dim=1).sum())
+            update.step(rate_R)
+    return model.items.table.detach()
+
+
+def windows(ids_N: Ids, split: Split, context: int, boundary: int) -> Ids:
+    """The ids at t-k ... t-1, t+1 ... t+k of each token's sentence, ``boundary`` beyond its ends: windows_NM."""
+    last_N = np.repeat(split.offsets_S1[1:], split.lengths_S) - 1
+    first_N = np.repeat(split.offsets_S1[:-1], split.lengths_S)
+    shifts_M = np.array([shift for shift in range(-context, context + 1) if shift])
+    places_NM = np.arange(len(ids_N))[:, None] + shifts_M
+    inside_NM = (first_N[:, None] <= places_NM) & (places_NM <= last_N[:, None])
+    return np.where(inside_NM, ids_N[np.where(inside_NM, places_NM, 0)], boundary)
+
+
+@torch.no_grad()
+def _place(parameter: nn.Parameter, values: Tensor) -> None:
+    parameter.copy_(values)
