@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from data.errors import UserError
-from data.schemes import OUTSIDE, PREFIXES, Scheme, joined
+from data.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
 from data.spans import Ids
 from data.store import Split, StoredCorpus
 
@@ -17,9 +17,9 @@ from data.store import Split, StoredCorpus
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     """The corpus whose tags are those of ``scheme``; its spans stay what they are, and so does F1.
 
-    As ever ``tags`` are those of train, sorted, and -1 in dev and test is a tag that train lacks: ``S-city`` may be
-    one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, and for tokens in no span
-    where the scheme has no O.
+    As ever ``tags`` are those of train, sorted and closed, and -1 in dev and test is a tag that train lacks:
+    ``S-city`` may be one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, and for
+    tokens in no span where the scheme has no O.
     """
     if stored.scheme is None:
         raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
@@ -36,7 +36,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
         for place, prefix in enumerate(PREFIXES[scheme].all)
         for row, span_type in enumerate(stored.span_types)
     }
-    learnt = sorted({names[each] for each in np.unique(written["train"]).tolist()})
+    learnt = sorted(closed({names[each] for each in np.unique(written["train"]).tolist()}, scheme))
     row_of = {tag: row for row, tag in enumerate(learnt)}
     settled = np.array([row_of.get(names[each], -1) for each in range(-1, len(names) - 1)], dtype=np.int32)
     splits: Mapping[str, Split] = {

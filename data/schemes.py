@@ -4,7 +4,7 @@ A tag is ``O``, outside of every span, or a prefix and the type of its span, ``B
 prefix alone. Array legend: K tags.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -150,6 +150,20 @@ def repaired(tags: Sequence[str], scheme: Scheme) -> tuple[str, ...]:
 def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str, ...]:
     """The same spans in another scheme. Raises ValueError as ``spans_of`` and ``tags_of`` do."""
     return tags_of(spans_of(tags, source), len(tags), target)
+
+
+def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
+    """The tags, and the inside of every span whose ends are among them.
+
+    Between B-x and E-x one token can be nothing but I-x. With it, some legal sequence of these tags agrees with any
+    legal sentence wherever that has one of them, if one of them can stand alone: a chain that is constrained to legal
+    sequences can read every text.
+    """
+    prefixes, known = PREFIXES[scheme], set(tags)
+    ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
+    return known | {
+        joined(prefixes.inside, span_type) for span_type in ends if joined(prefixes.first, span_type) in known
+    }
 
 
 def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:

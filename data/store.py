@@ -26,7 +26,7 @@ from data.config import Corpus
 from data.division import Splits
 from data.errors import UserError
 from data.frozen import identity
-from data.schemes import Scheme
+from data.schemes import Scheme, closed
 from data.sentences import SPLITS, Sentence
 from data.sources import open_source
 from data.spans import Spans, find_spans, reading, types_of
@@ -62,9 +62,9 @@ class StoredCorpus:
 
     ``fingerprint`` is the first 16 hexadecimal digits of a SHA-256 over words, tags and splits,
     whatever the paths and the time. ``forms`` has every distinct word of all splits, sorted, after
-    the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train.
-    Where ``scheme`` is None tags are scored one by one; otherwise as spans, whose types in any split
-    are ``span_types``, sorted.
+    the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train,
+    with those that a scheme needs between them (``data.schemes.closed``). Where ``scheme`` is None
+    tags are scored one by one; otherwise as spans, whose types in any split are ``span_types``, sorted.
     """
 
     fingerprint: str
@@ -139,7 +139,8 @@ def _write(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
     words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
     counts = Counter(word for sentence in splits["train"] for word in sentence.words)
     forms = [BOUNDARY, *sorted(words)]
-    tags = sorted({tag for sentence in splits["train"] for tag in sentence.tags})
+    learnt = {tag for sentence in splits["train"] for tag in sentence.tags}
+    tags = sorted(learnt if scheme is None else closed(learnt, scheme))
     tables = {
         "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
     }

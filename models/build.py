@@ -6,7 +6,7 @@ from typing import Self, assert_never
 
 import torch
 
-from data.errors import UserError
+from data.schemes import Scheme, transitions
 from data.transitions import Transitions
 from data.vocabulary import FIRST_KNOWN, Vocabulary
 from models.cells.base import LayerSizes
@@ -36,7 +36,7 @@ from models.gates import (
 )
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
+from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig, check_scheme
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
@@ -57,13 +57,13 @@ class Sizes:
     """What the tags' label scheme allows; None where they have none."""
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], transitions: Transitions | None = None) -> Self:
-        """The sizes that a vocabulary and a list of tags ask for."""
+    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None) -> Self:
+        """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
             tags=len(tags),
-            transitions=transitions,
+            transitions=None if scheme is None else transitions(tags, scheme),
         )
 
 
@@ -200,11 +200,7 @@ def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Hea
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
         case CrfConfig() | MarginConfig():
-            if config.constrained and sizes.transitions is None:
-                raise UserError(
-                    "model.head.constrained: got true for tags without a label scheme "
-                    "(allowed: false, or a corpus that names the scheme of its tags)"
-                )
+            check_scheme(config, has_scheme=sizes.transitions is not None)
             allowed = sizes.transitions if config.constrained else None
             return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
         case _:

@@ -118,7 +118,7 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     try:
         model = trained(
             config.model,
-            sizes=Sizes.of(vocabulary, tags),
+            sizes=Sizes.of(vocabulary, tags, provenance.get("scheme")),
             weights=weights,
             dtype=dtype_of(config.training),
             device=device,

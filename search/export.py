@@ -56,6 +56,7 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
         "seed": trial.seeds[lane],
         "epoch": trial.best.epoch,
         "corpus_fingerprint": prepared.fingerprint,
+        "scheme": corpus.stored.scheme,
         "code_version": code_version(),
     }
     if (vectors := record.vectors_of(trial.config)) is not None:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat
 
+from data.errors import UserError
 from data.frozen import Frozen
 
 
@@ -32,3 +33,12 @@ class MarginConfig(Frozen):
 
 
 HeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig, Field(discriminator="kind")]
+
+
+def check_scheme(config: HeadConfig, *, has_scheme: bool) -> None:
+    """Raise UserError where a head is to be constrained by a label scheme that the tags do not have."""
+    if isinstance(config, CrfConfig | MarginConfig) and config.constrained and not has_scheme:
+        raise UserError(
+            "model.head.constrained: got true for tags without a label scheme "
+            "(allowed: false, or a corpus that names the scheme of its tags)"
+        )

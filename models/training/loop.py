@@ -66,7 +66,7 @@ class Training:
         self.lanes = tuple(lanes)
         self.order_seed = order_seed
         self.device = device
-        sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags)
+        sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme)
         dtype = dtype_of(training)
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.pretrained = _pretrained(model.embedder, self.model, corpus)

@@ -13,7 +13,7 @@ from data.config import ColumnCorpus, GrammarCorpus, VocabularyConfig
 from data.conversion import with_scheme
 from data.errors import UserError
 from data.prepared import prepare, with_learnt_tags
-from data.schemes import RARE, Scheme, Span, converted, repaired, spans_of, tags_of
+from data.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
 from data.sentences import SPLITS
 from data.store import StoredCorpus, open_store, store
 
@@ -49,7 +49,7 @@ def test_every_sentence_is_converted_as_on_its_own(
             with_scheme(corpus, target)
         return
     wanted = {split: [converted(tags, source, target) for tags in sentences] for split, sentences in splits.items()}
-    learnt = {tag for tags in wanted["train"] for tag in tags}
+    learnt = closed({tag for tags in wanted["train"] for tag in tags}, target)
     settled = with_scheme(corpus, target)
     assert settled.tags == tuple(sorted(learnt))
     assert settled.scheme == target

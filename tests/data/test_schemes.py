@@ -5,7 +5,7 @@ from itertools import pairwise, product
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from data.schemes import (
@@ -13,6 +13,7 @@ from data.schemes import (
     RARE,
     Scheme,
     Span,
+    closed,
     converted,
     joined,
     parted,
@@ -131,6 +132,28 @@ def test_the_moves_are_those_of_sequences_that_need_no_repair(scheme: Scheme) ->
                 and all(moves.between_KK[before, after] for before, after in pairwise(sequence))
             )
             assert allowed == (repaired(written, scheme) == written), written
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@settings(deadline=None, max_examples=50)
+@given(data=st.data())
+def test_what_train_lacks_leaves_a_legal_sequence_open(scheme: Scheme, data: st.DataObject) -> None:
+    """Some tagging with the tags of train agrees with every tag of another legal sentence that train has."""
+    gaps = PREFIXES[scheme].outside
+    train, test = (tags_of(*data.draw(sentences(gaps=gaps)), scheme) for _ in range(2))
+    known = sorted(closed(train, scheme))
+    assert set(train) <= set(known)
+    assume(any(tag == "O" or tag.startswith("S") or scheme in ("bio", "iob1") for tag in known))
+    moves = transitions(known, scheme)
+    fits = [[not (tag in known and tag != each) for each in known] for tag in test[:6]]
+    open_K = [moves.start_K[tag] and fits[0][tag] for tag in range(len(known))] if fits else []
+    for here in fits[1:]:
+        open_K = [
+            here[tag] and any(open_K[before] and moves.between_KK[before, tag] for before in range(len(known)))
+            for tag in range(len(known))
+        ]
+    # A sentence that is cut need not have ended.
+    assert not fits or any(o and (moves.end_K[tag] or len(test) > 6) for tag, o in enumerate(open_K))
 
 
 def test_rare_may_stand_anywhere() -> None:

@@ -140,6 +140,14 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
         (["data.vectors=none.txt"], r"cannot read .*none.txt: No such file"),
         (["data.scheme=bioes"], r"data.scheme: got bioes, but the corpus has no label scheme \(allowed: null\)"),
         (["axes.data.scheme={choice: [null, bio]}"], r"data.scheme: got bio, but the corpus has no label scheme"),
+        (["model.head={kind: crf, constrained: true}"], r"model.head.constrained: got true for tags without a label"),
+        (
+            [
+                "axes.model.head.kind={choice: [softmax, crf]}",
+                "axes.model.head.constrained={choice: [true], when: {model.head.kind: [crf]}}",
+            ],
+            r"got true for tags",
+        ),
         (["data.vocabulary.word_classes=[city]"], r"data.vocabulary.word_classes: the corpus has no slots"),
         (["data.minimum_tag_count=9"], r"data.minimum_tag_count: got 9 \(allowed: 1 to 4, or no tag stays\)"),
     ],

@@ -1,4 +1,4 @@
-"""A study on a corpus of spans, from column files to the table and the bundle: it is F1 all the way."""
+"""A study on a corpus of spans, from column files to the table and the bundle: F1 all the way, legal tags alone."""
 
 import json
 import random
@@ -14,6 +14,7 @@ from dashboards.cli import app
 from dashboards.tables import render
 from data.baseline import most_frequent_tag
 from data.errors import UserError
+from data.schemes import repaired
 from data.spans import SpanCounts
 from data.store import open_store
 from search.ablation import ablation
@@ -38,6 +39,7 @@ base:
   model:
     embedder: {word_size: 8, capital_size: 0, affix_characters: 0}
     stack: {depth: 1, hidden: 8, dropout: 0}
+    head: {kind: crf, constrained: true}
   training: {epochs: 3, batch_size: 4, optimiser: {kind: adam, learning_rate: 0.05}}
 axes:
   data.scheme: {choice: [null, bioes]}
@@ -130,6 +132,7 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
             )
             spans = spans_in(bundle.metrics[split])
             assert spans is not None
+            assert all(repaired(tags, scheme) == tuple(tags) for tags in predicted), "constrained to legal sequences"
             assert (spans.gold, spans.predicted, spans.correct) == counted
             lane = trial.seeds.index(bundle.provenance["seed"])
             assert spans.f1 == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
@@ -187,7 +190,12 @@ def test_f1_is_in_the_curves_of_the_runs(study: StudyFolder, record: StudyRecord
 def test_corpora_that_are_scored_differently_are_refused_in_one_study(tmp_path: Path) -> None:
     write(tmp_path)
     with pytest.raises(UserError, match=r"data.corpus: got corpora scored by accuracy and corpora scored by F1"):
-        opened(tmp_path, "axes.data.corpus.scheme={choice: [null, bio]}", "axes.data.scheme=null")
+        opened(
+            tmp_path,
+            "axes.data.corpus.scheme={choice: [null, bio]}",
+            "axes.data.scheme=null",
+            "model.head={kind: softmax}",
+        )
     assert not (tmp_path / "runs").exists()
 
 
