@@ -94,7 +94,7 @@ class TrainingConfig(Frozen):
     clip_norm: PositiveFloat | None = None
     """The largest Euclidean norm of a lane's whole gradient; longer ones are scaled down to it."""
     l2: NonNegativeFloat = 0.0
-    """lambda: an update makes the mean loss a token + lambda/2 |theta|^2 smaller (dinarelli2016 eq. 1), where theta are
-    all weights and vectors of a lane, its biases not. What is reported as loss has no such term."""
+    """lambda: an update makes the mean loss + lambda/2 |theta|^2 smaller (dinarelli2016 eq. 1, chen2017 eq. 20), where
+    theta are all weights and vectors of a lane, its biases not. What is reported as loss has no such term."""
     pretraining: PretrainingConfig | None = None
     precision: Literal["float32", "float64"] = "float32"

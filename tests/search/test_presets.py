@@ -157,7 +157,7 @@ def test_the_base_has_the_numbers_of_chen2017s_table_2(name: str, scale: str | N
     assert (stack.depth, stack.directions, stack.cell, stack.dropout) == (1, "both", "lstm", 0)
     assert base.model.head.kind == "margin"
     assert base.model.head.discount == 0.2
-    assert (training.batch_size, training.averaged_over) == (20, "sentences")
+    assert (training.batch_size, training.averaged_over, training.l2) == (20, "sentences", 1e-4)
     if scale is None:
         assert stack.hidden == 100
         assert (training.optimiser.kind, training.optimiser.learning_rate) == ("sgd", 0.2)
