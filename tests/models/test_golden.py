@@ -53,6 +53,7 @@ def small(base: TrialConfig) -> TrialConfig:
         if name in inner:  # not every kind of stack has every size, nor every recipe pretraining
             inner[name] = min(inner[name], largest)
     tree["training"]["precision"] = "float64"
+    tree["data"]["vocabulary"]["word_classes"] = []  # of slots, which the grammar has not
     return TrialConfig.model_validate(tree)
 
 

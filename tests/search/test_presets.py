@@ -24,7 +24,7 @@ WINDOW, AFFIX = "model.embedder.window", "model.embedder.affix_characters"
 WORDS, CAPITALS = "model.embedder.word_size", "model.embedder.capital_size"
 
 OF_THE_PAPER = [name for name in presets() if name.startswith("wu2017/") and name != "wu2017/quick"]
-OF_FEEDBACK = ("dinarelli2016/atis", "dinarelli2016/media", "dinarelli2016/ftb")
+OF_FEEDBACK = tuple(f"dinarelli2016/{corpus}" for corpus in ("atis", "atis-classes", "media", "ftb"))
 LOADED = [(name, scale) for name in presets() for scale in (None, *scales(name))]
 
 
