@@ -60,6 +60,7 @@ class FileCorpus(Frozen):
 
     ``ccgbank_auto``: derivations (``data/readers/derivations.py``). ``word_pos_supertag``: one sentence a line
     (``data/readers/piped.py``). ``treebank_pos``: the Penn Treebank's tagged files (``data/readers/treebank.py``).
+    Categories and parts of speech are tags of single words, so none of these formats has a label scheme.
     """
 
     kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos"]
