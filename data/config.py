@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
 from data.frozen import Frozen
 from data.schemes import Scheme
@@ -35,6 +35,18 @@ Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
 """A file, or several in their order; ``*``, ``?`` and ``**`` name all that match, in text order."""
 
 
+def _text_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"unknown encoding {name!r} (allowed: a text encoding that Python knows)") from error
+    return name
+
+
+Encoding = Annotated[str, AfterValidator(_text_encoding)]
+"""How the characters of a file are written as bytes, such as ``utf-8``, ``gbk`` or ``latin-1``."""
+
+
 class ColumnCorpus(Frozen):
     """Column files of the user's own: one token a line, an empty line after each sentence.
 
@@ -50,7 +62,7 @@ class ColumnCorpus(Frozen):
     separator: Literal["tab", "whitespace"] = "tab"
     comment: str | None = None
     """Lines that start with this text are passed over."""
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
     """Of the tags (``data/schemes.py``), which are then scored as spans; None: one by one, by accuracy."""
 
@@ -90,7 +102,11 @@ class WordTagCorpus(Frozen):
     test: Paths
     separator: Literal["_", "/"] = "_"
     unit: Literal["word", "character"] = "word"
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
+    identified: bool = False
+    """Whether a line begins with its id, as those of the People's Daily do."""
+    brackets: bool = False
+    """Whether ``[`` before a word and ``]`` after a tag are brackets around a name, which are passed over."""
 
 
 class SegmentedCorpus(Frozen):
@@ -103,7 +119,7 @@ class SegmentedCorpus(Frozen):
     train: Paths
     dev: Paths
     test: Paths
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
 
 
 Corpus = Annotated[

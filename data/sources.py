@@ -134,7 +134,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             )
             return columns, "tag"
         case WordTagCorpus():
-            return WordTagFormat(corpus.separator, corpus.unit, corpus.encoding), "pos"
+            options = (corpus.separator, corpus.unit, corpus.encoding, corpus.identified, corpus.brackets)
+            return WordTagFormat(*options), "pos"
         case SegmentedCorpus():
             return SegmentedFormat(corpus.encoding), "segmentation"
         case FileCorpus(kind="ccgbank_auto"):

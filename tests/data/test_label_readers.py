@@ -45,6 +45,7 @@ def test_illegal_slots_are_repaired() -> None:
         ("BOS a EOS\tO B-x", "got 2 tags for 3 words, allowed: one each, BOS and EOS included"),
         ("BOS a EOS\tB-x O O", "got the tag 'B-x' at BOS, allowed: O"),
         ("BOS a EOS\tO S-x O", "got the tag 'S-x', allowed in bio: O, B-type, I-type"),
+        ("BOS a b EOS\tO B-x I O", "got the tag 'I', allowed: a type, as on line 2"),
     ],
 )
 def test_what_is_wrong_in_slot_lines_is_told_with_file_and_line(line: str, said: str) -> None:
@@ -133,3 +134,19 @@ def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> Non
     with pytest.raises(UserError) as error:
         read_columns(file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, scheme="bio")
     assert str(error.value) == "train.txt:4: got the tag 'E-x', allowed in bio: O, B-type, I-type"
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        (["O", "B-x", "O", "B"], "4: got the tag 'B', allowed: a type, as on line 2"),
+        (["B", "O", "I-x"], "3: got the tag 'I-x', allowed: no type, as on line 1"),
+    ],
+)
+def test_spans_with_and_without_a_type_in_one_file_are_told(tags: list[str], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        read_columns(file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, scheme="bio")
+    assert str(error.value) == f"train.txt:{said}"
+    untyped = [tag[:1] for tag in tags]
+    read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), word=0, tag=1, scheme="bio")
+    assert [tag[:1] for tag in read[0].tags] == [tag.replace("I", "B") for tag in untyped]
