@@ -1,12 +1,12 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from dashboards.plain_text import Form, sentences, tagged
 from dashboards.printing import print_report
 from data.errors import UserError
 from search.ablation import ablation
@@ -87,33 +87,25 @@ def verify(
 
 def predict(
     bundle: BundlePath,
-    file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="UTF-8 text, one sentence a line; stdin if none.")] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--format", help="`columns`: token, tab, tag, a token a line; `lines`: word_TAG, a sentence a line."
+        ),
+    ] = None,
     device: Device = "auto",
 ) -> None:
-    """Tag text: a line of `word<TAB>tag` for each word, an empty line after each sentence."""
+    """Tag text: its words, which stand between blanks, or the words that a bundle of characters finds.
+
+    Words that are given come in columns, words that are found in lines, unless --format says otherwise. A bundle of
+    characters reads raw text: blanks in it are dropped.
+    """
     from models.device import choose_device
     from search.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
-    for words, tags in tagger.tag(_sentences(file)):
-        sys.stdout.write("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n")
-
-
-def _sentences(file: Path | None) -> Iterator[list[str]]:
-    """The words of each line. Raises UserError where the file cannot be read or is not UTF-8."""
-    if file is None:
-        yield from _words(sys.stdin.buffer, "stdin")
-        return
-    try:
-        with file.open("rb") as lines:
-            yield from _words(lines, str(file))
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
-
-
-def _words(lines: Iterable[bytes], name: str) -> Iterator[list[str]]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield line.decode().split()
-        except UnicodeDecodeError as error:
-            raise UserError(f"{name}:{number}: got bytes that are not UTF-8 (allowed: UTF-8 text)") from error
+    chosen = form or ("columns" if tagger.unit == "word" else "lines")
+    for tokens, tags in tagger.tag(sentences(file, tagger.unit)):
+        pairs = list(zip(tokens, tags, strict=True)) if chosen == "columns" else tagger.words(tokens, tags)
+        sys.stdout.write(tagged(pairs, chosen))

@@ -17,6 +17,9 @@ from data.readers.word_tags import Mark, read_word_tags
 from data.schemes import Scheme
 from data.sentences import Sentence
 
+Unit = Literal["word", "character"]
+"""What a token of the text is: a word, or a character, where words are found as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConlluFormat:
@@ -76,7 +79,7 @@ class WordTagFormat:
     """``word_TAG`` tokens, one sentence a line; options as of ``read_word_tags``. ``unit``: what is tagged."""
 
     separator: Mark
-    unit: Literal["word", "character"]
+    unit: Unit
     encoding: str = "utf-8"
     identified: bool = False
     brackets: bool = False
@@ -108,6 +111,15 @@ Format = (
     | SegmentedFormat
 )
 """``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
+
+
+def unit_of(format: Format) -> Unit:  # noqa: A002
+    """What is tagged in files of a format."""
+    match format:
+        case SegmentedFormat() | WordTagFormat(unit="character"):
+            return "character"
+        case _:
+            return "word"
 
 
 def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentence]:  # noqa: A002

@@ -25,8 +25,10 @@ from data.formats import (
     PipedFormat,
     SegmentedFormat,
     TreebankFormat,
+    Unit,
     WordTagFormat,
     read_sentences,
+    unit_of,
 )
 from data.frozen import identity
 from data.readers.files import SourceFile, joint_sha256, matching
@@ -80,6 +82,17 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
         case _:
             assert_never(corpus)
     return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme)
+
+
+def token_unit(corpus: Corpus) -> Unit:
+    """What a token of the corpus is. Raises UserError for a name that is not known."""
+    match corpus:
+        case GrammarCorpus():
+            return "word"
+        case NamedCorpus():
+            return unit_of(find_card(corpus.name).format)
+        case _:
+            return unit_of(_format(corpus)[0])
 
 
 def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:

@@ -8,7 +8,7 @@ Shapes: R lanes (one), T time, B sentences.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,10 @@ from pydantic import TypeAdapter, ValidationError
 from data.errors import UserError
 from data.explain import explain
 from data.features import lexicon
+from data.formats import Unit
 from data.prepared import PreparedCorpus
+from data.readers.segmented import in_words
+from data.sources import token_unit
 from data.spans import SpanCounts
 from data.vocabulary import Vocabulary
 from models.build import Sizes
@@ -57,18 +60,31 @@ class Bundle:
     provenance: dict[str, Any]
     device: torch.device
 
+    @property
+    def unit(self) -> Unit:
+        """What a token is of the text that it reads: words, or the characters that it finds words in."""
+        return token_unit(self.config.data.corpus)
+
+    def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
+        """The words of a tagged sentence, each with its tag, which is empty where words are found but not tagged."""
+        if self.unit == "word":
+            return list(zip(tokens, tags, strict=True))
+        return in_words(tokens, tags, self.provenance["scheme"])
+
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Each sentence, given as its words, with its tags, in the order they come; an empty one has none."""
+        """Each sentence, given as its tokens, with its tags, in the order they come; an empty one has none."""
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
-            yield from zip(batch, self._tag_together(batch), strict=True)
+            tags = self._tag_together([sentence for sentence in batch if sentence])
+            yield from ((sentence, next(tags) if sentence else []) for sentence in batch)
 
     @torch.no_grad()
     def _tag_together(self, sentences: list[list[str]]) -> Iterator[list[str]]:
+        """The tags of each sentence; none of them is empty, since a chain has no path through nothing."""
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
         lengths_B = [len(sentence) for sentence in sentences]
-        forms_RTB = np.zeros((1, max(1, *lengths_B), len(sentences)), dtype=np.int64)
+        forms_RTB = np.zeros((1, max(lengths_B), len(sentences)), dtype=np.int64)
         for place, sentence in enumerate(sentences):
             forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
         tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))

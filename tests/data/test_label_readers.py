@@ -1,19 +1,22 @@
 """Readers of labelled spans: slot lines, tagged words, segmented text; what is wrong is told with file and line."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.config import ColumnCorpus, Corpus, GrammarCorpus, NamedCorpus, SegmentedCorpus, WordTagCorpus
 from data.errors import UserError
 from data.readers.columns import read_columns
 from data.readers.files import SourceFile
-from data.readers.segmented import in_characters, read_segmented
+from data.readers.segmented import in_characters, in_words, read_segmented
 from data.readers.slots import read_slots
 from data.readers.word_tags import Mark, read_word_tags
-from data.schemes import Span, spans_of
+from data.schemes import Scheme, Span, converted, spans_of
 from data.sentences import Sentence
+from data.sources import token_unit
 
 words = st.text("a_/漢字-[]1", min_size=1, max_size=4)
 tagged = st.lists(st.tuples(words, st.sampled_from(["n", "NR", "v-x"])), min_size=1, max_size=5)
@@ -114,6 +117,41 @@ def test_the_characters_of_words_have_them_as_their_spans(tokens: list[tuple[str
     assert "".join(characters.words) == "".join(word for word, _ in tokens)
     spans = spans_of(characters.tags, "bmes")
     assert [("".join(characters.words[span.start : span.stop]), span.type) for span in spans] == tokens
+
+
+@settings(deadline=None)
+@given(tagged, st.sampled_from(get_args(Scheme)))
+def test_words_come_back_from_their_characters_in_every_scheme(tokens: list[tuple[str, str]], scheme: Scheme) -> None:
+    characters = in_characters([word for word, _ in tokens], [tag for _, tag in tokens])
+    assert in_words(characters.words, converted(characters.tags, "bmes", scheme), scheme) == tokens
+
+
+def test_a_character_in_no_span_is_a_word_of_its_own() -> None:
+    assert in_words("中国人民好", ["RARE", "O", "B-n", "I-n", "I-v"], "bio") == [
+        ("中", "RARE"),
+        ("国", "O"),
+        ("人民", "n"),
+        ("好", "v"),
+    ]
+    assert in_words("人民好", ["E-n", "RARE", "E-n"], "bmes") == [("人", "n"), ("民", "RARE"), ("好", "n")]
+    assert in_words("", [], "bmes") == []
+
+
+@pytest.mark.parametrize(
+    ("corpus", "expected"),
+    [
+        (GrammarCorpus(), "word"),
+        (NamedCorpus(name="conll2003"), "word"),
+        (NamedCorpus(name="pku-199801"), "character"),
+        (NamedCorpus(name="ud-chinese-simplified"), "character"),
+        (WordTagCorpus(train="a", dev="a", test="a"), "word"),
+        (WordTagCorpus(train="a", dev="a", test="a", unit="character"), "character"),
+        (SegmentedCorpus(train="a", dev="a", test="a"), "character"),
+        (ColumnCorpus(train="a", dev="a", test="a", scheme="bmes"), "word"),
+    ],
+)
+def test_a_token_is_a_character_where_words_are_found(corpus: Corpus, expected: str) -> None:
+    assert token_unit(corpus) == expected
 
 
 def test_segmented_text_is_read_without_types() -> None:
