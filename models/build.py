@@ -15,7 +15,18 @@ from models.cells.lstm import LstmCell
 from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
 from models.cells.simple import SimpleCell
 from models.cells.sutskever import SutskeverCell
-from models.config import AnyEmbedder, EmbedderConfig, FeatureMapConfig, ModelConfig, ShortcutConfig, StackConfig
+from models.characters import CharacterCnn, CharacterLstm, SpellingReader
+from models.config import (
+    AnyEmbedder,
+    CharacterCnnConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    FeatureMapConfig,
+    ModelConfig,
+    ShortcutConfig,
+    SpellingConfig,
+    StackConfig,
+)
 from models.embedder import Embedder
 from models.feature_maps import FeatureMapEmbedder
 from models.feedback.config import FeedbackConfig
@@ -105,9 +116,28 @@ def _embedder(
     rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
     match config:
         case EmbedderConfig():
-            return Embedder(config, words=sizes.words, characters=sizes.characters, dropout_R=rates_R, streams=streams)
+            return Embedder(
+                config,
+                words=sizes.words,
+                characters=sizes.characters,
+                spelling=_spelling(config.spelling, sizes, len(lanes)),
+                dropout_R=rates_R,
+                streams=streams,
+            )
         case FeatureMapConfig():
             return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
+        case _:
+            assert_never(config)
+
+
+def _spelling(config: SpellingConfig | None, sizes: Sizes, lanes: int) -> SpellingReader | None:
+    match config:
+        case None:
+            return None
+        case CharacterCnnConfig():
+            return CharacterCnn(lanes, sizes.characters, config)
+        case CharacterLstmConfig():
+            return CharacterLstm(lanes, sizes.characters, config)
         case _:
             assert_never(config)
 

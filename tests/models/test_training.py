@@ -16,7 +16,16 @@ from data.batches import Batch, training_batches
 from data.spans import find_spans, reading
 from data.store import Split
 from models.build import Sizes
-from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
+from models.config import (
+    CharacterCnnConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    FeatureMapConfig,
+    GateKind,
+    ModelConfig,
+    StackConfig,
+    Topology,
+)
 from models.evaluate import Evaluation, evaluate, on_device
 from models.feedback.config import FeedbackConfig
 from models.heads.config import CrfConfig, MarginConfig
@@ -135,6 +144,12 @@ NETWORKS = {
     "characters only": NETWORK.model_copy(
         update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}
     ),
+    **{
+        f"character {spelling.kind}": NETWORK.model_copy(
+            update={"embedder": EmbedderConfig(word_size=4, affix_characters=0, window=0, spelling=spelling)}
+        )
+        for spelling in (CharacterCnnConfig(size=3, filters=5), CharacterLstmConfig(size=3, hidden=4, highways=2))
+    },
     "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
     "margin": NETWORK.model_copy(update={"head": MarginConfig()}),
     **{
