@@ -50,6 +50,9 @@ from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
 from models.model import Network, Tagger
+from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from models.skips.reinforce import Reinforce
 from models.stack import Stack
 from models.unroll import Layer
 from models.wiring import sources
@@ -98,9 +101,11 @@ def build(
     model: Network
     match config.stack:
         case StackConfig():
-            stack = _stack(config.stack, below, len(lanes), dropout)
+            stack = _stack(config.stack, below, lanes, dropout)
             head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-            model = Tagger(embedder, stack, head, config.stack.pooling if sizes.task == "classification" else None)
+            skip, pooling = config.stack.skip, config.stack.pooling if sizes.task == "classification" else None
+            reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
+            model = Tagger(embedder, stack, head, pooling=pooling, reinforce=reinforce)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
@@ -108,6 +113,10 @@ def build(
             assert_never(config.stack)
     model.to(dtype=dtype, device=device)
     initialise(model, seeds, config.initial_scale)
+    if isinstance(config.stack, StackConfig):
+        for module in model.modules():
+            if isinstance(module, LstmCell):
+                module.open_forget_gates(config.stack.forget_bias)
     return model, streams
 
 
@@ -128,15 +137,20 @@ def _embedder(
             assert_never(config)
 
 
-def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Stack:
+def _stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
     cells: list[Layer] = []
-    for source in wiring:
+    for number, source in enumerate(wiring, start=1):
         size = spread * cells[-1].features if cells else below
-        sizes = LayerSizes(lanes=lanes, directions=directions, below=size, hidden=config.hidden)
-        cells.append(_shortcut(config.shortcut, sizes, dropout.streams) if source else _plain(config, sizes))
+        sizes = LayerSizes(lanes=len(lanes), directions=directions, below=size, hidden=config.hidden)
+        if source:
+            cells.append(_shortcut(config.shortcut, sizes, dropout.streams))
+        elif config.skip is not None and (config.skipping == "all" or number == config.depth):
+            cells.append(_skipping(config.skip, sizes, lanes, dropout.streams))
+        else:
+            cells.append(_plain(config, sizes))
     return Stack(cells, wiring, directions, dropout, below=below, join_each=spread > 1)
 
 
@@ -152,6 +166,18 @@ def _plain(config: StackConfig, sizes: LayerSizes) -> Layer:
             return FeedForwardLayer(sizes)
         case _:
             assert_never(config.cell)
+
+
+def _skipping(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
+    match config:
+        case FixedSkipConfig():
+            return FixedSkipLstm(sizes, config)
+        case AttentionSkipConfig():
+            return AttentionSkipLstm(sizes, config)
+        case DynamicSkipConfig():
+            return DynamicSkipLstm(sizes, config, _rates(config.share, [lane.skip_share for lane in lanes]), streams)
+        case _:
+            assert_never(config)
 
 
 def _shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:

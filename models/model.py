@@ -14,6 +14,8 @@ from models.embedder import Embedder, LexiconTensors
 from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
 from models.pooling import pooled
+from models.skips.policy import Choices
+from models.skips.reinforce import Reinforce
 from models.stack import Stack
 
 
@@ -62,34 +64,63 @@ class Network(nn.Module, ABC):
 class Tagger(Network):
     """Embedder, stack and head: features of all tokens first, then their tags.
 
-    With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole.
+    With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole. Where layers
+    choose what they read, ``reinforce`` says what they learn from.
     """
 
     def __init__(
-        self, embedder: Embedder | FeatureMapEmbedder, stack: Stack, head: Head, pooling: Pooling | None = None
+        self,
+        embedder: Embedder | FeatureMapEmbedder,
+        stack: Stack,
+        head: Head,
+        *,
+        pooling: Pooling | None = None,
+        reinforce: Reinforce | None = None,
     ) -> None:
         super().__init__(embedder)
         self.stack = stack
         self.head = head
         self.pooling = pooling
+        self.reinforce = reinforce
 
-    def features(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
-        """What the stack makes of the tokens: features_RTBF."""
-        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB)
+    def features(self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None) -> Tensor:
+        """What the stack makes of the tokens: features_RTBF; its layers' choices come to the end of ``made``."""
+        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, made)
         return features_RTBF
 
-    def _read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
+    def _read(
+        self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None
+    ) -> tuple[Tensor, Tensor]:
         """What the head reads, and how much of it: features_RUBF and counts_RB."""
-        features_RTBF = self.features(tokens, lexicon)
+        features_RTBF = self.features(tokens, lexicon, made)
         if self.pooling is None:
             return features_RTBF, tokens.lengths_RB
         features_R1BF = pooled(features_RTBF, tokens.lengths_RB, self.stack.directions, self.pooling)
         return features_R1BF, torch.ones_like(tokens.lengths_RB)
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """The head's loss of each sentence: loss_RB."""
-        features_RUBF, counts_RB = self._read(tokens, lexicon)
-        return self.head.loss(features_RUBF, gold.tags_RUB, counts_RB)
+        """The head's loss of each sentence: loss_RB.
+
+        Where layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), J_1 the loss and J_2 what
+        ``models/skips/reinforce.py`` makes larger.
+        """
+        made: list[Choices] = []
+        features_RUBF, counts_RB = self._read(tokens, lexicon, made)
+        loss_RB = self.head.loss(features_RUBF, gold.tags_RUB, counts_RB)
+        if self.reinforce is None:
+            return loss_RB
+        reward_RB = self._reward(features_RUBF, gold.tags_RUB, counts_RB, loss_RB)
+        objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
+        return loss_RB - (objective_RB - objective_RB.detach())
+
+    @torch.no_grad()
+    def _reward(self, features_RUBF: Tensor, tags_RUB: Tensor, counts_RB: Tensor, loss_RB: Tensor) -> Tensor:
+        assert self.reinforce is not None
+        if self.reinforce.config.reward == "log_likelihood":
+            return -loss_RB
+        right_RUB = (self.head.decode(features_RUBF, counts_RB) == tags_RUB) & (tags_RUB >= 0)
+        reward_RB: Tensor = 2 * right_RUB.sum(dim=1).to(loss_RB) / counts_RB - 1
+        return reward_RB
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
         """The head's decisions."""
