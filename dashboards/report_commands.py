@@ -99,7 +99,8 @@ def predict(
     """Tag text: its words, which stand between blanks, or the words that a bundle of characters finds.
 
     Words that are given come in columns, words that are found in lines, unless --format says otherwise. A bundle of
-    characters reads raw text: blanks in it are dropped.
+    characters reads raw text: blanks in it are dropped. One that classifies texts gives a line of `label<TAB>text` for
+    each, in either format.
     """
     from models.device import choose_device
     from search.bundle import load_bundle
@@ -107,5 +108,8 @@ def predict(
     tagger = load_bundle(bundle, choose_device(device))
     chosen = form or ("columns" if tagger.unit == "word" else "lines")
     for tokens, tags in tagger.tag(sentences(file, tagger.unit)):
-        pairs = list(zip(tokens, tags, strict=True)) if chosen == "columns" else tagger.words(tokens, tags)
-        sys.stdout.write(tagged(pairs, chosen))
+        if tagger.task == "classification":
+            sys.stdout.write(f"{tags[0]}\t{' '.join(tokens)}\n")
+        else:
+            pairs = list(zip(tokens, tags, strict=True)) if chosen == "columns" else tagger.words(tokens, tags)
+            sys.stdout.write(tagged(pairs, chosen))

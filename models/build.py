@@ -7,6 +7,7 @@ from typing import Self, assert_never
 import torch
 
 from data.schemes import Scheme, transitions
+from data.tasks import Task
 from data.transitions import Transitions
 from data.vocabulary import FIRST_KNOWN, Vocabulary
 from models.cells.base import LayerSizes
@@ -26,6 +27,7 @@ from models.config import (
     ShortcutConfig,
     SpellingConfig,
     StackConfig,
+    check_task,
 )
 from models.embedder import Embedder
 from models.feature_maps import FeatureMapEmbedder
@@ -47,11 +49,14 @@ from models.gates import (
 )
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig, check_scheme
+from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
 from models.model import Network, Tagger
+from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from models.skips.reinforce import Reinforce
 from models.stack import Stack
 from models.unroll import Layer
 from models.wiring import sources
@@ -59,22 +64,28 @@ from models.wiring import sources
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """How many words, characters and tags the vocabulary has, the reserved ids included; and how tags may follow."""
+    """How many words, characters and tags a corpus has, the reserved ids included; what they are tags of, and how
+    they may follow.
+    """
 
     words: int
     characters: int
     tags: int
     transitions: Transitions | None = None
     """What the tags' label scheme allows; None where they have none."""
+    task: Task = "tagging"
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None) -> Self:
+    def of(
+        cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = "tagging"
+    ) -> Self:
         """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
             tags=len(tags),
             transitions=None if scheme is None else transitions(tags, scheme),
+            task=task,
         )
 
 
@@ -83,8 +94,9 @@ def build(
 ) -> tuple[Network, Streams]:
     """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
 
-    Raises UserError where the config asks for a label scheme that the tags do not have.
+    Raises UserError where the config does not fit the task, or asks for a label scheme that the tags do not have.
     """
+    check_task(config, sizes.task, has_scheme=sizes.transitions is not None)
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = _embedder(config.embedder, sizes, lanes, streams)
@@ -93,9 +105,11 @@ def build(
     model: Network
     match config.stack:
         case StackConfig():
-            stack = _stack(config.stack, below, len(lanes), dropout)
+            stack = _stack(config.stack, below, lanes, dropout)
             head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-            model = Tagger(embedder, stack, head)
+            skip, pooling = config.stack.skip, config.stack.pooling if sizes.task == "classification" else None
+            reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
+            model = Tagger(embedder, stack, head, pooling=pooling, reinforce=reinforce)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
@@ -103,6 +117,10 @@ def build(
             assert_never(config.stack)
     model.to(dtype=dtype, device=device)
     initialise(model, seeds, config.initial_scale)
+    if isinstance(config.stack, StackConfig) and isinstance(model, Tagger):
+        for module in model.stack.modules():
+            if isinstance(module, LstmCell):
+                module.open_forget_gates(config.stack.forget_bias)
     return model, streams
 
 
@@ -142,15 +160,20 @@ def _spelling(config: SpellingConfig | None, sizes: Sizes, lanes: int) -> Spelli
             assert_never(config)
 
 
-def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Stack:
+def _stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
     cells: list[Layer] = []
-    for source in wiring:
+    for number, source in enumerate(wiring, start=1):
         size = spread * cells[-1].features if cells else below
-        sizes = LayerSizes(lanes=lanes, directions=directions, below=size, hidden=config.hidden)
-        cells.append(_shortcut(config.shortcut, sizes, dropout.streams) if source else _plain(config, sizes))
+        sizes = LayerSizes(lanes=len(lanes), directions=directions, below=size, hidden=config.hidden)
+        if source:
+            cells.append(_shortcut(config.shortcut, sizes, dropout.streams))
+        elif config.skip is not None and (config.skipping == "all" or number == config.depth):
+            cells.append(_skipping(config.skip, sizes, lanes, dropout.streams))
+        else:
+            cells.append(_plain(config, sizes))
     return Stack(cells, wiring, directions, dropout, below=below, join_each=spread > 1)
 
 
@@ -166,6 +189,18 @@ def _plain(config: StackConfig, sizes: LayerSizes) -> Layer:
             return FeedForwardLayer(sizes)
         case _:
             assert_never(config.cell)
+
+
+def _skipping(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
+    match config:
+        case FixedSkipConfig():
+            return FixedSkipLstm(sizes, config)
+        case AttentionSkipConfig():
+            return AttentionSkipLstm(sizes, config)
+        case DynamicSkipConfig():
+            return DynamicSkipLstm(sizes, config, _rates(config.share, [lane.skip_share for lane in lanes]), streams)
+        case _:
+            assert_never(config)
 
 
 def _shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
@@ -230,7 +265,6 @@ def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Hea
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
         case CrfConfig() | MarginConfig():
-            check_scheme(config, has_scheme=sizes.transitions is not None)
             allowed = sizes.transitions if config.constrained else None
             return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
         case _:

@@ -13,9 +13,12 @@ from pydantic import (
     model_validator,
 )
 
+from data.errors import UserError
 from data.frozen import Frozen
+from data.tasks import Task
 from models.feedback.config import FeedbackConfig
-from models.heads.config import HeadConfig, SoftmaxConfig
+from models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
+from models.skips.config import SkipConfig
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -155,6 +158,9 @@ class FeatureMapConfig(Frozen):
         return self.sets * self.maps if self.layers == "convolution" else self.word_size
 
 
+Pooling = Literal["last", "mean", "max"]
+"""How the states of a text become one (``models/pooling.py``)."""
+
 Topology = Literal[
     "hidden_gated",
     "both_ungated",
@@ -219,11 +225,26 @@ class StackConfig(Frozen):
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
+    skip: SkipConfig | None = None
+    """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
+    skipping: Literal["all", "top"] = "all"
+    """The layers that skip: all of those, or the last layer alone, as in gui2019's language models."""
+    forget_bias: float = 0.0
+    """What the biases of the forget gates start at, in LSTM layers without a source."""
     directions: Literal["both", "forward"] = "both"
     join: Literal["top", "each_layer"] = "top"
     """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
     dropout: Rate = 0.5
     """On the outputs of the first and of the last layer; once where they are the same layer."""
+    pooling: Pooling = "last"
+    """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
+    (``models/pooling.py``). Where tokens are tagged nothing reads it."""
+
+    @model_validator(mode="after")
+    def _can_skip(self) -> Self:
+        if self.skip is not None and self.cell != "lstm":
+            raise ValueError(f"skip is of LSTM layers: got cell {self.cell} (allowed: lstm)")
+        return self
 
     @model_validator(mode="after")
     def _sources_fit(self) -> Self:
@@ -268,3 +289,13 @@ class ModelConfig(Frozen):
                 "(allowed: softmax)"
             )
         return self
+
+
+def check_task(config: ModelConfig, task: Task, *, has_scheme: bool) -> None:
+    """Raise UserError for a network that is not one for the task, or needs a label scheme where tags have none."""
+    check_scheme(config.head, has_scheme=has_scheme)
+    if task == "classification" and config.stack.kind == "feedback":
+        raise UserError(
+            "model.stack.kind: got feedback for a corpus of classified texts, whose tags do not follow one another "
+            "(allowed: recurrent)"
+        )
