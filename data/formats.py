@@ -12,10 +12,12 @@ from data.readers.files import SourceFile
 from data.readers.piped import read_piped
 from data.readers.segmented import in_characters, read_segmented
 from data.readers.slots import read_slots
+from data.readers.texts import read_texts
 from data.readers.treebank import read_treebank
 from data.readers.word_tags import Mark, read_word_tags
 from data.schemes import Scheme
 from data.sentences import Sentence
+from data.tasks import Task
 
 Unit = Literal["word", "character"]
 """What a token of the text is: a word, or a character, where words are found as well."""
@@ -100,6 +102,18 @@ class SegmentedFormat:
     scheme: ClassVar[Scheme] = "bmes"
 
 
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """Texts with a label each, in columns that count from 0."""
+
+    label: int
+    text: int
+    columns: int
+    encoding: str = "utf-8"
+    layers: tuple[str, ...] = ("label",)
+    scheme: ClassVar[None] = None
+
+
 Format = (
     ConlluFormat
     | ColumnFormat
@@ -109,6 +123,7 @@ Format = (
     | SlotFormat
     | WordTagFormat
     | SegmentedFormat
+    | TextFormat
 )
 """``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
 
@@ -120,6 +135,11 @@ def unit_of(format: Format) -> Unit:  # noqa: A002
             return "character"
         case _:
             return "word"
+
+
+def task_of(format: Format) -> Task:  # noqa: A002
+    """What the tags of a format's sentences are of."""
+    return "classification" if isinstance(format, TextFormat) else "tagging"
 
 
 def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentence]:  # noqa: A002
@@ -158,5 +178,9 @@ def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentenc
             return words if format.unit == "word" else [in_characters(each.words, each.tags) for each in words]
         case SegmentedFormat():
             return read_segmented(file, encoding=format.encoding)
+        case TextFormat():
+            return read_texts(
+                file, label=format.label, text=format.text, columns=format.columns, encoding=format.encoding
+            )
         case _:
             assert_never(format)

@@ -12,7 +12,9 @@ from data.config import (
     FileCorpus,
     GrammarCorpus,
     NamedCorpus,
+    NumbersCorpus,
     SegmentedCorpus,
+    TextCorpus,
     WordTagCorpus,
 )
 from data.corpora import SectionsCard, find_card, read_files
@@ -24,20 +26,22 @@ from data.formats import (
     Format,
     PipedFormat,
     SegmentedFormat,
+    TextFormat,
     TreebankFormat,
     Unit,
     WordTagFormat,
     read_sentences,
+    task_of,
     unit_of,
 )
 from data.frozen import identity
 from data.readers.files import SourceFile, joint_sha256, matching
 from data.schemes import Scheme
 from data.sentences import SPLITS
-from data.synthetic import grammar
+from data.synthetic import grammar, numbers
 from data.tasks import Task
 
-OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus
+OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
@@ -66,25 +70,30 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     read; ``read`` raises it for the files of a named corpus and for what the files hold.
     """
     scheme: Scheme | None = None
+    task: Task = "tagging"
     match corpus:
         case GrammarCorpus():
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
+        case NumbersCorpus():
+            behind, task = {"edition": numbers.EDITION}, "classification"
+            read = partial(_numbers, corpus)
         case NamedCorpus():
-            scheme = find_card(corpus.name).format.scheme
+            form = find_card(corpus.name).format
+            scheme, task = form.scheme, task_of(form)
             behind, read = _named(corpus, data_dir)
-        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus():
+        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus():
             files = {
                 split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
             form, layer = _format(corpus)
-            scheme = form.scheme
+            scheme, task = form.scheme, task_of(form)
             read = partial(_read, form, layer, files)
         case _:
             assert_never(corpus)
-    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme)
+    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme, task)
 
 
 def token_unit(corpus: Corpus) -> Unit:
@@ -102,6 +111,14 @@ def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Split
 def _generate(corpus: GrammarCorpus) -> Splits:
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     return {split: grammar.sentences(corpus.seed, split, sizes[split]) for split in SPLITS}
+
+
+def _numbers(corpus: NumbersCorpus) -> Splits:
+    sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    return {
+        split: numbers.sentences(corpus.seed, split, sizes[split], length=corpus.length, jumps=corpus.jumps)
+        for split in SPLITS
+    }
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
@@ -150,6 +167,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             return WordTagFormat(*options), "pos"
         case SegmentedCorpus():
             return SegmentedFormat(corpus.encoding), "segmentation"
+        case TextCorpus():
+            return TextFormat(label=0, text=1, columns=2, encoding=corpus.encoding), "label"
         case FileCorpus(kind="ccgbank_auto"):
             form: Format = DerivationFormat()
         case FileCorpus(kind="word_pos_supertag"):

@@ -24,6 +24,7 @@ from models.config import (
     EmbedderConfig,
     FeatureMapConfig,
     ModelConfig,
+    OneHotConfig,
     ShortcutConfig,
     SpellingConfig,
     StackConfig,
@@ -53,7 +54,8 @@ from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConf
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
-from models.model import Network, Tagger
+from models.model import AnyInput, Network, Tagger
+from models.one_hot import OneHotEmbedder
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
 from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
 from models.skips.reinforce import Reinforce
@@ -94,9 +96,9 @@ def build(
 ) -> tuple[Network, Streams]:
     """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
 
-    Raises UserError where the config does not fit the task, or asks for a label scheme that the tags do not have.
+    Raises UserError where the config does not fit the corpus: its task, its label scheme, its words.
     """
-    check_task(config, sizes.task, has_scheme=sizes.transitions is not None)
+    check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = _embedder(config.embedder, sizes, lanes, streams)
@@ -128,9 +130,7 @@ def _rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
     return [rate if own is None else own for own in own_R]
 
 
-def _embedder(
-    config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams
-) -> Embedder | FeatureMapEmbedder:
+def _embedder(config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams) -> AnyInput:
     rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
     match config:
         case EmbedderConfig():
@@ -144,6 +144,8 @@ def _embedder(
             )
         case FeatureMapConfig():
             return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
+        case OneHotConfig():
+            return OneHotEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
         case _:
             assert_never(config)
 

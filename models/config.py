@@ -158,6 +158,20 @@ class FeatureMapConfig(Frozen):
         return self.sets * self.maps if self.layers == "convolution" else self.word_size
 
 
+class OneHotConfig(Frozen):
+    """Each word of the vocabulary as a unit vector, as the digits of gui2019's number prediction."""
+
+    kind: Literal["one_hot"] = "one_hot"
+    size: PositiveInt = 10
+    """Words at most."""
+    dropout: Rate = 0.0
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step."""
+        return self.size
+
+
 Pooling = Literal["last", "mean", "max"]
 """How the states of a text become one (``models/pooling.py``)."""
 
@@ -258,7 +272,7 @@ class StackConfig(Frozen):
         return self
 
 
-AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig, Field(discriminator="kind")]
+AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig | OneHotConfig, Field(discriminator="kind")]
 AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
@@ -291,8 +305,15 @@ class ModelConfig(Frozen):
         return self
 
 
-def check_task(config: ModelConfig, task: Task, *, has_scheme: bool) -> None:
-    """Raise UserError for a network that is not one for the task, or needs a label scheme where tags have none."""
+def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
+    """Raise UserError for a network that is not one for the task, needs a label scheme where tags have none, or has
+    no place for as many words.
+    """
+    if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
+        raise UserError(
+            f"model.embedder.size: got {config.embedder.size} for a vocabulary of {words} words "
+            f"(allowed: {words} or more, or another kind of input)"
+        )
     check_scheme(config.head, has_scheme=has_scheme)
     if task == "classification" and config.stack.kind == "feedback":
         raise UserError(

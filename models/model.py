@@ -13,10 +13,14 @@ from models.config import Pooling
 from models.embedder import Embedder, LexiconTensors
 from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
+from models.one_hot import OneHotEmbedder
 from models.pooling import pooled
 from models.skips.policy import Choices
 from models.skips.reinforce import Reinforce
 from models.stack import Stack
+
+AnyInput = Embedder | FeatureMapEmbedder | OneHotEmbedder
+"""What turns tokens into numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Decoded:
 class Network(nn.Module, ABC):
     """Reads tokens, decides on their tags."""
 
-    def __init__(self, embedder: Embedder | FeatureMapEmbedder) -> None:
+    def __init__(self, embedder: AnyInput) -> None:
         super().__init__()
         self.embedder = embedder
 
@@ -70,7 +74,7 @@ class Tagger(Network):
 
     def __init__(
         self,
-        embedder: Embedder | FeatureMapEmbedder,
+        embedder: AnyInput,
         stack: Stack,
         head: Head,
         *,

@@ -64,7 +64,7 @@ def curve(preset: str, folder: Path) -> list[list[float]]:
     run = Training(
         model=config.model,
         training=config.training,
-        corpus=prepare(stored, config.data.vocabulary, LONGEST_AFFIX),
+        corpus=prepare(stored, config.data.model_copy(update={"scheme": None}), LONGEST_AFFIX),
         lanes=[Lane(seed=seed) for seed in LANES],
         order_seed=0,
         device=torch.device("cpu"),
