@@ -37,6 +37,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
     assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad}
     assert list(kinds(Corpus)) == [
         "grammar",
+        "numbers",
         "named",
         "columns",
         "ccgbank_auto",
@@ -44,6 +45,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "treebank_pos",
         "word_tag",
         "segmented",
+        "labelled_text",
     ]
     assert kinds(EmbedderConfig) == {}
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.config import ColumnCorpus, Corpus, GrammarCorpus, NamedCorpus, SegmentedCorpus, WordTagCorpus
+from data.config import (
+    ColumnCorpus,
+    Corpus,
+    GrammarCorpus,
+    NamedCorpus,
+    NumbersCorpus,
+    SegmentedCorpus,
+    TextCorpus,
+    WordTagCorpus,
+)
 from data.errors import UserError
 from data.readers.columns import read_columns
 from data.readers.files import SourceFile
@@ -141,6 +150,8 @@ def test_a_character_in_no_span_is_a_word_of_its_own() -> None:
     ("corpus", "expected"),
     [
         (GrammarCorpus(), "word"),
+        (NumbersCorpus(), "word"),
+        (TextCorpus(train="a", dev="a", test="a"), "word"),
         (NamedCorpus(name="conll2003"), "word"),
         (NamedCorpus(name="pku-199801"), "character"),
         (NamedCorpus(name="ud-chinese-simplified"), "character"),
