@@ -320,7 +320,7 @@ def test_entities_in_bioes_are_as_many_as_their_first_tokens(
     bioes = with_scheme(stored, "bioes")
     assert {tag[0] for tag in bioes.tags} == set("BIOES")
     begins = [row for row, tag in enumerate(bioes.tags) if tag[0] in "BS"]
-    assert tuple(int(np.isin(bioes.splits[split].tags_N, begins).sum()) for split in SPLITS) == entities
+    assert tuple(int(np.isin(bioes.splits[split].tags_L, begins).sum()) for split in SPLITS) == entities
 
 
 @pytest.mark.corpus
