@@ -25,7 +25,8 @@ from spaces.space import Space
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
 CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
-HEAD, STACK, ONE_HOT = "model.head", "model.stack.kind", "model.embedder.size"
+HEAD, CONSTRAINED = "model.head.kind", "model.head.constrained"
+STACK, ONE_HOT = "model.stack.kind", "model.embedder.size"
 VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
 
 
