@@ -113,7 +113,7 @@ class Tagger(Network):
         if self.reinforce is None:
             return loss_RB
         reward_RB = self._reward(features_RUBF, gold.tags_RUB, counts_RB, loss_RB)
-        made = [each.choices for each in passed if each.choices is not None]
+        made = [each.unrolled.choices for each in passed if each.unrolled.choices is not None]
         objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
         return loss_RB - (objective_RB - objective_RB.detach())
 
