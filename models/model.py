@@ -91,7 +91,7 @@ class Tagger(Network):
         features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, passed)
         return features_RTBF
 
-    def _read(
+    def read(
         self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
         """What the head reads, and how much of it: features_RUBF and counts_RB."""
@@ -108,12 +108,12 @@ class Tagger(Network):
         ``models/skips/reinforce.py`` makes larger.
         """
         passed: list[Passed] = []
-        features_RUBF, counts_RB = self._read(tokens, lexicon, passed)
+        features_RUBF, counts_RB = self.read(tokens, lexicon, passed)
         loss_RB = self.head.loss(features_RUBF, gold.tags_RUB, counts_RB)
         if self.reinforce is None:
             return loss_RB
         reward_RB = self._reward(features_RUBF, gold.tags_RUB, counts_RB, loss_RB)
-        made = [each.choices for each in passed if each.choices is not None]
+        made = [each.unrolled.choices for each in passed if each.unrolled.choices is not None]
         objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
         return loss_RB - (objective_RB - objective_RB.detach())
 
@@ -128,10 +128,10 @@ class Tagger(Network):
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
         """The head's decisions."""
-        return Decoded(self.head.decode(*self._read(tokens, lexicon)))
+        return Decoded(self.head.decode(*self.read(tokens, lexicon)))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
         """The head's loss_RB and decisions on the same features."""
-        features_RUBF, counts_RB = self._read(tokens, lexicon)
+        features_RUBF, counts_RB = self.read(tokens, lexicon)
         loss_RB = self.head.loss(features_RUBF, gold.tags_RUB, counts_RB)
         return loss_RB, Decoded(self.head.decode(features_RUBF, counts_RB))
