@@ -3,22 +3,32 @@
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, assert_never
 
 from data.errors import UserError
 from data.formats import Unit
+from data.readers.texts import tokens_of
 from data.readers.word_tags import split_words
 
 Form = Literal["columns", "lines"]
 
 
 def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
-    """The tokens of each line of a file, or of stdin: its words, or its characters without the blanks between them.
+    """The tokens of each line of a file, or of stdin: its words, its characters without the blanks between them, or
+    the words and marks of running text.
 
     A byte order mark is passed over. Raises UserError where the file cannot be read or is not UTF-8.
     """
     for line in _lines(file):
-        yield line.split() if unit == "word" else [*"".join(split_words(line))]
+        match unit:
+            case "word":
+                yield line.split()
+            case "character":
+                yield [*"".join(split_words(line))]
+            case "text":
+                yield tokens_of(line)
+            case _:
+                assert_never(unit)
 
 
 def tagged(pairs: Sequence[tuple[str, str]], form: Form) -> str:

@@ -106,7 +106,7 @@ def predict(
     from search.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
-    chosen = form or ("columns" if tagger.unit == "word" else "lines")
+    chosen = form or ("lines" if tagger.unit == "character" else "columns")
     for tokens, tags in tagger.tag(sentences(file, tagger.unit)):
         if tagger.task == "classification":
             sys.stdout.write(f"{tags[0]}\t{' '.join(tokens)}\n")

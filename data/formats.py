@@ -19,8 +19,9 @@ from data.schemes import Scheme
 from data.sentences import Sentence
 from data.tasks import Task
 
-Unit = Literal["word", "character"]
-"""What a token of the text is: a word, or a character, where words are found as well."""
+Unit = Literal["word", "character", "text"]
+"""What is between blanks: a word; a word whose characters are tokens, where words are found as well; or running text,
+whose words and marks are tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,8 @@ def unit_of(format: Format) -> Unit:  # noqa: A002
     match format:
         case SegmentedFormat() | WordTagFormat(unit="character"):
             return "character"
+        case TextFormat():
+            return "text"
         case _:
             return "word"
 

@@ -149,17 +149,3 @@ def _last_loss(model: Tagger, features_RUBF: Tensor, counts_RB: Tensor, *, backw
     feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)
     decided_R1B = model.head.decode(feature_R1BF, one_RB)
     return model.head.loss(feature_R1BF, decided_R1B, one_RB).sum()
-
-
-def normalised(norms: Sequence[Tensor], steps: int) -> list[float]:
-    """The mean norm of each of the first steps, as a share of the sum over all steps (gui2019 Figure 4).
-
-    ``norms``: of each sentence, norm_T without padding; a sentence counts at the steps that it has.
-    """
-    longest = max(len(norm_T) for norm_T in norms)
-    sums, counts = torch.zeros(2, longest, dtype=torch.float64).unbind()
-    for norm_T in norms:
-        sums[: len(norm_T)] += norm_T
-        counts[: len(norm_T)] += 1
-    means_T = sums / counts
-    return (means_T / means_T.sum()).tolist()[:steps]

@@ -74,7 +74,7 @@ class Bundle:
 
     def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
         """The words of a tagged sentence, each with its tag, which is empty where words are found but not tagged."""
-        if self.unit == "word":
+        if self.unit != "character":
             return list(zip(tokens, tags, strict=True))
         return in_words(tokens, tags, self.provenance["scheme"])
 
@@ -87,17 +87,20 @@ class Bundle:
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
             yield from zip(batch, self._tag_together(batch), strict=True)
 
-    @torch.no_grad()
-    def _tag_together(self, sentences: list[list[str]]) -> Iterator[list[str]]:
+    def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
+        """Sentences as the network takes them, with the features of their words; an empty one is its boundary."""
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
-        lengths_B = [max(1, len(sentence)) for sentence in sentences]  # an empty one is read as its boundary
+        lengths_B = [max(1, len(sentence)) for sentence in sentences]
         forms_RTB = np.zeros((1, max(lengths_B), len(sentences)), dtype=np.int64)
         for place, sentence in enumerate(sentences):
             forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
         tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
-        features = LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
-        predicted_UB = self.model.decode(tokens, features).tags_RUB[0].tolist()
+        return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
+
+    @torch.no_grad()
+    def _tag_together(self, sentences: list[list[str]]) -> Iterator[list[str]]:
+        predicted_UB = self.model.decode(*self.read(sentences)).tags_RUB[0].tolist()
         for place, sentence in enumerate(sentences):
             count = len(sentence) if self.task == "tagging" else 1
             yield [self.tags[predicted_UB[each][place]] for each in range(count)]

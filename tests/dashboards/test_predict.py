@@ -1,7 +1,6 @@
 """Raw text in, words out: bundles of characters, from a small corpus to the command line."""
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,15 +10,7 @@ from typer.testing import CliRunner, Result
 
 from dashboards.cli import app
 from search.bundle import load_bundle, spans_in
-from search.driver import Driver
-from search.export import export_bundle
-from search.folder import StudyFolder, new_folder
-from search.ledger import Ledger
-from search.records import read_study
-from search.serial import SerialEngine
-from search.study import open_study, run_study
-from search.study_file import load_study
-from search.worker import TrainingWorker
+from tests.search.bundles import exported
 
 STUDY = """
 base:
@@ -75,16 +66,8 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
                 (folder / f"{split}.txt").write_text(written(drawn(seed, count), kind))
             corpus, scheme, epochs = KINDS[kind]
             (folder / "study.yaml").write_text(STUDY.format(kind=corpus, scheme=scheme, epochs=epochs))
-            study = StudyFolder(folder / "runs")
-            config, corpora = load_study(folder / "study.yaml")
-            if kind == "word by word":
-                config, corpora = load_study(folder / "study.yaml", overrides=["model.head={kind: softmax}"])
-            with new_folder(study.path) as beside:
-                open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
-            with Ledger(study.ledger) as ledger:
-                run_study(Driver(study, ledger, device="cpu", clock=time.time), SerialEngine(TrainingWorker))
-            record = read_study(study.path)
-            made[kind] = export_bundle(record, study, record.trials[0], folder / "bundle", "cpu")
+            softmax = ["model.head={kind: softmax}"] if kind == "word by word" else []
+            made[kind] = exported(folder / "study.yaml", softmax)
         return made[kind]
 
     return bundle

@@ -10,7 +10,7 @@ from torch.nn import functional
 from models.cells.base import Cell
 from models.cells.shortcut import ShortcutCell
 from models.gates import VectorGate
-from models.insight import LayerInsight, insights, normalised, openings
+from models.insight import LayerInsight, insights, openings
 from models.lanes import Lane
 from models.model import Tokens
 from models.skips.layer import SkipLayer
@@ -126,12 +126,6 @@ def test_gates_of_shortcuts_are_those_that_the_loop_has(
     looped = [torch.stack(parts, dim=1) for parts in zip(*kept, strict=True)][:-1]
     for ours, theirs in zip(seen.values(), [*looped, *values], strict=True):
         assert (ours - theirs).abs().max() < 1e-12
-
-
-def test_shares_are_of_the_mean_over_sentences_that_reach_a_step() -> None:
-    shares = normalised([torch.tensor([1.0, 3.0]), torch.tensor([3.0])], steps=20)
-    assert shares == pytest.approx([0.4, 0.6])
-    assert normalised([torch.tensor([1.0, 3.0])], steps=1) == pytest.approx([0.25])
 
 
 def test_what_reads_no_other_step_has_nothing_to_show() -> None:
