@@ -12,7 +12,7 @@ from data.store import Split
 
 
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
-    """A text cut into ``streams`` runs side by side, ``window`` tokens of each at once; every token stands in one batch.
+    """A text cut into ``streams`` runs side by side, ``window`` tokens of each at once; each token is in one batch.
 
     The runs are of one length, the last one shorter where they do not come out even. Row b of a batch goes on where
     row b of the batch before stopped. There are no more streams than tokens.
