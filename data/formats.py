@@ -20,7 +20,7 @@ from data.sentences import Sentence
 
 @dataclass(frozen=True, slots=True)
 class ConlluFormat:
-    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first."""
+    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first; ``heads`` for its trees."""
 
     layers: tuple[str, ...]
     scheme: ClassVar[None] = None
