@@ -12,6 +12,8 @@ class GrammarCorpus(Frozen):
     """The embedded default: sentences drawn from a small grammar (``data/synthetic/grammar.py``)."""
 
     kind: Literal["grammar"] = "grammar"
+    tags: Literal["pos", "heads"] = "pos"
+    """What is learnt of a sentence: the part of speech of each word, or its head and the relation to it."""
     seed: int = 0
     train: PositiveInt = 600
     dev: PositiveInt = 200

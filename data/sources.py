@@ -89,7 +89,8 @@ def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Split
 
 def _generate(corpus: GrammarCorpus) -> Splits:
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {split: grammar.sentences(corpus.seed, split, sizes[split]) for split in SPLITS}
+    parsed = corpus.tags == "heads"
+    return {split: grammar.sentences(corpus.seed, split, sizes[split], parsed=parsed) for split in SPLITS}
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
