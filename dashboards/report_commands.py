@@ -90,13 +90,19 @@ def predict(
     file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
     device: Device = "auto",
 ) -> None:
-    """Tag text: a line of `word<TAB>tag` for each word, an empty line after each sentence."""
+    """Tag text: a line of `word<TAB>tag` for each word, an empty line after each sentence.
+
+    A network that classifies texts gives a line of `label<TAB>text` for each.
+    """
     from models.device import choose_device
     from search.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
     for words, tags in tagger.tag(_sentences(file)):
-        sys.stdout.write("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n")
+        if tagger.task == "classification":
+            sys.stdout.write(f"{tags[0]}\t{' '.join(words)}\n")
+        else:
+            sys.stdout.write("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n")
 
 
 def _sentences(file: Path | None) -> Iterator[list[str]]:

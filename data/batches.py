@@ -1,7 +1,7 @@
 """Batches of sentences of similar length, for several lanes at once.
 
-Array legend: R lanes, T time, B sentence in the batch, S sentence in the split, U distinct lengths, N tokens of the
-split.
+Array legend: R lanes, T time, U tags of a sentence (T, or 1 where texts are classified), B sentence in the batch,
+S sentence in the split, W distinct lengths, L tags of the split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,9 +25,10 @@ class Batch:
 
     forms_RTB: Ids
     """Rows of the lexicon; 0, the boundary, where padded."""
-    tags_RTB: Ids
+    tags_RUB: Ids
     """-1 where padded, and where train does not have the tag."""
     lengths_RB: Ids
+    tag_counts_RB: Ids
     sentences_RB: Ids
     """Places in the split."""
 
@@ -72,13 +73,13 @@ def evaluation_batches(split: Split, *, batch_size: int) -> Iterator[Batch]:
         yield _gather(split, chosen_B[None, :], int(split.lengths_S[chosen_B[-1]]))
 
 
-def put_back(values_RTB: Ids, batch: Batch, split: Split, into_RN: Ids) -> None:
-    """Write what there is for each token of a batch of ``evaluation_batches`` to the token's place in the split."""
-    [lengths_B], [sentences_B] = batch.lengths_RB, batch.sentences_RB
-    time_T1 = np.arange(values_RTB.shape[1])[:, None]
-    inside_TB = time_T1 < lengths_B
-    places_TB = split.offsets_S1[sentences_B] + time_T1
-    into_RN[:, places_TB[inside_TB]] = values_RTB[:, inside_TB]
+def put_back(values_RUB: Ids, batch: Batch, split: Split, into_RL: Ids) -> None:
+    """Write what there is for each tag of a batch of ``evaluation_batches`` to the tag's place in the split."""
+    [counts_B], [sentences_B] = batch.tag_counts_RB, batch.sentences_RB
+    place_U1 = np.arange(values_RUB.shape[1])[:, None]
+    inside_UB = place_U1 < counts_B
+    places_UB = split.tag_offsets_S1[sentences_B] + place_U1
+    into_RL[:, places_UB[inside_UB]] = values_RUB[:, inside_UB]
 
 
 def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
@@ -89,21 +90,21 @@ def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
     themselves; batches of 1 have nothing to fill, so they get no padding at all. The minimum over all partitions into
     runs is found exactly: best[j] = min over i < j of best[i] + cost(i, j), with the first j lengths settled.
     """
-    widths_U, counts_U = np.unique(lengths_S, return_counts=True)
-    bounds = np.concatenate([[0], np.cumsum(counts_U)])
+    widths_W, counts_W = np.unique(lengths_S, return_counts=True)
+    bounds = np.concatenate([[0], np.cumsum(counts_W)])
     best = np.zeros(len(bounds), dtype=np.int64)
     previous = np.zeros(len(bounds), dtype=np.int64)
     for j in range(1, len(bounds)):
         sentences = bounds[j] - bounds[:j]
         batches = -(-sentences // batch_size)
-        totals = best[:j] + int(widths_U[j - 1]) * (STEP_COST * batches + sentences)
+        totals = best[:j] + int(widths_W[j - 1]) * (STEP_COST * batches + sentences)
         previous[j] = np.argmin(totals)
         best[j] = totals[previous[j]]
     runs: list[Bucket] = []
-    end = len(widths_U)
+    end = len(widths_W)
     while end > 0:
         start = int(previous[end])
-        runs.append(Bucket(int(bounds[start]), int(bounds[end]), int(widths_U[end - 1])))
+        runs.append(Bucket(int(bounds[start]), int(bounds[end]), int(widths_W[end - 1])))
         end = start
     return runs[::-1]
 
@@ -120,12 +121,20 @@ def _drawn(sorted_S: Ids, layout: Sequence[Bucket], lane_seed: int, epoch: int) 
 
 def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
     lengths_RB = split.lengths_S[sentences_RB].astype(np.int64)
-    time_T1 = np.arange(width)[:, None]
-    inside_RTB = time_T1 < lengths_RB[:, None, :]
-    places_RTB = np.where(inside_RTB, split.offsets_S1[sentences_RB][:, None, :] + time_T1, 0)
+    first_S, last_S = split.tag_offsets_S1[:-1], split.tag_offsets_S1[1:]
+    counts_RB = (last_S - first_S)[sentences_RB]
     return Batch(
-        forms_RTB=np.where(inside_RTB, split.forms_N[places_RTB], 0).astype(np.int64),
-        tags_RTB=np.where(inside_RTB, split.tags_N[places_RTB], -1).astype(np.int64),
+        forms_RTB=_padded(split.forms_N, split.offsets_S1[sentences_RB], lengths_RB, width, 0),
+        tags_RUB=_padded(split.tags_L, first_S[sentences_RB], counts_RB, width if split.tags_token_by_token else 1, -1),
         lengths_RB=lengths_RB,
+        tag_counts_RB=counts_RB,
         sentences_RB=sentences_RB,
     )
+
+
+def _padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
+    """The ``counts_RB`` values from the ``first_RB`` on, one below the other, ``padding`` up to ``width``."""
+    place_U1 = np.arange(width)[:, None]
+    inside_RUB = place_U1 < counts_RB[:, None, :]
+    places_RUB = np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0)
+    return np.where(inside_RUB, values[places_RUB], padding).astype(np.int64)

@@ -40,7 +40,7 @@ def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
     row_of = {tag: row for row, tag in enumerate(learnt)}
     settled = np.array([row_of.get(names[each], -1) for each in range(-1, len(names) - 1)], dtype=np.int32)
     splits: Mapping[str, Split] = {
-        name: replace(split, tags_N=settled[written[name] + 1]) for name, split in stored.splits.items()
+        name: replace(split, tags_L=settled[written[name] + 1]) for name, split in stored.splits.items()
     }
     return replace(stored, tags=tuple(learnt), splits=splits, scheme=scheme)
 
@@ -51,14 +51,14 @@ def _written(split: Split, scheme: Scheme, types: int) -> Ids:
     assert spans is not None, "a corpus with a scheme has spans"
     place = {prefix: place for place, prefix in enumerate(prefixes.all)}
     length_M = spans.stop_M - spans.start_M
-    prefix_N = np.full(len(split.tags_N), place[prefixes.inside])
+    prefix_N = np.full(len(split.tags_L), place[prefixes.inside])
     prefix_N[spans.stop_M - 1] = place[prefixes.last]
     prefix_N[spans.start_M] = np.where(length_M == 1, place[prefixes.single], place[prefixes.first])
     if prefixes.chained is not None:
         follows_M = np.append(False, (spans.stop_M[:-1] == spans.start_M[1:]) & (spans.type_M[:-1] == spans.type_M[1:]))
         chained_M = follows_M & ~np.isin(spans.start_M, split.offsets_S1)
         prefix_N[spans.start_M[chained_M]] = place[prefixes.chained]
-    type_N = np.full(len(split.tags_N), -1)
+    type_N = np.full(len(split.tags_L), -1)
     before_M = np.cumsum(length_M) - length_M
     inside_P = np.arange(length_M.sum()) + np.repeat(spans.start_M - before_M, length_M)
     type_N[inside_P] = np.repeat(spans.type_M, length_M)

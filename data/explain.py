@@ -25,7 +25,7 @@ def explain(
     ``file`` is the file's name, or whatever else the value was written in, such as ``--set model.stack.depth=x``.
     """
     path, message = _reading(error, model)
-    return f"{at(path, lines=lines, file=file)}{'.'.join(map(str, path))}{': ' if path else ''}{message}"
+    return f"{at(path, lines=lines, file=file)}{'.'.join(map(_named, path))}{': ' if path else ''}{message}"
 
 
 def place(error: ValidationError, model: type[BaseModel]) -> Path:
@@ -44,6 +44,11 @@ def shown(value: object) -> str:
     """A value on one line, as the user would write it, cut where it is long."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _named(key: str | int) -> str:
+    """A key as it stands in a path; one that would not stay on the line as Python writes it."""
+    return text if (text := str(key)).isprintable() else repr(key)
 
 
 def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]:

@@ -1,6 +1,6 @@
-"""What trials are ranked by, and token accuracy.
+"""What trials are ranked by, and accuracy.
 
-Array legend: R lanes, T time, B sentence in the batch. Where the truth has one lane, it holds for all lanes.
+Array legend: R lanes, U tags of a sentence, B sentence in the batch. Where the truth has one lane, it holds for all.
 """
 
 from typing import Literal
@@ -9,25 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Measure = Literal["accuracy", "f1"]
-"""The share of right tokens, or the F1 of spans (``data.spans.SpanCounts``)."""
+"""The share of right tags, or the F1 of spans (``data.spans.SpanCounts``)."""
 
 Ids = NDArray[np.int64]
 
 
-def correct_tokens(predicted_RTB: Ids, tags_RTB: Ids, lengths_RB: Ids) -> Ids:
-    """How many tokens of each lane got their tag.
+def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
+    """How many tags of each lane are right, of the ``counts_RB`` first ones of each sentence.
 
-    Padding counts for nothing, whatever is predicted there. A token whose tag is -1 (train does not have it) is
-    wrong, even where -1 is predicted.
+    Padding counts for nothing, whatever is predicted there. A tag that is -1 (train does not have it) is not got
+    right, even where -1 is predicted.
     """
-    inside_RTB = np.arange(tags_RTB.shape[1])[:, None] < lengths_RB[:, None, :]
-    right_RTB = inside_RTB & (tags_RTB >= 0) & (predicted_RTB == tags_RTB)
-    correct_R: Ids = right_RTB.sum(axis=(1, 2), dtype=np.int64)
+    inside_RUB = np.arange(tags_RUB.shape[1])[:, None] < counts_RB[:, None, :]
+    right_RUB = inside_RUB & (tags_RUB >= 0) & (predicted_RUB == tags_RUB)
+    correct_R: Ids = right_RUB.sum(axis=(1, 2), dtype=np.int64)
     return correct_R
 
 
-def accuracy(correct: int, tokens: int) -> float:
-    """The share of ``tokens`` that are ``correct``, in [0, 1]. Raises ValueError where there are no tokens."""
-    if tokens <= 0:
-        raise ValueError(f"accuracy needs tokens: got {tokens}, allowed 1 or more")
-    return correct / tokens
+def accuracy(correct: int, total: int) -> float:
+    """The share of ``total`` that is ``correct``, in [0, 1]. Raises ValueError where there is nothing."""
+    if total <= 0:
+        raise ValueError(f"accuracy needs tags: got {total}, allowed 1 or more")
+    return correct / total

@@ -29,7 +29,7 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
         raise UserError(
             f"data.minimum_tag_count: the corpus has a tag {RARE} (allowed: null, which needs no such label)"
         )
-    counts_K = np.bincount(stored.splits["train"].tags_N, minlength=len(stored.tags))
+    counts_K = np.bincount(stored.splits["train"].tags_L, minlength=len(stored.tags))
     stays_K = counts_K >= minimum_count
     if not stays_K.any():
         raise UserError(
@@ -39,10 +39,10 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
     settled_K = np.where(stays_K, np.cumsum(stays_K) - 1, -1).astype(np.int32)
     splits: Mapping[str, Split] = {name: _settled(split, settled_K) for name, split in stored.splits.items()}
     train = splits["train"]
-    learnt = replace(train, tags_N=np.where(train.tags_N < 0, len(tags), train.tags_N).astype(np.int32))
+    learnt = replace(train, tags_L=np.where(train.tags_L < 0, len(tags), train.tags_L).astype(np.int32))
     return replace(stored, tags=(*tags, RARE), splits={**splits, "train": learnt})
 
 
 def _settled(split: Split, settled_K: NDArray[np.int32]) -> Split:
     """The split with each tag's new id; -1 stays -1."""
-    return replace(split, tags_N=np.where(split.tags_N >= 0, settled_K[split.tags_N], -1).astype(np.int32))
+    return replace(split, tags_L=np.where(split.tags_L >= 0, settled_K[split.tags_L], -1).astype(np.int32))

@@ -33,6 +33,7 @@ from data.readers.files import SourceFile, joint_sha256, matching
 from data.schemes import Scheme
 from data.sentences import SPLITS
 from data.synthetic import grammar
+from data.tasks import Task
 
 OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus
 Json = str | int | list[str] | list[float]
@@ -46,12 +47,14 @@ class Source:
     ``key`` is the identity of the config and of what stands behind it: the digests of the files,
     or the edition of the grammar. Files whose digests are not known beforehand are held here as
     bytes, so that one that changes later cannot come under the key of what it was. ``read`` gives
-    every split. ``scheme`` is that of the tags, None where they are of single tokens.
+    every split. ``scheme`` is that of the tags, None where they are of single tokens; ``task``
+    says what they are tags of.
     """
 
     key: str
     read: Callable[[], Splits]
     scheme: Scheme | None = None
+    task: Task = "tagging"
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:

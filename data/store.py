@@ -4,7 +4,8 @@ A store is a folder of ``forms.arrow`` (form, count), one ``<split>.arrow`` a sp
 length of each sentence), one ``<split>.spans.arrow`` where tags have a scheme, and ``manifest.json``,
 which has the digests of the others.
 
-Shapes: N tokens of a split, S sentences of a split, S1 = S + 1, F distinct forms of the corpus, M spans.
+Shapes: N tokens of a split, L tags of a split (N, or S where texts are classified), S sentences of a split, S1 = S + 1,
+F distinct forms of the corpus, M spans.
 """
 
 import hashlib
@@ -30,11 +31,12 @@ from data.schemes import Scheme, closed
 from data.sentences import SPLITS, Sentence
 from data.sources import open_source
 from data.spans import Spans, find_spans, reading, types_of
+from data.tasks import Task
 
 BOUNDARY = ""
 """Row 0 of the forms: what lies before and after a sentence."""
 
-_LAYOUT = 2
+_LAYOUT = 3
 """To be raised whenever the files of a store change their form."""
 
 _MANIFEST = "manifest.json"
@@ -44,16 +46,23 @@ _MANIFEST = "manifest.json"
 class Split:
     """One split as flat arrays, read-only views of the file on disk.
 
-    Sentence s is ``[offsets_S1[s] : offsets_S1[s + 1]]`` of the token arrays. A form is a row of
-    ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train lacks it.
+    Sentence s is ``[offsets_S1[s] : offsets_S1[s + 1]]`` of the token arrays, and likewise of its tags, one a token or
+    a single one. A form is a row of ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train
+    lacks it.
     ``spans`` are the gold ones, of tags that train lacks as well; None where tags have no scheme.
     """
 
     forms_N: NDArray[np.int32]
-    tags_N: NDArray[np.int32]
+    tags_L: NDArray[np.int32]
     lengths_S: NDArray[np.int32]
     offsets_S1: NDArray[np.int64]
+    tag_offsets_S1: NDArray[np.int64]
     spans: Spans | None = None
+
+    @property
+    def tags_token_by_token(self) -> bool:
+        """Whether tags are of tokens; a text that is classified has a single one."""
+        return self.tags_L.size == self.forms_N.size
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +74,7 @@ class StoredCorpus:
     the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train,
     with those that a scheme needs between them (``data.schemes.closed``). Where ``scheme`` is None
     tags are scored one by one; otherwise as spans, whose types in any split are ``span_types``, sorted.
+    ``task`` is what they are tags of.
     """
 
     fingerprint: str
@@ -74,6 +84,7 @@ class StoredCorpus:
     splits: Mapping[str, Split]
     scheme: Scheme | None = None
     span_types: tuple[str, ...] = ()
+    task: Task = "tagging"
 
 
 def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
@@ -90,7 +101,7 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
         return target
     splits = source.read()
     with written_beside(target) as beside:
-        _write(splits, source.scheme, beside)
+        _write(splits, source.scheme, source.task, beside)
     return target
 
 
@@ -119,6 +130,7 @@ def open_store(folder: Path) -> StoredCorpus:
             splits={split: _split(tables[f"{split}.arrow"], tables.get(f"{split}.spans.arrow")) for split in SPLITS},
             scheme=manifest["scheme"],
             span_types=tuple(manifest["span_types"]),
+            task=manifest["task"],
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
         raise UserError(
@@ -135,7 +147,7 @@ def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _write(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
+def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> None:
     words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
     counts = Counter(word for sentence in splits["train"] for word in sentence.words)
     forms = [BOUNDARY, *sorted(words)]
@@ -154,7 +166,7 @@ def _write(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
         span_types = types_of(everywhere, scheme)
         for split in SPLITS:
             tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
-    notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types}
+    notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
     write_tables(folder, tables, notes)
 
 
@@ -216,9 +228,10 @@ def _split(table: pa.RecordBatch, spans: pa.RecordBatch | None) -> Split:
     forms, tags = table.column("forms"), table.column("tags")
     return Split(
         forms_N=forms.values.to_numpy(zero_copy_only=True),
-        tags_N=tags.values.to_numpy(zero_copy_only=True),
+        tags_L=tags.values.to_numpy(zero_copy_only=True),
         lengths_S=table.column("length").to_numpy(zero_copy_only=True),
         offsets_S1=forms.offsets.to_numpy(zero_copy_only=True),
+        tag_offsets_S1=tags.offsets.to_numpy(zero_copy_only=True),
         spans=None if spans is None else Spans(*(each.to_numpy(zero_copy_only=True) for each in spans.columns)),
     )
 

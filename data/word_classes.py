@@ -38,7 +38,7 @@ def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, st
         if not name or name not in families:
             raise UserError(f"data.vocabulary.word_classes: {unknown('slot family', name, sorted({*families} - {''}))}")
     train = stored.splits["train"]
-    pairs_P2, counts_P = np.unique(np.stack([train.forms_N, train.tags_N], axis=1), axis=0, return_counts=True)
+    pairs_P2, counts_P = np.unique(np.stack([train.forms_N, train.tags_L], axis=1), axis=0, return_counts=True)
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for (form, tag), count in zip(pairs_P2.tolist(), counts_P.tolist(), strict=True):
         seen[normalise(stored.forms[form], config)][families[tag]] += count

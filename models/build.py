@@ -7,6 +7,7 @@ from typing import Self, assert_never
 import torch
 
 from data.schemes import Scheme, transitions
+from data.tasks import Task
 from data.transitions import Transitions
 from data.vocabulary import FIRST_KNOWN, Vocabulary
 from models.cells.base import LayerSizes
@@ -15,7 +16,15 @@ from models.cells.lstm import LstmCell
 from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
 from models.cells.simple import SimpleCell
 from models.cells.sutskever import SutskeverCell
-from models.config import AnyEmbedder, EmbedderConfig, FeatureMapConfig, ModelConfig, ShortcutConfig, StackConfig
+from models.config import (
+    AnyEmbedder,
+    EmbedderConfig,
+    FeatureMapConfig,
+    ModelConfig,
+    ShortcutConfig,
+    StackConfig,
+    check_task,
+)
 from models.embedder import Embedder
 from models.feature_maps import FeatureMapEmbedder
 from models.feedback.config import FeedbackConfig
@@ -36,7 +45,7 @@ from models.gates import (
 )
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig, check_scheme
+from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
@@ -48,22 +57,28 @@ from models.wiring import sources
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """How many words, characters and tags the vocabulary has, the reserved ids included; and how tags may follow."""
+    """How many words, characters and tags a corpus has, the reserved ids included; what they are tags of, and how
+    they may follow.
+    """
 
     words: int
     characters: int
     tags: int
     transitions: Transitions | None = None
     """What the tags' label scheme allows; None where they have none."""
+    task: Task = "tagging"
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None) -> Self:
+    def of(
+        cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = "tagging"
+    ) -> Self:
         """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
         return cls(
             words=FIRST_KNOWN + len(vocabulary.words),
             characters=FIRST_KNOWN + len(vocabulary.characters),
             tags=len(tags),
             transitions=None if scheme is None else transitions(tags, scheme),
+            task=task,
         )
 
 
@@ -72,8 +87,9 @@ def build(
 ) -> tuple[Network, Streams]:
     """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
 
-    Raises UserError where the config asks for a label scheme that the tags do not have.
+    Raises UserError where the config does not fit the task, or asks for a label scheme that the tags do not have.
     """
+    check_task(config, sizes.task, has_scheme=sizes.transitions is not None)
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = _embedder(config.embedder, sizes, lanes, streams)
@@ -84,7 +100,7 @@ def build(
         case StackConfig():
             stack = _stack(config.stack, below, len(lanes), dropout)
             head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-            model = Tagger(embedder, stack, head)
+            model = Tagger(embedder, stack, head, config.stack.pooling if sizes.task == "classification" else None)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
@@ -200,7 +216,6 @@ def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Hea
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
         case CrfConfig() | MarginConfig():
-            check_scheme(config, has_scheme=sizes.transitions is not None)
             allowed = sizes.transitions if config.constrained else None
             return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
         case _:

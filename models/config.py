@@ -5,9 +5,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from data.errors import UserError
 from data.frozen import Frozen
+from data.tasks import Task
 from models.feedback.config import FeedbackConfig
-from models.heads.config import HeadConfig, SoftmaxConfig
+from models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -114,6 +116,9 @@ class FeatureMapConfig(Frozen):
         return self.sets * self.maps if self.layers == "convolution" else self.word_size
 
 
+Pooling = Literal["last", "mean", "max"]
+"""How the states of a text become one (``models/pooling.py``)."""
+
 Topology = Literal[
     "hidden_gated",
     "both_ungated",
@@ -183,6 +188,9 @@ class StackConfig(Frozen):
     """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
     dropout: Rate = 0.5
     """On the outputs of the first and of the last layer; once where they are the same layer."""
+    pooling: Pooling = "last"
+    """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
+    (``models/pooling.py``). Where tokens are tagged nothing reads it."""
 
     @model_validator(mode="after")
     def _sources_fit(self) -> Self:
@@ -227,3 +235,13 @@ class ModelConfig(Frozen):
                 "(allowed: softmax)"
             )
         return self
+
+
+def check_task(config: ModelConfig, task: Task, *, has_scheme: bool) -> None:
+    """Raise UserError for a network that is not one for the task, or needs a label scheme where tags have none."""
+    check_scheme(config.head, has_scheme=has_scheme)
+    if task == "classification" and config.stack.kind == "feedback":
+        raise UserError(
+            "model.stack.kind: got feedback for a corpus of classified texts, whose tags do not follow one another "
+            "(allowed: recurrent)"
+        )

@@ -4,7 +4,7 @@
     weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  where it comes from
 
-Shapes: R lanes (one), T time, B sentences.
+Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
 
 import json
@@ -23,6 +23,7 @@ from data.explain import explain
 from data.features import lexicon
 from data.prepared import PreparedCorpus
 from data.spans import SpanCounts
+from data.tasks import Task
 from data.vocabulary import Vocabulary
 from models.build import Sizes
 from models.config import LONGEST_AFFIX
@@ -34,7 +35,7 @@ from models.training.checkpoint import read_tensors
 from models.training.loop import dtype_of
 from spaces.trial import TrialConfig
 
-FORMAT = 1
+FORMAT = 2
 """Rises when a bundle of another version would be misread."""
 
 SENTENCES_AT_ONCE = 64
@@ -58,27 +59,37 @@ class Bundle:
     device: torch.device
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Each sentence, given as its words, with its tags, in the order they come; an empty one has none."""
+        """Each sentence, given as its words, with its tags, in the order they come.
+
+        An empty one has no tags; where texts are classified, each has one.
+        """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
             yield from zip(batch, self._tag_together(batch), strict=True)
+
+    @property
+    def task(self) -> Task:
+        """What its tags are of."""
+        task: Task = self.provenance["task"]
+        return task
 
     @torch.no_grad()
     def _tag_together(self, sentences: list[list[str]]) -> Iterator[list[str]]:
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
-        lengths_B = [len(sentence) for sentence in sentences]
-        forms_RTB = np.zeros((1, max(1, *lengths_B), len(sentences)), dtype=np.int64)
+        lengths_B = [max(1, len(sentence)) for sentence in sentences]  # an empty one is read as its boundary
+        forms_RTB = np.zeros((1, max(lengths_B), len(sentences)), dtype=np.int64)
         for place, sentence in enumerate(sentences):
             forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
         tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
         features = LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
-        predicted_TB = self.model.decode(tokens, features)[0].tolist()
-        for place, length in enumerate(lengths_B):
-            yield [self.tags[predicted_TB[step][place]] for step in range(length)]
+        predicted_UB = self.model.decode(tokens, features).tags_RUB[0].tolist()
+        for place, sentence in enumerate(sentences):
+            count = len(sentence) if self.task == "tagging" else 1
+            yield [self.tags[predicted_UB[each][place]] for each in range(count)]
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Right tokens, and spans, on dev and test of the corpus it was trained on."""
+        """Right tags, and spans, on dev and test of the corpus it was trained on."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics = {}
         for split in ("dev", "test"):
@@ -118,7 +129,7 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     try:
         model = trained(
             config.model,
-            sizes=Sizes.of(vocabulary, tags, provenance.get("scheme")),
+            sizes=Sizes.of(vocabulary, tags, provenance.get("scheme"), provenance["task"]),
             weights=weights,
             dtype=dtype_of(config.training),
             device=device,

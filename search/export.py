@@ -57,6 +57,7 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
         "epoch": trial.best.epoch,
         "corpus_fingerprint": prepared.fingerprint,
         "scheme": corpus.stored.scheme,
+        "task": corpus.stored.task,
         "code_version": code_version(),
     }
     if (vectors := record.vectors_of(trial.config)) is not None:

@@ -15,7 +15,7 @@ from data.store import StoredCorpus, open_store, store
 from data.vectors import coverage, open_vectors, pretrained, store_vectors
 from data.vocabulary import Vocabulary
 from data.word_classes import word_classes
-from models.heads.config import HeadConfig, check_scheme
+from models.config import ModelConfig, check_task
 from search.config import StudyConfig
 from search.events import CorpusPrepared, VectorsPrepared
 from search.folder import StudyFolder
@@ -23,7 +23,7 @@ from spaces.config import Axis, SpaceConfig
 from spaces.space import Space
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
-CLASSES, CONSTRAINED = "data.vocabulary.word_classes", "model.head.constrained"
+CLASSES, HEAD, STACK = "data.vocabulary.word_classes", "model.head", "model.stack.kind"
 VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
 
 
@@ -32,13 +32,13 @@ class Needed:
     """A corpus that trials may read, with every reading of its tags and its words, and the vectors beside it.
 
     ``tags``: each scheme and cut-off that come together, as the keys of a dictionary, which has an order; ``words``
-    and ``heads``, which may need a scheme, likewise. ``vectors``: by path, with every word size that meets them.
+    and ``models``, which must fit the task, likewise. ``vectors``: by path, with every word size that meets them.
     """
 
     corpus: Corpus
     tags: dict[tuple[Scheme | None, int | None], None] = field(default_factory=dict)
     words: dict[VocabularyConfig, None] = field(default_factory=dict)
-    heads: dict[HeadConfig, None] = field(default_factory=dict)
+    models: dict[ModelConfig, None] = field(default_factory=dict)
     vectors: dict[str, set[int]] = field(default_factory=dict)
 
 
@@ -49,7 +49,7 @@ def prepared(
 
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
     UserError for what cannot be read, for corpora that are not scored alike, for vectors of another size than the
-    networks', and for a scheme, a cut-off, classes or constraints that the corpus cannot have.
+    networks', and for a scheme, a cut-off, classes or a network that the corpus cannot have.
     """
     events = []
     for needed in needs(study.space):
@@ -59,8 +59,8 @@ def prepared(
             with_learnt_tags(stored, scheme, minimum_tag_count)
         for words in needed.words:
             word_classes(stored, words)
-        for head in needed.heads:
-            check_scheme(head, has_scheme=stored.scheme is not None)
+        for model in needed.models:
+            check_task(model, stored.task, has_scheme=stored.scheme is not None)
         vectors = {}
         for name, sizes in needed.vectors.items():
             vocabulary = vocabulary_of(stored, study.space.base.data.vocabulary)
@@ -117,7 +117,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
         needed = corpora.setdefault(identity(config.data.corpus), Needed(config.data.corpus))
         needed.tags[config.data.scheme, config.data.minimum_tag_count] = None
         needed.words[config.data.vocabulary] = None
-        needed.heads[config.model.head] = None
+        needed.models[config.model] = None
         if config.data.vectors is not None:
             needed.vectors.setdefault(config.data.vectors, set()).add(config.model.embedder.word_size)
     return list(corpora.values())
@@ -126,7 +126,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
     given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
-    reads = (CORPUS, SCHEME, CUT_OFF, CLASSES, CONSTRAINED, *((VECTORS, WORD_SIZE, EMBEDDER) if given else ()))
+    reads = (CORPUS, SCHEME, CUT_OFF, CLASSES, HEAD, STACK, *((VECTORS, WORD_SIZE, EMBEDDER) if given else ()))
     kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
     while (
         more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}

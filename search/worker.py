@@ -133,7 +133,7 @@ class TrainingWorker(Worker):
         for lane in range(len(task.seeds)):
             model = trained(
                 task.config.model,
-                sizes=Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme),
+                sizes=Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme, corpus.stored.task),
                 weights=lane_of(weights_R, lane),
                 dtype=dtype_of(task.config.training),
                 device=device,

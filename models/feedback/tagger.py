@@ -11,7 +11,7 @@ from models.feature_maps import FeatureMapEmbedder
 from models.feedback.head import FeedbackHead
 from models.feedback.layer import Fed, FeedbackLayer, Known
 from models.lanes import Dropout
-from models.model import Network, Tokens
+from models.model import Decoded, Gold, Network, Tokens
 
 
 class FeedbackTagger(Network):
@@ -25,26 +25,26 @@ class FeedbackTagger(Network):
         self.head = head
         self.dropout = dropout
 
-    def loss(self, tokens: Tokens, tags_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
+    def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """-log y of each sentence (eq. 1), to be learnt from: loss_RB (nats).
 
         Fed back is what the config says: own decisions as the network takes them now, or the gold labels.
         """
         known = self._known(tokens, lexicon)
         kept_GTBX = self._kept(known.pre_GTBX)
-        hidden_GTBX = self.layer.hidden(known, self._fed(known, kept_GTBX, tags_RTB, tokens.lengths_RB))
+        hidden_GTBX = self.layer.hidden(known, self._fed(known, kept_GTBX, gold.tags_RUB, tokens.lengths_RB))
         seen_GTBX = hidden_GTBX if kept_GTBX is None else hidden_GTBX * kept_GTBX
         scores_GTBK = self.head.scores(seen_GTBX.flatten(1, 2)).view(*hidden_GTBX.shape[:3], -1)
-        return self.head.loss(self._log_likelihoods(scores_GTBK, tokens.lengths_RB), tags_RTB)
+        return self.head.loss(self._log_likelihoods(scores_GTBK, tokens.lengths_RB), gold.tags_RUB)
 
-    def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
-        """The likeliest tag of every token (eq. 2), each after those before it: tags_RTB."""
-        return self.head.decode(self._own(tokens, lexicon))
+    def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
+        """The likeliest tag of every token (eq. 2), each after those before it."""
+        return Decoded(self.head.decode(self._own(tokens, lexicon)))
 
-    def measure(self, tokens: Tokens, tags_RTB: Tensor, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
+    def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
         """What ``decode`` gives and its loss_RB: own decisions are fed back, whatever the network learns from."""
         log_RTBK = self._own(tokens, lexicon)
-        return self.head.loss(log_RTBK, tags_RTB), self.head.decode(log_RTBK)
+        return self.head.loss(log_RTBK, gold.tags_RUB), Decoded(self.head.decode(log_RTBK))
 
     def _known(self, tokens: Tokens, lexicon: LexiconTensors) -> Known:
         return self.layer.project(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB)

@@ -66,7 +66,7 @@ class Training:
         self.lanes = tuple(lanes)
         self.order_seed = order_seed
         self.device = device
-        sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme)
+        sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme, corpus.stored.task)
         dtype = dtype_of(training)
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.pretrained = _pretrained(model.embedder, self.model, corpus)
@@ -114,7 +114,7 @@ class Training:
             pretrain(self.config.pretraining, self.model, self.corpus, seeds, self.initial_scale)
 
     def _train_epoch(self) -> Tensor:
-        """The mean loss of each lane over the epoch's tokens: loss_R."""
+        """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
         batches = training_batches(
             self.corpus.stored.splits["train"],
@@ -125,20 +125,20 @@ class Training:
         )
         totals = [self.step(batch) for batch in batches]
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
-        return loss_R / torch.stack([tokens for _, tokens in totals]).sum(dim=0)
+        return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
     def step(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """One update from ``batch``: the summed loss_R before it, and the tokens_R it was summed over.
+        """One update from ``batch``: the summed loss_R before it, and the tags_R it was summed over.
 
-        The objective of a lane is the mean of its loss over tokens (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
+        The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
         the penalty on its weights if there is one; lanes are added up, so the gradient of one never holds anything of
         another.
         """
-        tokens, tags_RTB = on_device(batch, len(self.lanes), self.device)
-        loss_R = self.model.loss(tokens, tags_RTB, self.lexicon).sum(dim=1)
-        tokens_R = tokens.lengths_RB.sum(dim=1)
+        tokens, gold = on_device(batch, len(self.lanes), self.device)
+        loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
+        tags_R = torch.as_tensor(batch.tag_counts_RB.sum(axis=1), device=self.device)
         self.model.zero_grad(set_to_none=True)
-        count_R = tokens_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
+        count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())
         if self.config.l2:
             penalise(self.optimiser.parameters, self.config.l2)
@@ -147,7 +147,7 @@ class Training:
         if self.config.clip_norm is not None:
             clip(self.optimiser.parameters, self.config.clip_norm)
         self.optimiser.step(self.learning_rate_R.to(self.device, loss_R.dtype))
-        return loss_R.detach(), tokens_R
+        return loss_R.detach(), tags_R
 
     def evaluate(self, split: str) -> Evaluation:
         """What every lane reaches on ``split`` as it stands now."""

@@ -69,7 +69,7 @@ def pretrain(
     labels = network.layer.labels if isinstance(network, FeedbackTagger) else None
     if isinstance(labels, LabelVectorLink) and config.label_epochs:
         boundary = labels.table.shape[1]
-        ids_N = train.tags_N.astype(np.int64)
+        ids_N = train.tags_L.astype(np.int64)
         like = functional.pad(labels.table, (0, 0, 0, 1))
         learnt = vectors(config, "labels", ids_N, train, boundary, like, seeds, scale)
         _place(labels.table, learnt[:, :boundary])

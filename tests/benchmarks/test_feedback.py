@@ -40,7 +40,7 @@ def _split(rng: np.random.Generator) -> Split:
     forms, tags = (
         rng.integers(low, high, size=offsets[-1]).astype(np.int32) for low, high in ((1, WORDS + 1), (0, LABELS))
     )
-    return Split(forms, tags, lengths, offsets)
+    return Split(forms, tags, lengths, offsets, offsets)
 
 
 @pytest.mark.parametrize("variant", ["e", "j", "i", "i_and_e"])

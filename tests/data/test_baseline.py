@@ -27,8 +27,8 @@ other_tokens = st.lists(st.tuples(st.integers(1, 4), st.integers(-1, 2)), min_si
 def corpus_of(train: Tokens, test: Tokens) -> StoredCorpus:
     def one_sentence(tokens: Tokens) -> Split:
         forms, tags = np.array(tokens, dtype=np.int32).T
-        length = len(tokens)
-        return Split(forms, tags, np.array([length], dtype=np.int32), np.array([0, length], dtype=np.int64))
+        offsets = np.array([0, len(tokens)], dtype=np.int64)
+        return Split(forms, tags, np.diff(offsets).astype(np.int32), offsets, offsets)
 
     counts = np.bincount([form for form, _ in train], minlength=len(FORMS))
     return StoredCorpus("0" * 16, FORMS, counts, TAGS, {"train": one_sentence(train), "test": one_sentence(test)})
@@ -111,8 +111,8 @@ def test_where_tags_have_a_scheme_the_figure_is_the_f1_of_conlleval(data: st.Dat
     forms = np.array([form for tokens in test for form, _ in tokens])
     counts = np.bincount([form for form, _ in train], minlength=len(FORMS))
     splits = {
-        "train": Split(*np.array(train).T, np.array([len(train)]), np.array([0, len(train)])),
-        "test": Split(forms, ids, np.diff(offsets), offsets, spans),
+        "train": Split(*np.array(train).T, np.array([len(train)]), *2 * [np.array([0, len(train)])]),
+        "test": Split(forms, ids, np.diff(offsets), offsets, offsets, spans),
     }
     corpus = StoredCorpus("0" * 16, FORMS, counts, tags, splits, "bio", ("x",))
 

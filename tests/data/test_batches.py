@@ -21,7 +21,11 @@ def split_of(lengths: Sequence[int]) -> Split:
     tokens = np.arange(sum(lengths), dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return Split(
-        forms_N=tokens + 1, tags_N=tokens % 5 - 1, lengths_S=np.array(lengths, dtype=np.int32), offsets_S1=offsets
+        forms_N=tokens + 1,
+        tags_L=tokens % 5 - 1,
+        lengths_S=np.array(lengths, dtype=np.int32),
+        offsets_S1=offsets,
+        tag_offsets_S1=offsets,
     )
 
 
@@ -52,7 +56,7 @@ def assert_holds_its_sentences(split: Split, batch: Batch) -> None:
             padding = time - (end - begin)
             assert batch.lengths_RB[lane, place] == end - begin
             assert batch.forms_RTB[lane, :, place].tolist() == [*split.forms_N[begin:end], *[0] * padding]
-            assert batch.tags_RTB[lane, :, place].tolist() == [*split.tags_N[begin:end], *[-1] * padding]
+            assert batch.tags_RUB[lane, :, place].tolist() == [*split.tags_L[begin:end], *[-1] * padding]
 
 
 @given(lengths_of_splits, batch_sizes, st.lists(seeds, min_size=1, max_size=3), st.integers(0, 3), seeds)
@@ -65,7 +69,7 @@ def test_each_lane_sees_each_sentence_once_with_its_own_tokens(
         assert batch.forms_RTB.shape[0] == len(lane_seeds)
         assert batch.forms_RTB.shape[2] <= batch_size
         assert_holds_its_sentences(split, batch)
-        assert {array.dtype for array in (batch.forms_RTB, batch.tags_RTB, batch.lengths_RB)} == {np.dtype(np.int64)}
+        assert {array.dtype for array in (batch.forms_RTB, batch.tags_RUB, batch.lengths_RB)} == {np.dtype(np.int64)}
     for lane in range(len(lane_seeds)):
         seen = np.concatenate([batch.sentences_RB[lane] for batch in batches])
         assert sorted(seen.tolist()) == list(range(len(lengths)))
@@ -81,7 +85,7 @@ def test_a_lane_among_others_equals_the_lane_alone(
         alone = drawn(split, batch_size, [seed], epoch, order_seed)
         assert len(alone) == len(fused)
         for one, all_lanes in zip(alone, fused, strict=True):
-            for name in ("forms_RTB", "tags_RTB", "lengths_RB", "sentences_RB"):
+            for name in ("forms_RTB", "tags_RUB", "lengths_RB", "tag_counts_RB", "sentences_RB"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(all_lanes, name)[[lane]], strict=True)
 
 

@@ -32,7 +32,7 @@ def stored(splits: Corpus, scheme: Scheme, folder: Path) -> StoredCorpus:
 
 def read_back(corpus: StoredCorpus, split: str) -> list[tuple[str | None, ...]]:
     arrays = corpus.splits[split]
-    names = [corpus.tags[tag] if tag >= 0 else None for tag in arrays.tags_N.tolist()]
+    names = [corpus.tags[tag] if tag >= 0 else None for tag in arrays.tags_L.tolist()]
     bounds = arrays.offsets_S1.tolist()
     return [tuple(names[start:stop]) for start, stop in pairwise(bounds)]
 

@@ -303,7 +303,7 @@ def test_the_spans_of_the_real_corpora_have_the_known_counts(
     splits = [stored.splits[split] for split in SPLITS]
     assert stored.scheme == scheme
     assert tuple(len(split.lengths_S) for split in splits) == sentences
-    assert tuple(len(split.tags_N) for split in splits) == tokens
+    assert tuple(len(split.tags_L) for split in splits) == tokens
     assert tuple(len(split.spans.start_M) for split in splits if split.spans is not None) == spans
     assert len(stored.span_types) == types
 

@@ -34,7 +34,8 @@ def nested(path: str, value: Any) -> Any:
         (
             nested("model.stack.dpeth", 3),
             "model.stack.dpeth: unknown key 'dpeth' "
-            "(nearest: 'depth'; allowed: kind, depth, hidden, cell, composition, shortcut, directions, join, dropout)",
+            "(nearest: 'depth'; allowed: kind, depth, hidden, cell, composition, shortcut, directions, join, dropout, "
+            "pooling)",
         ),
         (
             nested("model.stack.shortcut.gate", "nnoe"),

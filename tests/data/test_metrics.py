@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.metrics import accuracy, correct_tokens
+from data.metrics import accuracy, correct_tags
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.booleans(), st.integers(1, 5), st.integers(1, 4))
@@ -22,13 +22,13 @@ def test_counts_agree_with_a_loop_over_the_tokens(seed: int, lanes: int, shared:
             for step in range(lengths[truth, sentence]):
                 tag = tags[truth, step, sentence]
                 wanted[lane] += bool(tag >= 0 and predicted[lane, step, sentence] == tag)
-    assert correct_tokens(predicted, tags, lengths).tolist() == wanted
+    assert correct_tags(predicted, tags, lengths).tolist() == wanted
 
 
 def test_a_tag_that_train_does_not_have_is_wrong_and_padding_is_nothing() -> None:
     tags = np.array([[[0], [-1], [0]]])
     lengths = np.array([[2]])
-    assert correct_tokens(np.array([[[0], [-1], [0]]]), tags, lengths).tolist() == [1]
+    assert correct_tags(np.array([[[0], [-1], [0]]]), tags, lengths).tolist() == [1]
 
 
 def test_accuracy_is_a_share() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from data.config import VocabularyConfig
 from data.errors import UserError
-from data.metrics import correct_tokens
+from data.metrics import correct_tags
 from data.prepared import prepare
 from data.rare import with_rare_tags
 from data.schemes import RARE
@@ -28,14 +28,13 @@ def corpus(tags: dict[str, list[str]]) -> StoredCorpus:
     for name in SPLITS:
         ids = [known.index(tag) if tag in known else -1 for tag in tags[name]]
         length = len(ids)
-        splits[name] = Split(
-            np.ones(length, np.int32), np.array(ids, np.int32), np.array([length], np.int32), np.array([0, length])
-        )
+        ids_L, offsets = np.array(ids, np.int32), np.array([0, length])
+        splits[name] = Split(np.ones(length, np.int32), ids_L, np.array([length], np.int32), offsets, offsets)
     return StoredCorpus("f" * 16, ("", "w"), np.array([0, len(tags["train"])]), known, splits)
 
 
 def read_back(stored: StoredCorpus, split: str) -> list[str | None]:
-    return [stored.tags[tag] if tag >= 0 else None for tag in stored.splits[split].tags_N]
+    return [stored.tags[tag] if tag >= 0 else None for tag in stored.splits[split].tags_L]
 
 
 @given(train=rows, dev=rows, test=rows, minimum=st.integers(1, 5))
@@ -54,7 +53,7 @@ def test_tags_below_the_cut_off_are_rare_in_train_and_nothing_in_dev_and_test(
     assert read_back(settled, "train") == [tag if tag in stay else RARE for tag in train]
     assert read_back(settled, "dev") == [tag if tag in stay else None for tag in dev]
     assert read_back(settled, "test") == [tag if tag in stay else None for tag in test]
-    assert all(settled.splits[split].tags_N.dtype == np.int32 for split in SPLITS)
+    assert all(settled.splits[split].tags_L.dtype == np.int32 for split in SPLITS)
     assert settled.fingerprint == stored.fingerprint
 
 
@@ -67,15 +66,15 @@ def test_accuracy_is_that_on_the_original_tags(
     predicted = data.draw(st.lists(st.sampled_from(settled.tags), min_size=len(dev), max_size=len(dev)))
     right = sum(guess == tag for guess, tag in zip(predicted, dev, strict=True))
     ids = np.array([settled.tags.index(tag) for tag in predicted])[None, :, None]
-    gold = settled.splits["dev"].tags_N.astype(np.int64)[None, :, None]
-    assert correct_tokens(ids, gold, np.array([[len(dev)]])).tolist() == [right]
+    gold = settled.splits["dev"].tags_L.astype(np.int64)[None, :, None]
+    assert correct_tags(ids, gold, np.array([[len(dev)]])).tolist() == [right]
 
 
 def test_one_keeps_every_tag_and_adds_an_output_without_examples() -> None:
     stored = corpus({"train": list("AABC"), "dev": list("AD"), "test": list("B")})
     settled = with_rare_tags(stored, 1)
     assert settled.tags == ("A", "B", "C", RARE)
-    assert all(np.array_equal(settled.splits[split].tags_N, stored.splits[split].tags_N) for split in SPLITS)
+    assert all(np.array_equal(settled.splits[split].tags_L, stored.splits[split].tags_L) for split in SPLITS)
 
 
 def test_a_corpus_with_a_tag_of_that_name_is_refused() -> None:

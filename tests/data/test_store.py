@@ -21,6 +21,7 @@ from data.schemes import Scheme
 from data.sentences import SPLITS, Sentence
 from data.sources import Splits, read_splits
 from data.store import StoredCorpus, fingerprint, open_store, store
+from data.tasks import Task
 
 SMALL = GrammarCorpus(train=30, dev=10, test=10)
 FILES = ("forms.arrow", "train.arrow", "dev.arrow", "test.arrow", "manifest.json")
@@ -45,7 +46,7 @@ def stored(corpus: ColumnCorpus | GrammarCorpus, folder: Path) -> Path:
 def read_back(corpus: StoredCorpus, split: str) -> list[Sentence]:
     arrays = corpus.splits[split]
     words = [corpus.forms[form] for form in arrays.forms_N]
-    tags = [corpus.tags[tag] if tag >= 0 else "-" for tag in arrays.tags_N]
+    tags = [corpus.tags[tag] if tag >= 0 else "-" for tag in arrays.tags_L]
     bounds = [(int(start), int(end)) for start, end in zip(arrays.offsets_S1[:-1], arrays.offsets_S1[1:], strict=True)]
     assert [end - start for start, end in bounds] == arrays.lengths_S.tolist()
     return [Sentence(tuple(words[start:end]), tuple(tags[start:end])) for start, end in bounds]
@@ -78,7 +79,7 @@ def test_arrays_have_their_types_and_are_views_of_the_files(tmp_path: Path) -> N
     for name, split in corpus.splits.items():
         arrays[f"{name}.arrow"] = [
             (split.forms_N, np.int32),
-            (split.tags_N, np.int32),
+            (split.tags_L, np.int32),
             (split.lengths_S, np.int32),
             (split.offsets_S1, np.int64),
         ]
@@ -155,7 +156,7 @@ def test_nothing_stays_behind_when_reading_fails(tmp_path: Path) -> None:
 
 
 def test_nothing_stays_behind_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
+    def full(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> None:
         (folder / "forms.arrow").write_bytes(b"half")
         raise OSError("No space left on device")
 
@@ -169,10 +170,10 @@ def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypa
     write = data.store._write
     firsts: list[Path] = []
 
-    def overtaken(splits: Splits, scheme: Scheme | None, folder: Path) -> None:
+    def overtaken(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> None:
         monkeypatch.setattr(data.store, "_write", write)
         firsts.append(stored(SMALL, tmp_path))  # another process ends while this one still writes
-        write(splits, scheme, folder)
+        write(splits, scheme, task, folder)
 
     monkeypatch.setattr(data.store, "_write", overtaken)
     assert [stored(SMALL, tmp_path)] == firsts

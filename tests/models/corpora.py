@@ -26,4 +26,5 @@ def _split(rng: np.random.Generator, sentences: int) -> Split:
     forms_N = rng.integers(1, len(WORDS), size=offsets_S1[-1]).astype(np.int32)
     before_N = np.concatenate([[0], forms_N[:-1]])
     before_N[offsets_S1[:-1]] = 0
-    return Split(forms_N, ((forms_N + before_N) % len(TAGS)).astype(np.int32), lengths_S, offsets_S1)
+    tags_N = ((forms_N + before_N) % len(TAGS)).astype(np.int32)
+    return Split(forms_N, tags_N, lengths_S, offsets_S1, offsets_S1)

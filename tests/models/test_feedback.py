@@ -16,7 +16,7 @@ from models.feedback.config import Activation, Feedback, FeedbackConfig, Variant
 from models.feedback.tagger import FeedbackTagger
 from models.heads.config import CrfConfig
 from models.lanes import Lane, Streams
-from models.model import Tokens
+from models.model import Gold, Tokens
 from tests.models.corpora import WORDS, small_corpus
 from tests.oracles import feedback as oracle
 
@@ -42,6 +42,10 @@ class Case:
     model: FeedbackTagger
     tokens: Tokens
     tags: Tensor
+
+    @property
+    def gold(self) -> Gold:
+        return Gold(self.tags)
 
     def twin(self, *, feedback: str | None = None, held: Any = None, kept: Any = None) -> tuple[np.ndarray, Any]:
         """The y of every token, 0 at padding; and what was fed back, by lane, sentence and direction."""
@@ -131,7 +135,7 @@ def test_the_loss_that_is_learnt_from_is_the_twins(
     variant: str, feedback: str, directions: str, activation: str
 ) -> None:
     ours = case(variant=variant, feedback=feedback, directions=directions, activation=activation)
-    loss = ours.model.loss(ours.tokens, ours.tags, LEXICON).detach().numpy()
+    loss = ours.model.loss(ours.tokens, ours.gold, LEXICON).detach().numpy()
     y, _ = ours.twin()
     assert np.abs(loss - ours.losses(y)).max() < 1e-10
 
@@ -144,10 +148,10 @@ def test_decisions_are_those_of_the_twin_that_goes_step_by_step_on_its_own(
     """What was learnt from gold labels decodes from its own decisions."""
     ours = case(unseen=True, variant=variant, feedback=feedback, directions=directions)
     y, _ = ours.twin(feedback="predicted" if feedback == "gold" else feedback)
-    loss, tags = ours.model.eval().measure(ours.tokens, ours.tags, LEXICON)
+    loss, decided = ours.model.eval().measure(ours.tokens, ours.gold, LEXICON)
     inside = (torch.arange(STEPS).view(1, -1, 1) < LENGTHS.unsqueeze(1)).numpy()
-    assert np.array_equal(tags.numpy()[inside], y.argmax(-1)[inside])
-    assert torch.equal(ours.model.decode(ours.tokens, LEXICON), tags)
+    assert np.array_equal(decided.tags_RUB.numpy()[inside], y.argmax(-1)[inside])
+    assert torch.equal(ours.model.decode(ours.tokens, LEXICON).tags_RUB, decided.tags_RUB)
     assert np.abs(loss.detach().numpy() - ours.losses(y)).max() < 1e-10
     assert (ours.tags.numpy()[inside] == -1).any(), "the test needs a tag that training never showed"
 
@@ -160,7 +164,7 @@ def test_gradients_equal_central_differences_of_the_twin_whose_context_is_given_
     """What is fed back is held: no gradient goes through it to earlier positions."""
     ours = case(variant=variant, feedback=feedback, directions=directions, activation=activation)
     weight = torch.rand(LENGTHS.shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
-    (ours.model.loss(ours.tokens, ours.tags, LEXICON) * weight).sum().backward()
+    (ours.model.loss(ours.tokens, ours.gold, LEXICON) * weight).sum().backward()
     _, held = ours.twin()
     step, rng = 1e-6, np.random.default_rng(8)
     for name, parameter in ours.model.named_parameters():
@@ -187,7 +191,7 @@ def test_dropout_falls_on_what_the_head_reads_and_never_on_what_is_fed_back(dire
             for each in generators
         ]
     )
-    loss = ours.model.loss(ours.tokens, ours.tags, LEXICON).detach().numpy()
+    loss = ours.model.loss(ours.tokens, ours.gold, LEXICON).detach().numpy()
     assert np.abs(loss - ours.losses(ours.twin(kept=kept.numpy())[0])).max() < 1e-10
     assert np.abs(loss - ours.losses(ours.twin()[0])).max() > 1e-3
 
@@ -207,30 +211,30 @@ def test_no_two_variants_or_kinds_of_feedback_are_the_same_function() -> None:
 @EVERY_DIRECTION
 def test_the_sentences_beside_one_and_its_padding_change_nothing(variant: str, feedback: str, directions: str) -> None:
     ours = case(variant=variant, feedback=feedback, directions=directions)
-    loss, tags = ours.model.measure(ours.tokens, ours.tags, LEXICON)
-    learnt = ours.model.loss(ours.tokens, ours.tags, LEXICON)
+    loss, decided = ours.model.measure(ours.tokens, ours.gold, LEXICON)
+    learnt = ours.model.loss(ours.tokens, ours.gold, LEXICON)
     for sentence in (2, 0, 1):
         longest = int(LENGTHS[:, sentence].max())
         tokens = Tokens(
             ours.tokens.forms_RTB[:, :longest, sentence : sentence + 1], LENGTHS[:, sentence : sentence + 1]
         )
-        gold = ours.tags[:, :longest, sentence : sentence + 1]
+        gold = Gold(ours.tags[:, :longest, sentence : sentence + 1])
         alone, own = ours.model.measure(tokens, gold, LEXICON)
         assert (alone - loss[:, sentence : sentence + 1]).abs().max() < 1e-12
         assert (ours.model.loss(tokens, gold, LEXICON) - learnt[:, sentence : sentence + 1]).abs().max() < 1e-12
         for lane in range(LANES):
             length = int(LENGTHS[lane, sentence])
-            assert torch.equal(own[lane, :length, 0], tags[lane, :length, sentence])
+            assert torch.equal(own.tags_RUB[lane, :length, 0], decided.tags_RUB[lane, :length, sentence])
 
 
 @EVERY_DIRECTION
 def test_gold_labels_are_fed_while_training_alone(directions: str) -> None:
     ours = case(variant="i", feedback="gold", directions=directions)
     others = (ours.tags + 1).remainder(SIZES.tags).where(ours.tags >= 0, ours.tags)
-    decided = ours.model.decode(ours.tokens, LEXICON)
-    assert torch.equal(ours.model.measure(ours.tokens, others, LEXICON)[1], decided)
+    decided = ours.model.decode(ours.tokens, LEXICON).tags_RUB
+    assert torch.equal(ours.model.measure(ours.tokens, Gold(others), LEXICON)[1].tags_RUB, decided)
     assert not torch.allclose(
-        ours.model.loss(ours.tokens, ours.tags, LEXICON), ours.model.measure(ours.tokens, ours.tags, LEXICON)[0]
+        ours.model.loss(ours.tokens, ours.gold, LEXICON), ours.model.measure(ours.tokens, ours.gold, LEXICON)[0]
     )
 
 

@@ -24,7 +24,8 @@ CONFIG = PretrainingConfig(word_epochs=2, label_epochs=1, context=2, hidden=4, b
 def split_of(*sentences: list[int]) -> Split:
     tokens = np.concatenate(sentences).astype(np.int32)
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.int32)
-    return Split(tokens, tokens, lengths, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return Split(tokens, tokens, lengths, offsets, offsets)
 
 
 def network(stack: StackConfig | FeedbackConfig, *seeds: int, word_size: int = 3) -> Network:

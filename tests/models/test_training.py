@@ -284,20 +284,20 @@ def test_accuracy_is_that_of_a_plain_count() -> None:
     for sentence, length in enumerate(dev.lengths_S.tolist()):
         start = dev.offsets_S1[sentence]
         forms = dev.forms_N[start : start + length].astype(np.int64)[None, :, None]
-        gold = dev.tags_N[start : start + length].astype(np.int64)[None, :, None]
-        batch = Batch(forms, gold, np.array([[length]]), np.array([[sentence]]))
+        gold = dev.tags_L[start : start + length].astype(np.int64)[None, :, None]
+        batch = Batch(forms, gold, *2 * [np.array([[length]])], np.array([[sentence]]))
 
-        tokens, tags = on_device(batch, 2, torch.device("cpu"))
-        right += (run.model.eval().decode(tokens, run.lexicon) == tags).sum(dim=(1, 2)).numpy()
+        tokens, right_tags = on_device(batch, 2, torch.device("cpu"))
+        right += (run.model.eval().decode(tokens, run.lexicon).tags_RUB == right_tags.tags_RUB).sum(dim=(1, 2)).numpy()
     evaluation = run.evaluate("dev")
-    assert evaluation == Evaluation(correct=tuple(right.tolist()), total=len(dev.tags_N), loss=evaluation.loss)
+    assert evaluation == Evaluation(correct=tuple(right.tolist()), total=len(dev.tags_L), loss=evaluation.loss)
 
 
 def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle_the_learning_rate() -> None:
     tags, offsets = ("B-x", "I-x", "O"), {name: split.offsets_S1 for name, split in CORPUS.stored.splits.items()}
     how = reading(tags, "bio", ("x",))
     splits = {
-        name: replace(split, spans=find_spans(split.tags_N[None], offsets[name], how)[1])
+        name: replace(split, spans=find_spans(split.tags_L[None], offsets[name], how)[1])
         for name, split in CORPUS.stored.splits.items()
     }
     stored = replace(CORPUS.stored, tags=tags, splits=splits, scheme="bio", span_types=("x",))
@@ -315,10 +315,10 @@ def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle
         pairs = []
         for start, stop in pairwise(dev.offsets_S1.tolist()):
             forms = np.tile(dev.forms_N[start:stop].astype(np.int64)[None, :, None], (2, 1, 1))
-            gold = dev.tags_N[start:stop].astype(np.int64)[None, :, None]
-            batch = Batch(forms, gold, np.full((2, 1), stop - start), np.zeros((2, 1), np.int64))
+            gold = dev.tags_L[start:stop].astype(np.int64)[None, :, None]
+            batch = Batch(forms, gold, *2 * [np.full((2, 1), stop - start)], np.zeros((2, 1), np.int64))
             tokens, _ = on_device(batch, 2, torch.device("cpu"))
-            decoded = run.model.eval().decode(tokens, run.lexicon)[lane, :, 0].tolist()
+            decoded = run.model.eval().decode(tokens, run.lexicon).tags_RUB[lane, :, 0].tolist()
             pairs.append(([tags[tag] for tag in gold[0, :, 0]], [tags[tag] for tag in decoded]))
         assert (counts.gold, counts.predicted, counts.correct) == conlleval.counts(pairs)
     assert report.dev_score == tuple(counts.f1 for counts in report.dev_spans)
@@ -419,4 +419,4 @@ def _turned(split: Split) -> Split:
     starts = set(split.offsets_S1.tolist())
     for place in range(len(tags)):
         tags[place] = (tags[place] + (0 if place in starts else tags[place - 1])) % len(CORPUS.stored.tags)
-    return replace(split, tags_N=tags)
+    return replace(split, tags_L=tags)

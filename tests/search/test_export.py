@@ -107,7 +107,7 @@ def test_tagging_text_gives_the_tags_of_the_evaluation(trained: tuple[StudyRecor
     right = 0
     for (start, stop), (words, tags) in zip(bounds, loaded.tag(sentences), strict=True):
         assert len(words) == len(tags) == stop - start
-        gold = [stored.tags[tag] if tag >= 0 else None for tag in test.tags_N[start:stop]]
+        gold = [stored.tags[tag] if tag >= 0 else None for tag in test.tags_L[start:stop]]
         right += sum(tag == truth for tag, truth in zip(tags, gold, strict=True))
     assert right == loaded.metrics["test"]["correct"]
 

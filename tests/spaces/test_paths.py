@@ -60,7 +60,7 @@ def test_an_unknown_path_is_told_with_the_nearest_and_its_siblings() -> None:
     assert unknown_path("path", "model.stack.dpth") == (
         "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: model.stack.kind, model.stack.depth, "
         "model.stack.hidden, model.stack.cell, model.stack.composition, model.stack.shortcut, "
-        "model.stack.directions, model.stack.join, model.stack.dropout, model.stack.variant, model.stack.context, "
-        "model.stack.label_size, model.stack.activation, model.stack.feedback)"
+        "model.stack.directions, model.stack.join, model.stack.dropout, model.stack.pooling, model.stack.variant, "
+        "model.stack.context, model.stack.label_size, model.stack.activation, model.stack.feedback)"
     )
     assert "allowed: data, model, training)" in unknown_path("path", "stakc.depth")
