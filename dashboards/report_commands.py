@@ -74,12 +74,17 @@ def verify(
     device: Device = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
-    from search.bundle import spans_in
+    from search.bundle import attachments_in, spans_in
     from search.export import verify_bundle
 
     for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
         share = counts["correct"] / counts["total"]
         told = f"{counts['correct']} of {counts['total']} tokens right ({share:.2%})"
+        if (arcs := attachments_in(counts)) is not None:
+            told = (
+                f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
+                f"{arcs.labelled} the right relation to it (LAS {arcs.las:.2%})"
+            )
         if (spans := spans_in(counts)) is not None:
             told += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
         print(f"{split}: {told}, as exported")
@@ -92,17 +97,20 @@ def predict(
 ) -> None:
     """Tag text: a line of `word<TAB>tag` for each word, an empty line after each sentence.
 
-    A network that classifies texts gives a line of `label<TAB>text` for each.
+    A network that classifies texts gives a line of `label<TAB>text` for each; one that parses, a line of
+    `word<TAB>head<TAB>relation` for each word, whose head is 0 for the root or the number of a word.
     """
     from models.device import choose_device
     from search.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
-    for words, tags in tagger.tag(_sentences(file)):
+    for sentence in tagger.annotate(_sentences(file)):
         if tagger.task == "classification":
-            sys.stdout.write(f"{tags[0]}\t{' '.join(words)}\n")
+            sys.stdout.write(f"{sentence.tags[0]}\t{' '.join(sentence.words)}\n")
         else:
-            sys.stdout.write("".join(f"{word}\t{tag}\n" for word, tag in zip(words, tags, strict=True)) + "\n")
+            columns = [sentence.words, *([] if sentence.heads is None else [sentence.heads]), sentence.tags]
+            lines = ("\t".join(map(str, line)) + "\n" for line in zip(*columns, strict=True))
+            sys.stdout.write("".join(lines) + "\n")
 
 
 def _sentences(file: Path | None) -> Iterator[list[str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import assert_never
 
 from data.config import (
+    LAYERS_OF_FILES,
     ColumnCorpus,
     Corpus,
     FileCorpus,
@@ -20,6 +21,7 @@ from data.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from data.errors import UserError
 from data.formats import (
     ColumnFormat,
+    ConlluFormat,
     DerivationFormat,
     Format,
     PipedFormat,
@@ -33,7 +35,7 @@ from data.readers.files import SourceFile, joint_sha256, matching
 from data.schemes import Scheme
 from data.sentences import SPLITS
 from data.synthetic import grammar
-from data.tasks import Task
+from data.tasks import TREES, Task, task_of
 
 OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus
 Json = str | int | list[str] | list[float]
@@ -66,10 +68,12 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     scheme: Scheme | None = None
     match corpus:
         case GrammarCorpus():
+            task = task_of(corpus.tags)
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
         case NamedCorpus():
-            scheme = find_card(corpus.name).format.scheme
+            card = find_card(corpus.name)
+            scheme, task = card.format.scheme, task_of(card.layer(corpus.tags))
             behind, read = _named(corpus, data_dir)
         case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus():
             files = {
@@ -78,11 +82,11 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             }
             behind = {split: _digests(those) for split, those in files.items()}
             form, layer = _format(corpus)
-            scheme = form.scheme
+            scheme, task = form.scheme, task_of(layer)
             read = partial(_read, form, layer, files)
         case _:
             assert_never(corpus)
-    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme)
+    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme, task)
 
 
 def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:
@@ -92,7 +96,7 @@ def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Split
 
 def _generate(corpus: GrammarCorpus) -> Splits:
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    parsed = corpus.tags == "heads"
+    parsed = corpus.tags == TREES
     return {split: grammar.sentences(corpus.seed, split, sizes[split], parsed=parsed) for split in SPLITS}
 
 
@@ -145,6 +149,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             form: Format = DerivationFormat()
         case FileCorpus(kind="word_pos_supertag"):
             form = PipedFormat()
+        case FileCorpus(kind="conllu"):
+            form = ConlluFormat(LAYERS_OF_FILES["conllu"])
         case FileCorpus():
             form = TreebankFormat()
     return form, corpus.tags or next(iter(form.layers))

@@ -2,5 +2,14 @@
 
 from typing import Literal
 
-Task = Literal["tagging", "classification"]
-"""``tagging``: a tag for each token. ``classification``: one for the whole text, the single tag of its sentence."""
+Task = Literal["tagging", "classification", "parsing"]
+"""``tagging``: a tag for each token. ``classification``: one for the whole text, the single tag of its sentence.
+``parsing``: for each token its head, and for a tag the relation to it."""
+
+TREES = "heads"
+"""The layer of a corpus that asks for parsing."""
+
+
+def task_of(layer: str) -> Task:
+    """What a layer of tags with one for each token asks for."""
+    return "parsing" if layer == TREES else "tagging"

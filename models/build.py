@@ -45,11 +45,13 @@ from models.gates import (
 )
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
+from models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
 from models.model import Network, Tagger
+from models.parsing.head import BiaffineHead
+from models.parsing.parser import Parser
 from models.stack import Stack
 from models.unroll import Layer
 from models.wiring import sources
@@ -99,8 +101,11 @@ def build(
     match config.stack:
         case StackConfig():
             stack = _stack(config.stack, below, len(lanes), dropout)
-            head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-            model = Tagger(embedder, stack, head, config.stack.pooling if sizes.task == "classification" else None)
+            if isinstance(config.head, BiaffineConfig):
+                model = Parser(embedder, stack, _biaffine(config.head, sizes.tags, stack.features, streams))
+            else:
+                head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
+                model = Tagger(embedder, stack, head, config.stack.pooling if sizes.task == "classification" else None)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
@@ -211,7 +216,7 @@ def _feedback(config: FeedbackConfig, below: int, lanes: int, tags: int) -> tupl
     return layer, FeedbackHead(lanes=lanes, directions=directions, hidden=hidden, tags=tags)
 
 
-def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:
+def _head(config: TagHeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:
     match config:
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
@@ -220,3 +225,17 @@ def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Hea
             return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
         case _:
             assert_never(config)
+
+
+def _biaffine(config: BiaffineConfig, relations: int, features: int, streams: Streams) -> BiaffineHead:
+    lanes = len(streams.generators)
+    return BiaffineHead(
+        lanes=lanes,
+        features=features,
+        relations=relations,
+        arc_size=config.arc_size,
+        relation_size=config.relation_size,
+        dropout_R=[config.dropout] * lanes,
+        streams=streams,
+        tree=config.decoder == "tree",
+    )

@@ -27,16 +27,21 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What is right, to be learnt: the tags, -1 at padding and where train does not have the tag."""
+    """What is right, to be learnt: the tags, -1 at padding and where train does not have the tag.
+
+    Where sentences are parsed tags are relations, and there are heads: 0 the root, w the w-th word, -1 at padding.
+    """
 
     tags_RUB: Tensor
+    heads_RTB: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a network decides: the tags; what stands at padding means nothing."""
+    """What a network decides: the tags, and heads where it parses; what stands at padding means nothing."""
 
     tags_RUB: Tensor
+    heads_RTB: Tensor | None = None
 
 
 class Network(nn.Module, ABC):
