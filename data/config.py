@@ -21,6 +21,19 @@ class GrammarCorpus(Frozen):
     test: PositiveInt = 200
 
 
+class NumbersCorpus(Frozen):
+    """Texts of digits whose label is found by jumping through them (``data/synthetic/numbers.py``; gui2019)."""
+
+    kind: Literal["numbers"] = "numbers"
+    seed: Annotated[int, Field(ge=0)] = 0
+    length: Annotated[int, Field(ge=11)] = 11
+    """Numbers of a text: T."""
+    jumps: PositiveInt = 1
+    train: PositiveInt = 100_000
+    dev: PositiveInt = 10_000
+    test: PositiveInt = 10_000
+
+
 class NamedCorpus(Frozen):
     """A corpus that ``data/corpora.py`` knows: found under the data directory, checked by SHA-256."""
 
@@ -119,8 +132,28 @@ class SegmentedCorpus(Frozen):
     encoding: str = "utf-8"
 
 
+class TextCorpus(Frozen):
+    """Texts to be classified, one a line: its label, a tab, the text (``data/readers/texts.py``).
+
+    Paths as for column files.
+    """
+
+    kind: Literal["labelled_text"] = "labelled_text"
+    train: Paths
+    dev: Paths
+    test: Paths
+    encoding: str = "utf-8"
+
+
 Corpus = Annotated[
-    GrammarCorpus | NamedCorpus | ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus,
+    GrammarCorpus
+    | NumbersCorpus
+    | NamedCorpus
+    | ColumnCorpus
+    | FileCorpus
+    | WordTagCorpus
+    | SegmentedCorpus
+    | TextCorpus,
     Field(discriminator="kind"),
 ]
 
@@ -144,5 +177,7 @@ class DataConfig(Frozen):
     """The label scheme that is learnt, of a corpus whose tags have one; None: the corpus's own. F1 is the same."""
     minimum_tag_count: PositiveInt | None = None
     """Tags that train has less often become RARE (``data/rare.py``); None: every tag stays, and there is no RARE."""
+    longest: PositiveInt | None = None
+    """Texts that are classified are cut after this many tokens; None: none is cut."""
     vectors: str | None = None
     """Pretrained word vectors in GloVe's text format (``data/vectors.py``); the path as for column files."""

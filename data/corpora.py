@@ -17,6 +17,7 @@ from data.formats import (
     DerivationFormat,
     Format,
     SlotFormat,
+    TextFormat,
     TreebankFormat,
     WordTagFormat,
 )
@@ -239,6 +240,19 @@ _CARDS = (
         format=TreebankFormat(),
         licence="LDC, for those who own it; its files are checked by sections, not by digest",
         origin="LDC99T42",
+    ),
+    Card(
+        name="imdb",
+        about="Large Movie Review Dataset: reviews, positive or negative (20,000 / 5,000 / 25,000)",
+        folder="imdb",
+        files={
+            "train": FileCard("train.tsv", "26d144d98fcc45f0dafe693ff792589f96a02d04301b5c0656d02fd5325df75c"),
+            "dev": FileCard("val.tsv", "6cf16f75d489989b41fc4941761b60e2577e498c6a5f0f913a3fb1a439d06fec"),
+            "test": FileCard("test.tsv", "a3a18220063e8bfdf7a834fc7f52fb752cf85b42ad452e5f0166b62abd572a36"),
+        },
+        format=TextFormat(label=0, text=3, columns=4),
+        licence="none stated; cite Maas et al. (2011)",
+        origin="dax44/AMLM at 05fb2144cdac, data/aclImdb, as tables of label, rating, id and text",
     ),
 )
 

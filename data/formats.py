@@ -12,10 +12,12 @@ from data.readers.files import SourceFile
 from data.readers.piped import read_piped
 from data.readers.segmented import in_characters, read_segmented
 from data.readers.slots import read_slots
+from data.readers.texts import read_texts
 from data.readers.treebank import read_treebank
 from data.readers.word_tags import Mark, read_word_tags
 from data.schemes import Scheme
 from data.sentences import Sentence
+from data.tasks import TREES, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,18 @@ class SegmentedFormat:
     scheme: ClassVar[Scheme] = "bmes"
 
 
+@dataclass(frozen=True, slots=True)
+class TextFormat:
+    """Texts with a label each, in columns that count from 0."""
+
+    label: int
+    text: int
+    columns: int
+    encoding: str = "utf-8"
+    layers: tuple[str, ...] = ("label",)
+    scheme: ClassVar[None] = None
+
+
 Format = (
     ConlluFormat
     | ColumnFormat
@@ -106,8 +120,16 @@ Format = (
     | SlotFormat
     | WordTagFormat
     | SegmentedFormat
+    | TextFormat
 )
 """``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
+
+
+def task_of(format: Format, layer: str) -> Task:  # noqa: A002
+    """What a layer of tags of a format's sentences asks for."""
+    if isinstance(format, TextFormat):
+        return "classification"
+    return "parsing" if layer == TREES else "tagging"
 
 
 def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentence]:  # noqa: A002
@@ -146,5 +168,9 @@ def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentenc
             return words if format.unit == "word" else [in_characters(each.words, each.tags) for each in words]
         case SegmentedFormat():
             return read_segmented(file, encoding=format.encoding)
+        case TextFormat():
+            return read_texts(
+                file, label=format.label, text=format.text, columns=format.columns, encoding=format.encoding
+            )
         case _:
             assert_never(format)

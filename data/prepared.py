@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from data.config import VocabularyConfig
+from data.config import DataConfig, VocabularyConfig
 from data.conversion import with_scheme
+from data.cutting import with_longest
 from data.features import Lexicon, lexicon
 from data.rare import with_rare_tags
 from data.schemes import Scheme
@@ -28,18 +29,16 @@ class PreparedCorpus:
 
 
 def prepare(
-    stored: StoredCorpus,
-    config: VocabularyConfig,
-    affix: int,
-    *,
-    scheme: Scheme | None = None,
-    minimum_tag_count: int | None = None,
-    vectors: StoredVectors | None = None,
+    stored: StoredCorpus, config: DataConfig, affix: int, vectors: StoredVectors | None = None
 ) -> PreparedCorpus:
-    """Apply ``config``, then the scheme and the cut-off of the tags, keeping ``affix`` characters a side of a word."""
-    vocabulary = vocabulary_of(stored, config)
+    """Read a stored corpus as ``config`` says, keeping ``affix`` characters a side of a word.
+
+    Raises UserError as ``with_learnt_tags`` and ``with_longest`` do.
+    """
+    vocabulary = vocabulary_of(stored, config.vocabulary)
+    learnt = with_learnt_tags(stored, config.scheme, config.minimum_tag_count)
     return PreparedCorpus(
-        with_learnt_tags(stored, scheme, minimum_tag_count),
+        learnt if config.longest is None else with_longest(learnt, config.longest),
         vocabulary,
         lexicon(vocabulary, stored.forms, affix),
         None if vectors is None else pretrained(vectors, vocabulary),

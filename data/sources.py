@@ -13,7 +13,9 @@ from data.config import (
     FileCorpus,
     GrammarCorpus,
     NamedCorpus,
+    NumbersCorpus,
     SegmentedCorpus,
+    TextCorpus,
     WordTagCorpus,
 )
 from data.corpora import SectionsCard, find_card, read_files
@@ -26,18 +28,20 @@ from data.formats import (
     Format,
     PipedFormat,
     SegmentedFormat,
+    TextFormat,
     TreebankFormat,
     WordTagFormat,
     read_sentences,
+    task_of,
 )
 from data.frozen import identity
 from data.readers.files import SourceFile, joint_sha256, matching
 from data.schemes import Scheme
 from data.sentences import SPLITS
-from data.synthetic import grammar
-from data.tasks import TREES, Task, task_of
+from data.synthetic import grammar, numbers
+from data.tasks import TREES, Task
 
-OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus
+OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
@@ -66,23 +70,28 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     read; ``read`` raises it for the files of a named corpus and for what the files hold.
     """
     scheme: Scheme | None = None
+    task: Task = "tagging"
     match corpus:
         case GrammarCorpus():
-            task = task_of(corpus.tags)
+            if corpus.tags == TREES:
+                task = "parsing"
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
+        case NumbersCorpus():
+            behind, task = {"edition": numbers.EDITION}, "classification"
+            read = partial(_numbers, corpus)
         case NamedCorpus():
             card = find_card(corpus.name)
-            scheme, task = card.format.scheme, task_of(card.layer(corpus.tags))
+            scheme, task = card.format.scheme, task_of(card.format, card.layer(corpus.tags))
             behind, read = _named(corpus, data_dir)
-        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus():
+        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus():
             files = {
                 split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
             form, layer = _format(corpus)
-            scheme, task = form.scheme, task_of(layer)
+            scheme, task = form.scheme, task_of(form, layer)
             read = partial(_read, form, layer, files)
         case _:
             assert_never(corpus)
@@ -98,6 +107,14 @@ def _generate(corpus: GrammarCorpus) -> Splits:
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
     parsed = corpus.tags == TREES
     return {split: grammar.sentences(corpus.seed, split, sizes[split], parsed=parsed) for split in SPLITS}
+
+
+def _numbers(corpus: NumbersCorpus) -> Splits:
+    sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    return {
+        split: numbers.sentences(corpus.seed, split, sizes[split], length=corpus.length, jumps=corpus.jumps)
+        for split in SPLITS
+    }
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:
@@ -145,6 +162,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             return WordTagFormat(corpus.separator, corpus.unit, corpus.encoding), "pos"
         case SegmentedCorpus():
             return SegmentedFormat(corpus.encoding), "segmentation"
+        case TextCorpus():
+            return TextFormat(label=0, text=1, columns=2, encoding=corpus.encoding), "label"
         case FileCorpus(kind="ccgbank_auto"):
             form: Format = DerivationFormat()
         case FileCorpus(kind="word_pos_supertag"):

@@ -8,8 +8,3 @@ Task = Literal["tagging", "classification", "parsing"]
 
 TREES = "heads"
 """The layer of a corpus that asks for parsing."""
-
-
-def task_of(layer: str) -> Task:
-    """What a layer of tags with one for each token asks for."""
-    return "parsing" if layer == TREES else "tagging"

@@ -21,6 +21,7 @@ from models.config import (
     EmbedderConfig,
     FeatureMapConfig,
     ModelConfig,
+    OneHotConfig,
     ShortcutConfig,
     StackConfig,
     check_task,
@@ -49,9 +50,13 @@ from models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, Softmax
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
-from models.model import Network, Tagger
+from models.model import AnyInput, Network, Tagger
+from models.one_hot import OneHotEmbedder
 from models.parsing.head import BiaffineHead
 from models.parsing.parser import Parser
+from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from models.skips.reinforce import Reinforce
 from models.stack import Stack
 from models.unroll import Layer
 from models.wiring import sources
@@ -89,9 +94,9 @@ def build(
 ) -> tuple[Network, Streams]:
     """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
 
-    Raises UserError where the config does not fit the task, or asks for a label scheme that the tags do not have.
+    Raises UserError where the config does not fit the corpus: its task, its label scheme, its words.
     """
-    check_task(config, sizes.task, has_scheme=sizes.transitions is not None)
+    check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
     embedder = _embedder(config.embedder, sizes, lanes, streams)
@@ -100,12 +105,15 @@ def build(
     model: Network
     match config.stack:
         case StackConfig():
-            stack = _stack(config.stack, below, len(lanes), dropout)
+            stack = _stack(config.stack, below, lanes, dropout)
+            skip, pooling = config.stack.skip, config.stack.pooling if sizes.task == "classification" else None
+            reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
             if isinstance(config.head, BiaffineConfig):
-                model = Parser(embedder, stack, _biaffine(config.head, sizes.tags, stack.features, streams))
+                arcs = _biaffine(config.head, sizes.tags, stack.features, streams)
+                model = Parser(embedder, stack, arcs, reinforce=reinforce)
             else:
                 head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-                model = Tagger(embedder, stack, head, config.stack.pooling if sizes.task == "classification" else None)
+                model = Tagger(embedder, stack, head, pooling=pooling, reinforce=reinforce)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
@@ -113,6 +121,10 @@ def build(
             assert_never(config.stack)
     model.to(dtype=dtype, device=device)
     initialise(model, seeds, config.initial_scale)
+    if isinstance(config.stack, StackConfig):
+        for module in model.modules():
+            if isinstance(module, LstmCell):
+                module.open_forget_gates(config.stack.forget_bias)
     return model, streams
 
 
@@ -120,28 +132,33 @@ def _rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
     return [rate if own is None else own for own in own_R]
 
 
-def _embedder(
-    config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams
-) -> Embedder | FeatureMapEmbedder:
+def _embedder(config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams) -> AnyInput:
     rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
     match config:
         case EmbedderConfig():
             return Embedder(config, words=sizes.words, characters=sizes.characters, dropout_R=rates_R, streams=streams)
         case FeatureMapConfig():
             return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
+        case OneHotConfig():
+            return OneHotEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
         case _:
             assert_never(config)
 
 
-def _stack(config: StackConfig, below: int, lanes: int, dropout: Dropout) -> Stack:
+def _stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
     cells: list[Layer] = []
-    for source in wiring:
+    for number, source in enumerate(wiring, start=1):
         size = spread * cells[-1].features if cells else below
-        sizes = LayerSizes(lanes=lanes, directions=directions, below=size, hidden=config.hidden)
-        cells.append(_shortcut(config.shortcut, sizes, dropout.streams) if source else _plain(config, sizes))
+        sizes = LayerSizes(lanes=len(lanes), directions=directions, below=size, hidden=config.hidden)
+        if source:
+            cells.append(_shortcut(config.shortcut, sizes, dropout.streams))
+        elif config.skip is not None and (config.skipping == "all" or number == config.depth):
+            cells.append(_skipping(config.skip, sizes, lanes, dropout.streams))
+        else:
+            cells.append(_plain(config, sizes))
     return Stack(cells, wiring, directions, dropout, below=below, join_each=spread > 1)
 
 
@@ -157,6 +174,18 @@ def _plain(config: StackConfig, sizes: LayerSizes) -> Layer:
             return FeedForwardLayer(sizes)
         case _:
             assert_never(config.cell)
+
+
+def _skipping(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
+    match config:
+        case FixedSkipConfig():
+            return FixedSkipLstm(sizes, config)
+        case AttentionSkipConfig():
+            return AttentionSkipLstm(sizes, config)
+        case DynamicSkipConfig():
+            return DynamicSkipLstm(sizes, config, _rates(config.share, [lane.skip_share for lane in lanes]), streams)
+        case _:
+            assert_never(config)
 
 
 def _shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:

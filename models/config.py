@@ -10,6 +10,7 @@ from data.frozen import Frozen
 from data.tasks import Task
 from models.feedback.config import FeedbackConfig
 from models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
+from models.skips.config import SkipConfig
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -116,6 +117,20 @@ class FeatureMapConfig(Frozen):
         return self.sets * self.maps if self.layers == "convolution" else self.word_size
 
 
+class OneHotConfig(Frozen):
+    """Each word of the vocabulary as a unit vector, as the digits of gui2019's number prediction."""
+
+    kind: Literal["one_hot"] = "one_hot"
+    size: PositiveInt = 10
+    """Words at most."""
+    dropout: Rate = 0.0
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step."""
+        return self.size
+
+
 Pooling = Literal["last", "mean", "max"]
 """How the states of a text become one (``models/pooling.py``)."""
 
@@ -183,6 +198,12 @@ class StackConfig(Frozen):
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
+    skip: SkipConfig | None = None
+    """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
+    skipping: Literal["all", "top"] = "all"
+    """The layers that skip: all of those, or the last layer alone, as in gui2019's language models."""
+    forget_bias: float = 0.0
+    """What the biases of the forget gates start at, in LSTM layers without a source."""
     directions: Literal["both", "forward"] = "both"
     join: Literal["top", "each_layer"] = "top"
     """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
@@ -191,6 +212,12 @@ class StackConfig(Frozen):
     pooling: Pooling = "last"
     """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
     (``models/pooling.py``). Where tokens are tagged nothing reads it."""
+
+    @model_validator(mode="after")
+    def _can_skip(self) -> Self:
+        if self.skip is not None and self.cell != "lstm":
+            raise ValueError(f"skip is of LSTM layers: got cell {self.cell} (allowed: lstm)")
+        return self
 
     @model_validator(mode="after")
     def _sources_fit(self) -> Self:
@@ -204,7 +231,7 @@ class StackConfig(Frozen):
         return self
 
 
-AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig, Field(discriminator="kind")]
+AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig | OneHotConfig, Field(discriminator="kind")]
 AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
 
 
@@ -237,8 +264,15 @@ class ModelConfig(Frozen):
         return self
 
 
-def check_task(config: ModelConfig, task: Task, *, has_scheme: bool) -> None:
-    """Raise UserError for a network that is not one for the task, or needs a label scheme where tags have none."""
+def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
+    """Raise UserError for a network that is not one for the task, needs a label scheme where tags have none, or has
+    no place for as many words.
+    """
+    if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
+        raise UserError(
+            f"model.embedder.size: got {config.embedder.size} for a vocabulary of {words} words "
+            f"(allowed: {words} or more, or another kind of input)"
+        )
     check_scheme(config.head, has_scheme=has_scheme)
     if task == "parsing" and config.head.kind != "biaffine":
         raise UserError(

@@ -21,6 +21,7 @@ class Lane:
     learning_rate: float | None = None
     embedder_dropout: float | None = None
     stack_dropout: float | None = None
+    skip_share: float | None = None
 
 
 class Streams:

@@ -13,8 +13,14 @@ from models.config import Pooling
 from models.embedder import Embedder, LexiconTensors
 from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
+from models.one_hot import OneHotEmbedder
 from models.pooling import pooled
+from models.skips.policy import Choices
+from models.skips.reinforce import Reinforce
 from models.stack import Stack
+
+AnyInput = Embedder | FeatureMapEmbedder | OneHotEmbedder
+"""What turns tokens into numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +49,18 @@ class Decoded:
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
 
+    def right(self, gold: Gold) -> Tensor:
+        """Where the decision is the right one, head and all: right_RUB; never at padding, nor where gold has no tag."""
+        right_RUB = (self.tags_RUB == gold.tags_RUB) & (gold.tags_RUB >= 0)
+        if self.heads_RTB is None or gold.heads_RTB is None:
+            return right_RUB
+        return right_RUB & (self.heads_RTB == gold.heads_RTB)
+
 
 class Network(nn.Module, ABC):
     """Reads tokens, decides on their tags."""
 
-    def __init__(self, embedder: Embedder | FeatureMapEmbedder) -> None:
+    def __init__(self, embedder: AnyInput) -> None:
         super().__init__()
         self.embedder = embedder
 
@@ -64,44 +77,100 @@ class Network(nn.Module, ABC):
         """The loss_RB of what the network does by itself, and what ``decode`` gives, from one reading."""
 
 
-class Tagger(Network):
-    """Embedder, stack and head: features of all tokens first, then their tags.
+class Stacked(Network):
+    """Embedder, stack and a head above them: features of all tokens first, then what is decided from these.
+
+    Where layers choose what they read, ``reinforce`` says what they learn from.
+    """
+
+    def __init__(self, embedder: AnyInput, stack: Stack, reinforce: Reinforce | None) -> None:
+        super().__init__(embedder)
+        self.stack = stack
+        self.reinforce = reinforce
+
+    @abstractmethod
+    def _loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """The head's loss of each sentence: loss_RB."""
+
+    @abstractmethod
+    def _decide(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
+        """The head's decisions."""
+
+    def features(self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None) -> Tensor:
+        """What the stack makes of the tokens: features_RTBF; its layers' choices come to the end of ``made``."""
+        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, made)
+        return features_RTBF
+
+    def _read(
+        self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What the head reads, and how much of it: features_RUBF and counts_RB."""
+        return self.features(tokens, lexicon, made), tokens.lengths_RB
+
+    def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
+        """The head's loss of each sentence: loss_RB.
+
+        Where layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), J_1 the loss and J_2 what
+        ``models/skips/reinforce.py`` makes larger.
+        """
+        made: list[Choices] = []
+        features_RUBF, counts_RB = self._read(tokens, lexicon, made)
+        loss_RB = self._loss(features_RUBF, gold, counts_RB)
+        if self.reinforce is None:
+            return loss_RB
+        reward_RB = self._reward(features_RUBF, gold, counts_RB, loss_RB)
+        objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
+        return loss_RB - (objective_RB - objective_RB.detach())
+
+    @torch.no_grad()
+    def _reward(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor, loss_RB: Tensor) -> Tensor:
+        assert self.reinforce is not None
+        if self.reinforce.config.reward == "log_likelihood":
+            return -loss_RB
+        right_RUB = self._decide(features_RUBF, counts_RB).right(gold)
+        reward_RB: Tensor = 2 * right_RUB.sum(dim=1).to(loss_RB) / counts_RB - 1
+        return reward_RB
+
+    def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
+        """The head's decisions."""
+        return self._decide(*self._read(tokens, lexicon))
+
+    def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
+        """The head's loss_RB and decisions on the same features."""
+        features_RUBF, counts_RB = self._read(tokens, lexicon)
+        return self._loss(features_RUBF, gold, counts_RB), self._decide(features_RUBF, counts_RB)
+
+
+class Tagger(Stacked):
+    """Decides on tags.
 
     With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole.
     """
 
     def __init__(
-        self, embedder: Embedder | FeatureMapEmbedder, stack: Stack, head: Head, pooling: Pooling | None = None
+        self,
+        embedder: AnyInput,
+        stack: Stack,
+        head: Head,
+        *,
+        pooling: Pooling | None = None,
+        reinforce: Reinforce | None = None,
     ) -> None:
-        super().__init__(embedder)
-        self.stack = stack
+        super().__init__(embedder, stack, reinforce)
         self.head = head
         self.pooling = pooling
 
-    def features(self, tokens: Tokens, lexicon: LexiconTensors) -> Tensor:
-        """What the stack makes of the tokens: features_RTBF."""
-        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB)
-        return features_RTBF
-
-    def _read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
-        """What the head reads, and how much of it: features_RUBF and counts_RB."""
-        features_RTBF = self.features(tokens, lexicon)
+    def _read(
+        self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        features_RTBF, lengths_RB = super()._read(tokens, lexicon, made)
         if self.pooling is None:
-            return features_RTBF, tokens.lengths_RB
-        features_R1BF = pooled(features_RTBF, tokens.lengths_RB, self.stack.directions, self.pooling)
-        return features_R1BF, torch.ones_like(tokens.lengths_RB)
+            return features_RTBF, lengths_RB
+        features_R1BF = pooled(features_RTBF, lengths_RB, self.stack.directions, self.pooling)
+        return features_R1BF, torch.ones_like(lengths_RB)
 
-    def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
-        """The head's loss of each sentence: loss_RB."""
-        features_RUBF, counts_RB = self._read(tokens, lexicon)
+    def _loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         return self.head.loss(features_RUBF, gold.tags_RUB, counts_RB)
 
-    def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
-        """The head's decisions."""
-        return Decoded(self.head.decode(*self._read(tokens, lexicon)))
-
-    def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
-        """The head's loss_RB and decisions on the same features."""
-        features_RUBF, counts_RB = self._read(tokens, lexicon)
-        loss_RB = self.head.loss(features_RUBF, gold.tags_RUB, counts_RB)
-        return loss_RB, Decoded(self.head.decode(features_RUBF, counts_RB))
+    def _decide(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
+        return Decoded(self.head.decode(features_RUBF, counts_RB))

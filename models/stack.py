@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from models.lanes import Dropout
+from models.skips.policy import Choices
 from models.unroll import Layer, unroll
 
 
@@ -44,8 +45,11 @@ class Stack(nn.Module):
         self.join_each = join_each
         self.features = directions * cells[-1].features if cells else below
 
-    def forward(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:
-        """[forward; backward] outputs of the top layer in reading order: features_RTB(DF)."""
+    def forward(self, x_RTBI: Tensor, lengths_RB: Tensor, made: list[Choices] | None = None) -> Tensor:
+        """[forward; backward] outputs of the top layer in reading order: features_RTB(DF).
+
+        What layers choose comes to the end of ``made``, layer by layer.
+        """
         if not self.cells:
             return x_RTBI
         lanes = x_RTBI.shape[0]
@@ -53,7 +57,7 @@ class Stack(nn.Module):
         below_GTBI = torch.stack(views, dim=1).flatten(0, 1)
         outputs_GTBF: list[Tensor] = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
-            output_GTBF = unroll(cell, below_GTBI, outputs_GTBF[source - 1] if source else None)
+            output_GTBF = unroll(cell, below_GTBI, outputs_GTBF[source - 1] if source else None, made)
             if number in (1, len(self.cells)):
                 output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
             outputs_GTBF.append(output_GTBF)

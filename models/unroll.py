@@ -1,4 +1,5 @@
-"""A layer through time: one loop for every cell, one of the LSTM's own, and none where no step reads another.
+"""A layer through time: one loop for every cell, own ones of the LSTM and of layers that skip, and none where no step
+reads another.
 
 Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, F features,
 X pre-activations.
@@ -14,18 +15,24 @@ from models.cells.feedforward import FeedForwardLayer
 from models.cells.lstm import LstmCell
 from models.cells.lstm_loop import LstmLoop
 from models.recurrence import Recurrence
+from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from models.skips.policy import Choices
 
-Layer = Cell | FeedForwardLayer
+Layer = Cell | FeedForwardLayer | SkipLayer
 """What a stack is made of."""
 
 
-def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
-    """The outputs h_GTBF of a layer over all time steps, from the state of zeros.
+def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None, made: list[Choices] | None = None) -> Tensor:
+    """The outputs h_GTBF of a layer over all time steps, from the state of zeros; choices come to the end of ``made``.
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
     if isinstance(layer, FeedForwardLayer):
         return layer.outputs(below_GTBI, skipped_GTBH)
+    if isinstance(layer, DynamicSkipLstm):
+        return layer.outputs(below_GTBI, made)
+    if isinstance(layer, FixedSkipLstm | AttentionSkipLstm):
+        return layer.outputs(below_GTBI)
     pre_GTBX, *known_GTBX = layer.project(below_GTBI, skipped_GTBH)
     if isinstance(layer, LstmCell):  # the layer that nearly every study has
         output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, layer.recurrent_weight())  # type: ignore[no-untyped-call]

@@ -91,13 +91,7 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
             raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
-        corpus = prepare(
-            stored,
-            data.vocabulary,
-            LONGEST_AFFIX,
-            scheme=data.scheme,
-            minimum_tag_count=data.minimum_tag_count,
-        )
+        corpus = prepare(stored, data, LONGEST_AFFIX)
         if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
             raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
         measured = bundle.measure(corpus)

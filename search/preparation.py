@@ -6,6 +6,7 @@ from pathlib import Path
 
 from data.baseline import most_frequent_tag
 from data.config import Corpus, VocabularyConfig
+from data.cutting import with_longest
 from data.errors import UserError
 from data.frozen import identity
 from data.metrics import MEASURES
@@ -16,7 +17,7 @@ from data.store import StoredCorpus, open_store, store
 from data.vectors import coverage, open_vectors, pretrained, store_vectors
 from data.vocabulary import Vocabulary
 from data.word_classes import word_classes
-from models.config import ModelConfig, check_task
+from models.config import ModelConfig, OneHotConfig, check_task
 from search.config import StudyConfig
 from search.events import CorpusPrepared, VectorsPrepared
 from search.folder import StudyFolder
@@ -24,7 +25,8 @@ from spaces.config import Axis, SpaceConfig
 from spaces.space import Space
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
-CLASSES, HEAD, STACK = "data.vocabulary.word_classes", "model.head", "model.stack.kind"
+CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
+HEAD, STACK, ONE_HOT = "model.head", "model.stack.kind", "model.embedder.size"
 VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
 
 
@@ -32,14 +34,16 @@ VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "mode
 class Needed:
     """A corpus that trials may read, with every reading of its tags and its words, and the vectors beside it.
 
-    ``tags``: each scheme and cut-off that come together, as the keys of a dictionary, which has an order; ``words``
-    and ``models``, which must fit the task, likewise. ``vectors``: by path, with every word size that meets them.
+    ``tags``: each scheme and cut-off that come together, as the keys of a dictionary, which has an order; ``words``,
+    which may need a scheme, ``models`` with their words, which must fit the task, and ``lengths``, what texts are cut
+    to, likewise. ``vectors``: by path, with every word size that meets them.
     """
 
     corpus: Corpus
     tags: dict[tuple[Scheme | None, int | None], None] = field(default_factory=dict)
     words: dict[VocabularyConfig, None] = field(default_factory=dict)
-    models: dict[ModelConfig, None] = field(default_factory=dict)
+    models: dict[tuple[ModelConfig, VocabularyConfig], None] = field(default_factory=dict)
+    lengths: dict[int, None] = field(default_factory=dict)
     vectors: dict[str, set[int]] = field(default_factory=dict)
 
 
@@ -60,8 +64,11 @@ def prepared(
             with_learnt_tags(stored, scheme, minimum_tag_count)
         for words in needed.words:
             word_classes(stored, words)
-        for model in needed.models:
-            check_task(model, stored.task, has_scheme=stored.scheme is not None)
+        for model, words in needed.models:
+            known = len(vocabulary_of(stored, words).words)
+            check_task(model, stored.task, has_scheme=stored.scheme is not None, words=known)
+        for longest in needed.lengths:
+            with_longest(stored, longest)
         vectors = {}
         for name, sizes in needed.vectors.items():
             vocabulary = vocabulary_of(stored, study.space.base.data.vocabulary)
@@ -118,16 +125,31 @@ def needs(space: SpaceConfig) -> list[Needed]:
         needed = corpora.setdefault(identity(config.data.corpus), Needed(config.data.corpus))
         needed.tags[config.data.scheme, config.data.minimum_tag_count] = None
         needed.words[config.data.vocabulary] = None
-        needed.models[config.model] = None
+        needed.models[config.model, config.data.vocabulary] = None
+        if config.data.longest is not None:
+            needed.lengths[config.data.longest] = None
         if config.data.vectors is not None:
-            needed.vectors.setdefault(config.data.vectors, set()).add(config.model.embedder.word_size)
+            embedder = config.model.embedder
+            size = 0 if isinstance(embedder, OneHotConfig) else embedder.word_size
+            needed.vectors.setdefault(config.data.vectors, set()).add(size)
     return list(corpora.values())
 
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
     given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
-    reads = (CORPUS, SCHEME, CUT_OFF, CLASSES, HEAD, STACK, *((VECTORS, WORD_SIZE, EMBEDDER) if given else ()))
+    reads = (
+        CORPUS,
+        SCHEME,
+        CUT_OFF,
+        CLASSES,
+        LONGEST,
+        HEAD,
+        STACK,
+        EMBEDDER,
+        ONE_HOT,
+        *((VECTORS, WORD_SIZE) if given else ()),
+    )
     kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
     while (
         more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}

@@ -163,14 +163,7 @@ def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> Pre
 
     Pretrained vectors are needed for training alone: weights that are read have them already.
     """
-    return prepare(
-        open_store(store),
-        data.vocabulary,
-        LONGEST_AFFIX,
-        scheme=data.scheme,
-        minimum_tag_count=data.minimum_tag_count,
-        vectors=None if vectors is None else open_vectors(vectors),
-    )
+    return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
 
 
 def _joined(reports: Sequence[EpochReport]) -> EpochResult:

@@ -22,6 +22,11 @@ class LstmCell(Cell):
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=4)
 
+    @torch.no_grad()
+    def open_forget_gates(self, bias: float) -> None:
+        """Let the forget gates start with this bias, in place of their own."""
+        self.bias[..., self.hidden : 2 * self.hidden] = bias
+
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
         """The gates' share from below: (pre_GTBX,)."""
         assert skipped_GTBH is None, "an LSTM layer has no source"

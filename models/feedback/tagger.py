@@ -6,20 +6,17 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers a time 
 import torch
 from torch import Tensor
 
-from models.embedder import Embedder, LexiconTensors
-from models.feature_maps import FeatureMapEmbedder
+from models.embedder import LexiconTensors
 from models.feedback.head import FeedbackHead
 from models.feedback.layer import Fed, FeedbackLayer, Known
 from models.lanes import Dropout
-from models.model import Decoded, Gold, Network, Tokens
+from models.model import AnyInput, Decoded, Gold, Network, Tokens
 
 
 class FeedbackTagger(Network):
     """E-, J-, I- or I+E-RNN (dinarelli2016): layer and head take turns, since the one reads what the other decides."""
 
-    def __init__(
-        self, embedder: Embedder | FeatureMapEmbedder, layer: FeedbackLayer, head: FeedbackHead, dropout: Dropout
-    ) -> None:
+    def __init__(self, embedder: AnyInput, layer: FeedbackLayer, head: FeedbackHead, dropout: Dropout) -> None:
         super().__init__(embedder)
         self.layer = layer
         self.head = head

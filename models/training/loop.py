@@ -15,7 +15,7 @@ from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
 from data.spans import SpanCounts
 from models.build import Sizes, build
-from models.config import AnyEmbedder, ModelConfig
+from models.config import AnyEmbedder, ModelConfig, OneHotConfig
 from models.embedder import LexiconTensors
 from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
@@ -186,7 +186,7 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
 def _pretrained(config: AnyEmbedder, model: Network, corpus: PreparedCorpus) -> PretrainedRows | None:
     """The corpus's vectors, placed; a network without word vectors has no use for them."""
     words = model.embedder.words
-    if corpus.vectors is None or words is None:
+    if corpus.vectors is None or words is None or isinstance(config, OneHotConfig):
         return None
     return PretrainedRows.placed(words.table, corpus.vectors, frozen=config.word_vectors == "frozen")
 

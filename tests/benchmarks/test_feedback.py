@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from data.batches import training_batches
-from data.config import VocabularyConfig
+from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
 from data.store import Split, StoredCorpus
 from models.config import LONGEST_AFFIX, EmbedderConfig, ModelConfig
@@ -31,7 +31,7 @@ def corpus() -> PreparedCorpus:
     forms = ("", *(f"word{''.join(chr(97 + int(digit)) for digit in str(number))}" for number in range(WORDS)))
     counts = np.bincount(splits["train"].forms_N, minlength=len(forms)).astype(np.int64)
     tags = tuple(f"B-{number:03}" for number in range(LABELS))
-    return prepare(StoredCorpus("0" * 16, forms, counts, tags, splits), VocabularyConfig(), LONGEST_AFFIX)
+    return prepare(StoredCorpus("0" * 16, forms, counts, tags, splits), DataConfig(), LONGEST_AFFIX)
 
 
 def _split(rng: np.random.Generator) -> Split:

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from data.batches import training_batches
-from data.config import NamedCorpus, VocabularyConfig
+from data.config import DataConfig, NamedCorpus
 from data.prepared import prepare
 from data.store import open_store, store
 from models.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig, ModelConfig, StackConfig
@@ -42,7 +42,7 @@ def test_one_layer_trains_half_again_as_fast_as_a_plain_peer(
     run = Training(
         model=MODEL,
         training=TRAINING,
-        corpus=prepare(stored, VocabularyConfig(), LONGEST_AFFIX),
+        corpus=prepare(stored, DataConfig(), LONGEST_AFFIX),
         lanes=[Lane(seed=42)],
         order_seed=0,
         device=torch.device("cpu"),

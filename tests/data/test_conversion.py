@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.config import ColumnCorpus, GrammarCorpus, VocabularyConfig
+from data.config import ColumnCorpus, DataConfig, GrammarCorpus
 from data.conversion import with_scheme
 from data.errors import UserError
 from data.prepared import prepare, with_learnt_tags
@@ -96,7 +96,7 @@ def test_a_corpus_without_a_scheme_cannot_be_converted(tmp_path: Path) -> None:
 def test_tags_are_converted_before_the_rare_ones_are_cut_off(tmp_path: Path) -> None:
     words = tags_of([Span(0, 1, "x"), Span(1, 2, "x"), Span(2, 4, "x")], 4, "bio")
     corpus = stored({split: [words] for split in SPLITS}, "bio", tmp_path)
-    prepared = prepare(corpus, VocabularyConfig(), 3, scheme="bioes", minimum_tag_count=2)
+    prepared = prepare(corpus, DataConfig(scheme="bioes", minimum_tag_count=2), 3)
     assert prepared.stored.tags == ("S-x", RARE)
     assert read_back(prepared.stored, "train") == [("S-x", "S-x", RARE, RARE)]
     assert read_back(prepared.stored, "test") == [("S-x", "S-x", None, None)]

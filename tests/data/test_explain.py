@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from data.explain import explain, place
+from data.fields import fields
+from models.config import StackConfig
 from spaces.config import Axis, SpaceConfig
 from spaces.trial import TrialConfig
 
@@ -33,9 +35,7 @@ def nested(path: str, value: Any) -> Any:
     [
         (
             nested("model.stack.dpeth", 3),
-            "model.stack.dpeth: unknown key 'dpeth' "
-            "(nearest: 'depth'; allowed: kind, depth, hidden, cell, composition, shortcut, directions, join, dropout, "
-            "pooling)",
+            f"model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth'; allowed: {', '.join(fields(StackConfig))})",
         ),
         (
             nested("model.stack.shortcut.gate", "nnoe"),

@@ -37,6 +37,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
     assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad}
     assert list(kinds(Corpus)) == [
         "grammar",
+        "numbers",
         "named",
         "columns",
         "ccgbank_auto",
@@ -45,6 +46,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "conllu",
         "word_tag",
         "segmented",
+        "labelled_text",
     ]
     assert kinds(EmbedderConfig) == {}
 

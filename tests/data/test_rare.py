@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.config import VocabularyConfig
+from data.config import DataConfig
 from data.errors import UserError
 from data.metrics import correct_tags
 from data.prepared import prepare
@@ -85,5 +85,5 @@ def test_a_corpus_with_a_tag_of_that_name_is_refused() -> None:
 
 def test_without_a_cut_off_the_corpus_is_as_it_was_stored() -> None:
     stored = corpus({"train": list("AAB"), "dev": list("AB"), "test": list("B")})
-    assert prepare(stored, VocabularyConfig(), 3).stored is stored
-    assert prepare(stored, VocabularyConfig(), 3, minimum_tag_count=2).stored.tags == ("A", RARE)
+    assert prepare(stored, DataConfig(), 3).stored is stored
+    assert prepare(stored, DataConfig(minimum_tag_count=2), 3).stored.tags == ("A", RARE)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from data.config import ColumnCorpus, GrammarCorpus, VocabularyConfig
+from data.config import ColumnCorpus, DataConfig, GrammarCorpus, VocabularyConfig
 from data.errors import UserError
 from data.features import lexicon
 from data.prepared import prepare, vocabulary_of
@@ -70,7 +70,7 @@ def test_words_of_a_class_are_one_word_with_their_own_characters(stored: StoredC
     assert features.word_F[1] == features.word_F[2]
     assert features.prefix_FA[1].tolist() != features.prefix_FA[2].tolist()
     assert Vocabulary.from_json(vocabulary.to_json()) == vocabulary
-    assert prepare(stored, CONFIG, 3, scheme="bioes").vocabulary == vocabulary
+    assert prepare(stored, DataConfig(vocabulary=CONFIG, scheme="bioes"), 3).vocabulary == vocabulary
 
 
 def test_a_family_that_train_does_not_have_is_told(stored: StoredCorpus) -> None:

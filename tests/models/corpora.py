@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from data.config import VocabularyConfig
+from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
 from data.store import Split, StoredCorpus
 from models.config import LONGEST_AFFIX
@@ -17,7 +17,7 @@ def small_corpus(seed: int = 0, train: int = 60, dev: int = 20) -> PreparedCorpu
     splits = {"train": _split(rng, train), "dev": _split(rng, dev), "test": _split(rng, dev)}
     counts_F = np.bincount(splits["train"].forms_N, minlength=len(WORDS)).astype(np.int64)
     stored = StoredCorpus("0" * 16, WORDS, counts_F, TAGS, splits)
-    return prepare(stored, VocabularyConfig(), LONGEST_AFFIX)
+    return prepare(stored, DataConfig(), LONGEST_AFFIX)
 
 
 def _split(rng: np.random.Generator, sentences: int) -> Split:

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from data.batches import training_batches
-from data.config import GrammarCorpus
+from data.config import DataConfig, GrammarCorpus, NumbersCorpus
 from data.prepared import prepare
 from data.store import open_store, store
 from models.config import LONGEST_AFFIX
@@ -41,8 +41,8 @@ LARGEST = {
     ("training", "pretraining", "word_epochs"): 1,
     ("training", "pretraining", "label_epochs"): 1,
 }
-CORPUS = GrammarCorpus(train=40, dev=5, test=5)
-"""The grammar stands for every preset's corpus: curves need no data. No cut-off falls on its tags."""
+GRAMMAR, NUMBERS = GrammarCorpus(train=40, dev=5, test=5), NumbersCorpus(train=40, dev=5, test=5)
+"""The grammar stands for every preset's corpus but numbers: curves need no data. No cut-off falls on its tags."""
 TREES = GrammarCorpus(tags="heads", train=40, dev=5, test=5)
 """The same for parsers."""
 
@@ -61,15 +61,21 @@ def small(base: TrialConfig) -> TrialConfig:
     return TrialConfig.model_validate(tree)
 
 
+def _corpus(config: TrialConfig) -> GrammarCorpus | NumbersCorpus:
+    if isinstance(config.data.corpus, NumbersCorpus):
+        return NUMBERS
+    return TREES if config.model.head.kind == "biaffine" else GRAMMAR
+
+
 def curve(preset: str, folder: Path) -> list[list[float]]:
-    """The mean loss a token before each step, lane by lane."""
+    """The mean loss a tag before each step, lane by lane."""
     config = small(load_study(preset)[0].space.base)
-    corpus = TREES if config.model.head.kind == "biaffine" else CORPUS
+    corpus = _corpus(config)
     stored = open_store(store(corpus, root=folder, data_dir=None, folder=folder))
     run = Training(
         model=config.model,
         training=config.training,
-        corpus=prepare(stored, config.data.vocabulary, LONGEST_AFFIX),
+        corpus=prepare(stored, DataConfig(vocabulary=config.data.vocabulary), LONGEST_AFFIX),
         lanes=[Lane(seed=seed) for seed in LANES],
         order_seed=0,
         device=torch.device("cpu"),
@@ -77,7 +83,7 @@ def curve(preset: str, folder: Path) -> list[list[float]]:
     run.pretrain()
     run.model.train()
     losses = [run.step(batch) for batch in islice(_batches(run), STEPS)]
-    return torch.stack([loss_R / tokens_R for loss_R, tokens_R in losses], dim=1).tolist()
+    return torch.stack([loss_R / tags_R for loss_R, tags_R in losses], dim=1).tolist()
 
 
 def _batches(run: Training) -> Iterator[Any]:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from data.batches import evaluation_batches
-from data.config import GrammarCorpus, VocabularyConfig
+from data.config import DataConfig, GrammarCorpus
 from data.errors import UserError
 from data.prepared import PreparedCorpus, prepare
 from data.sources import read_splits
@@ -41,7 +41,7 @@ def model(**head: Any) -> ModelConfig:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
     folder = tmp_path_factory.mktemp("corpus")
     stored = open_store(store(GRAMMAR, root=folder, data_dir=None, folder=folder))
-    return prepare(stored, VocabularyConfig(), LONGEST_AFFIX)
+    return prepare(stored, DataConfig(), LONGEST_AFFIX)
 
 
 def training(corpus: PreparedCorpus, *seeds: int, config: ModelConfig | None = None) -> Training:

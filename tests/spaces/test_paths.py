@@ -1,5 +1,8 @@
 import pytest
 
+from data.fields import fields
+from models.config import StackConfig
+from models.feedback.config import FeedbackConfig
 from spaces.paths import present, read, typed, unknown_path, written
 from spaces.trial import TrialConfig
 
@@ -57,10 +60,8 @@ def test_another_kind_starts_with_its_own_defaults_and_none_of_the_old_fields() 
 
 
 def test_an_unknown_path_is_told_with_the_nearest_and_its_siblings() -> None:
+    siblings = dict.fromkeys(f"model.stack.{name}" for kind in (StackConfig, FeedbackConfig) for name in fields(kind))
     assert unknown_path("path", "model.stack.dpth") == (
-        "unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: model.stack.kind, model.stack.depth, "
-        "model.stack.hidden, model.stack.cell, model.stack.composition, model.stack.shortcut, "
-        "model.stack.directions, model.stack.join, model.stack.dropout, model.stack.pooling, model.stack.variant, "
-        "model.stack.context, model.stack.label_size, model.stack.activation, model.stack.feedback)"
+        f"unknown path 'model.stack.dpth' (nearest: 'model.stack.depth'; allowed: {', '.join(siblings)})"
     )
     assert "allowed: data, model, training)" in unknown_path("path", "stakc.depth")

@@ -1,0 +1,31 @@
+"""Words as unit vectors. Shapes: R lanes, T time, B sentences, W words, I numbers a time step."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from data.vocabulary import FIRST_KNOWN
+from models.config import OneHotConfig
+from models.embedder import LexiconTensors
+from models.lanes import Dropout, Streams
+
+
+class OneHotEmbedder(nn.Module):
+    """x_t has a 1 at the place of its word and 0 elsewhere; the boundary and unknown words are all 0."""
+
+    words = None
+
+    def __init__(self, config: OneHotConfig, *, words: int, dropout_R: Sequence[float], streams: Streams) -> None:
+        super().__init__()
+        assert words - FIRST_KNOWN <= config.size, "every known word has a place"
+        self.size = config.size
+        self.register_buffer("unit_WI", torch.eye(FIRST_KNOWN + config.size)[:, FIRST_KNOWN:], persistent=False)
+        self.dropout = Dropout(dropout_R, streams)
+
+    unit_WI: Tensor
+
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
+        """x_RTBI from form ids."""
+        dropped: Tensor = self.dropout(self.unit_WI[lexicon.word_F[forms_RTB]])
+        return dropped

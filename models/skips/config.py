@@ -1,0 +1,49 @@
+"""Which of its K last states an LSTM layer reads at each step. Torch-free."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveInt
+
+from data.frozen import Frozen
+
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class FixedSkipConfig(Frozen):
+    """h_{t-k} and c_{t-k} in place of h_{t-1} and c_{t-1}, k always the same (Zhang et al., 2016)."""
+
+    kind: Literal["fixed"] = "fixed"
+    reach: PositiveInt = 3
+    """k."""
+
+
+class AttentionSkipConfig(Frozen):
+    """The mean of the K last states, weighed by a softmax that a perceptron computes (gui2019, "with attention")."""
+
+    kind: Literal["attention"] = "attention"
+    reach: PositiveInt = 10
+    """K."""
+    policy_hidden: PositiveInt = 50
+
+
+class DynamicSkipConfig(Frozen):
+    """One of the K last states, chosen at each step by a policy that learns by REINFORCE (gui2019)."""
+
+    kind: Literal["dynamic"] = "dynamic"
+    reach: PositiveInt = 10
+    """K."""
+    share: Share = 0.5
+    """lambda: the share of the chosen state, beside the previous one's 1 - lambda."""
+    policy_hidden: PositiveInt = 50
+    test_action: Literal["argmax", "sample"] = "argmax"
+    """What is done where nothing is learnt: the likeliest action, or one drawn as in training."""
+    entropy_weight: NonNegativeFloat = 0.005
+    """alpha: what an entropy of 1 nat at each step is worth, beside the reward; the paper does not print its own."""
+    reward: Literal["log_likelihood", "correct"] = "log_likelihood"
+    """Of a sentence: the logarithm of what the network gives its right tags, or the share of them that it would decide
+    on, stretched from -1 (none) to 1 (all)."""
+    baseline: Literal["none", "moving_average"] = "moving_average"
+    """What the reward is held against: 0, or the mean of the rewards so far, late ones weighing most."""
+
+
+SkipConfig = Annotated[FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig, Field(discriminator="kind")]

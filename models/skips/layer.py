@@ -1,0 +1,125 @@
+"""LSTM layers that skip: dynamically, by a fixed distance, or by attention.
+
+Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden, K states that may be chosen,
+S = K + T, Y = 2H: a state [h; c].
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from models.cells.base import LayerSizes
+from models.cells.lstm import LstmCell
+from models.lanes import Streams
+from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from models.skips.loop import SkipLoop
+from models.skips.policy import Choices, Policy
+
+
+class FixedSkipLstm(nn.Module):
+    """The LSTM over [h; c]_{t-k}. States before the first step are zero, as in all of these layers."""
+
+    def __init__(self, sizes: LayerSizes, config: FixedSkipConfig) -> None:
+        super().__init__()
+        self.cell = LstmCell(sizes)
+        self.reach = config.reach
+        self.features = self.cell.features
+
+    def outputs(self, below_GTBI: Tensor) -> Tensor:
+        """h_GTBH."""
+        (pre_GTBX,) = self.cell.project(below_GTBI, None)
+        start_KGBY = nothing_yet(self.reach, pre_GTBX)
+        back_GB = torch.full(start_KGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
+        share_G = pre_GTBX.new_ones(len(pre_GTBX))
+        state_SGBY, _ = SkipLoop.apply(  # type: ignore[no-untyped-call]
+            pre_GTBX, self.cell.recurrent_weight(), start_KGBY, share_G, lambda step, before_GBH: back_GB
+        )
+        return _outputs(state_SGBY, self.reach)
+
+
+class DynamicSkipLstm(nn.Module):
+    """The LSTM over lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a ~ p_t (gui2019; ``models/skips/loop.py``)."""
+
+    def __init__(
+        self, sizes: LayerSizes, config: DynamicSkipConfig, shares_R: Sequence[float], streams: Streams
+    ) -> None:
+        super().__init__()
+        self.cell = LstmCell(sizes)
+        self.policy = Policy(sizes, units=config.policy_hidden, reach=config.reach)
+        self.config = config
+        self.shares_R = tuple(shares_R)
+        self.streams = streams
+        self.features = self.cell.features
+
+    def outputs(self, below_GTBI: Tensor, made: list[Choices] | None = None) -> Tensor:
+        """h_GTBH; the choices come to the end of ``made``."""
+        (pre_GTBX,) = self.cell.project(below_GTBI, None)
+        start_KGBY = nothing_yet(self.config.reach, pre_GTBX)
+        directions = len(pre_GTBX) // len(self.shares_R)
+        share_G = pre_GTBX.new_tensor(self.shares_R).repeat_interleave(directions)
+        choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
+        state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
+            pre_GTBX, self.cell.recurrent_weight(), start_KGBY, share_G, choose
+        )
+        if made is not None:
+            before_GTBH = state_SGBY[self.config.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
+            made.append(Choices(self.policy, below_GTBI.detach(), before_GTBH.detach(), back_TGB.transpose(0, 1)))
+        return _outputs(state_SGBY, self.config.reach)
+
+    def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
+        """-log(-log u), u uniform in (0, 1): noise_GTBK; None where nothing is drawn."""
+        if not self.training and self.config.test_action == "argmax":
+            return None
+        lanes, reach = len(self.shares_R), self.config.reach
+        like_RDTBK = pre_GTBX.new_empty((lanes, len(pre_GTBX) // lanes, *pre_GTBX.shape[1:3], reach))
+        uniform_RDTBK = self.streams.uniform(like_RDTBK).clamp_(min=torch.finfo(pre_GTBX.dtype).tiny)
+        return -torch.log(-torch.log(uniform_RDTBK)).flatten(0, 1)
+
+
+class AttentionSkipLstm(nn.Module):
+    """The LSTM over sum_k p_k [h; c]_{t-k}, k = 1 ... K: the policy's distribution as weights, learnt by gradient.
+
+    The paper's "LSTM with attention", which it describes only as an expectation over the features (its eq. 9).
+    """
+
+    def __init__(self, sizes: LayerSizes, config: AttentionSkipConfig) -> None:
+        super().__init__()
+        self.cell = LstmCell(sizes)
+        self.policy = Policy(sizes, units=config.policy_hidden, reach=config.reach)
+        self.reach = config.reach
+        self.features = self.cell.features
+
+    def outputs(self, below_GTBI: Tensor) -> Tensor:
+        """h_GTBH."""
+        (pre_GTBX,) = self.cell.project(below_GTBI, None)
+        weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
+        states_GBY = list(nothing_yet(self.reach, pre_GTBX).unbind())
+        for step in range(pre_GTBX.shape[1]):
+            before_G1BH = states_GBY[-1][..., :hidden].unsqueeze(1)
+            p_GBK = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH).squeeze(1).softmax(dim=-1)
+            latest_GBKY = torch.stack(states_GBY[: -self.reach - 1 : -1], dim=2)
+            mixed_GBY = (p_GBK.unsqueeze(2) @ latest_GBKY).squeeze(2)
+            pre_GBX = torch.baddbmm(pre_GTBX[:, step], mixed_GBY[..., :hidden], weight_GHX)
+            states_GBY.append(self._next(pre_GBX, mixed_GBY[..., hidden:]))
+        return torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
+
+    def _next(self, pre_GBX: Tensor, c_GBH: Tensor) -> Tensor:
+        """[h_t; c_t] from the pre-activations and c^."""
+        gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.cell.hidden, self.cell.hidden], dim=-1)
+        i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
+        c_GBH = f_GBH * c_GBH + i_GBH * torch.tanh(s_GBH)
+        return torch.cat([o_GBH * torch.tanh(c_GBH), c_GBH], dim=-1)
+
+
+SkipLayer = FixedSkipLstm | DynamicSkipLstm | AttentionSkipLstm
+
+
+def nothing_yet(reach: int, like_GTBX: Tensor) -> Tensor:
+    """The K states before the first step: start_KGBY of zeros."""
+    groups, _, sentences, width = like_GTBX.shape
+    return like_GTBX.new_zeros(reach, groups, sentences, width // 2)
+
+
+def _outputs(state_SGBY: Tensor, reach: int) -> Tensor:
+    return state_SGBY[reach:, ..., : state_SGBY.shape[-1] // 2].transpose(0, 1)

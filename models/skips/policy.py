@@ -1,0 +1,63 @@
+"""The policy: what decides, at each step, how far back a state is read.
+
+Shapes: R lanes, D directions, G = R * D, T time, B sentences, N = T * B, I numbers below, H hidden, M units of the
+perceptron, K states that may be chosen.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from models.cells.base import LayerSizes, project
+from models.skips.loop import Choose
+
+
+class Policy(nn.Module):
+    """p_t = softmax(V tanh(W [h_{t-1}; x_t] + b) + d), over the K last states, the latest first         (gui2019 eq. 1)
+
+    The paper's MLP has one layer of 50 units; its activation is not printed, ours is tanh.
+    """
+
+    def __init__(self, sizes: LayerSizes, *, units: int, reach: int) -> None:
+        super().__init__()
+        groups = (sizes.lanes, sizes.directions)
+        self.below = nn.Parameter(torch.empty(*groups, sizes.below, units))
+        self.previous = nn.Parameter(torch.empty(*groups, sizes.hidden, units))
+        self.bias = nn.Parameter(torch.empty(*groups, units))
+        self.output = nn.Parameter(torch.empty(*groups, units, reach))
+        self.bias_output = nn.Parameter(torch.empty(*groups, reach))
+
+    def logits(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
+        """What the softmax is taken of, for all steps at once: logits_GTBK."""
+        hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
+        return project(torch.tanh(hidden_GTBM), self.output, self.bias_output)
+
+    @torch.no_grad()
+    def chooser(self, below_GTBI: Tensor, noise_GTBK: Tensor | None) -> Choose:
+        """Step by step, the likeliest choice; with Gumbel noise on the logits, one drawn from p_t."""
+        known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
+        previous_GHM, output_GMK = self.previous.flatten(0, 1), self.output.flatten(0, 1)
+        bias_GTBK = self.bias_output.flatten(0, 1)[:, None, None].expand(-1, *below_GTBI.shape[1:3], -1)
+        added_TGBK = (bias_GTBK if noise_GTBK is None else bias_GTBK + noise_GTBK).transpose(0, 1).unbind()
+
+        def choose(step: int, before_GBH: Tensor) -> Tensor:
+            hidden_GBM = torch.baddbmm(known_TGBM[step], before_GBH, previous_GHM).tanh_()
+            return torch.baddbmm(added_TGBK[step], hidden_GBM, output_GMK).argmax(dim=-1)
+
+        return choose
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What a layer has chosen over all steps, in each direction's own order, and what it chose by."""
+
+    policy: Policy
+    below_GTBI: Tensor
+    before_GTBH: Tensor
+    back_GTB: Tensor
+    """How many states further back than the previous one is read: a_t - 1."""
+
+    def log_probabilities(self) -> Tensor:
+        """The logarithm of p_t, log_GTBK, through which the policy learns; no gradient goes to x_t and h_{t-1}."""
+        return self.policy.logits(self.below_GTBI, self.before_GTBH).log_softmax(dim=-1)
