@@ -15,9 +15,8 @@ from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
 from models.one_hot import OneHotEmbedder
 from models.pooling import pooled
-from models.skips.policy import Choices
 from models.skips.reinforce import Reinforce
-from models.stack import Stack
+from models.stack import Passed, Stack
 
 AnyInput = Embedder | FeatureMapEmbedder | OneHotEmbedder
 """What turns tokens into numbers."""
@@ -96,16 +95,16 @@ class Stacked(Network):
     def _decide(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The head's decisions."""
 
-    def features(self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None) -> Tensor:
-        """What the stack makes of the tokens: features_RTBF; its layers' choices come to the end of ``made``."""
-        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, made)
+    def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
+        """What the stack makes of the tokens: features_RTBF; what passes through it comes to the end of ``passed``."""
+        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, passed)
         return features_RTBF
 
     def _read(
-        self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None
+        self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
         """What the head reads, and how much of it: features_RUBF and counts_RB."""
-        return self.features(tokens, lexicon, made), tokens.lengths_RB
+        return self.features(tokens, lexicon, passed), tokens.lengths_RB
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """The head's loss of each sentence: loss_RB.
@@ -113,12 +112,13 @@ class Stacked(Network):
         Where layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), J_1 the loss and J_2 what
         ``models/skips/reinforce.py`` makes larger.
         """
-        made: list[Choices] = []
-        features_RUBF, counts_RB = self._read(tokens, lexicon, made)
+        passed: list[Passed] = []
+        features_RUBF, counts_RB = self._read(tokens, lexicon, passed)
         loss_RB = self._loss(features_RUBF, gold, counts_RB)
         if self.reinforce is None:
             return loss_RB
         reward_RB = self._reward(features_RUBF, gold, counts_RB, loss_RB)
+        made = [each.choices for each in passed if each.choices is not None]
         objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
         return loss_RB - (objective_RB - objective_RB.detach())
 
@@ -161,9 +161,9 @@ class Tagger(Stacked):
         self.pooling = pooling
 
     def _read(
-        self, tokens: Tokens, lexicon: LexiconTensors, made: list[Choices] | None = None
+        self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
-        features_RTBF, lengths_RB = super()._read(tokens, lexicon, made)
+        features_RTBF, lengths_RB = super()._read(tokens, lexicon, passed)
         if self.pooling is None:
             return features_RTBF, lengths_RB
         features_R1BF = pooled(features_RTBF, lengths_RB, self.stack.directions, self.pooling)

@@ -5,6 +5,7 @@ F features (what a layer puts out).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import count
 
 import torch
@@ -13,6 +14,17 @@ from torch import Tensor, nn
 from models.lanes import Dropout
 from models.skips.policy import Choices
 from models.unroll import Layer, unroll
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """What passed through a layer: what it read, its outputs before any dropout, and its choices if it makes any."""
+
+    layer: Layer
+    below_GTBI: Tensor
+    skipped_GTBH: Tensor | None
+    output_GTBF: Tensor
+    choices: Choices | None
 
 
 class Stack(nn.Module):
@@ -45,10 +57,10 @@ class Stack(nn.Module):
         self.join_each = join_each
         self.features = directions * cells[-1].features if cells else below
 
-    def forward(self, x_RTBI: Tensor, lengths_RB: Tensor, made: list[Choices] | None = None) -> Tensor:
+    def forward(self, x_RTBI: Tensor, lengths_RB: Tensor, passed: list[Passed] | None = None) -> Tensor:
         """[forward; backward] outputs of the top layer in reading order: features_RTB(DF).
 
-        What layers choose comes to the end of ``made``, layer by layer.
+        What passes through the layers comes to the end of ``passed``, bottom up.
         """
         if not self.cells:
             return x_RTBI
@@ -57,7 +69,10 @@ class Stack(nn.Module):
         below_GTBI = torch.stack(views, dim=1).flatten(0, 1)
         outputs_GTBF: list[Tensor] = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
-            output_GTBF = unroll(cell, below_GTBI, outputs_GTBF[source - 1] if source else None, made)
+            skipped_GTBH = outputs_GTBF[source - 1] if source else None
+            output_GTBF, choices = unroll(cell, below_GTBI, skipped_GTBH)
+            if passed is not None:
+                passed.append(Passed(cell, below_GTBI, skipped_GTBH, output_GTBF, choices))
             if number in (1, len(self.cells)):
                 output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
             outputs_GTBF.append(output_GTBF)

@@ -22,22 +22,22 @@ Layer = Cell | FeedForwardLayer | SkipLayer
 """What a stack is made of."""
 
 
-def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None, made: list[Choices] | None = None) -> Tensor:
-    """The outputs h_GTBF of a layer over all time steps, from the state of zeros; choices come to the end of ``made``.
+def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, Choices | None]:
+    """The outputs h_GTBF of a layer over all time steps, from the state of zeros; and its choices, if it makes any.
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
     if isinstance(layer, FeedForwardLayer):
-        return layer.outputs(below_GTBI, skipped_GTBH)
+        return layer.outputs(below_GTBI, skipped_GTBH), None
     if isinstance(layer, DynamicSkipLstm):
-        return layer.outputs(below_GTBI, made)
-    if isinstance(layer, FixedSkipLstm | AttentionSkipLstm):
         return layer.outputs(below_GTBI)
+    if isinstance(layer, FixedSkipLstm | AttentionSkipLstm):
+        return layer.outputs(below_GTBI), None
     pre_GTBX, *known_GTBX = layer.project(below_GTBI, skipped_GTBH)
     if isinstance(layer, LstmCell):  # the layer that nearly every study has
         output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, layer.recurrent_weight())  # type: ignore[no-untyped-call]
-        return output_GTBF
-    return step_by_step(layer, pre_GTBX, known_GTBX)
+        return output_GTBF, None
+    return step_by_step(layer, pre_GTBX, known_GTBX), None
 
 
 def step_by_step(cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:

@@ -52,8 +52,8 @@ class DynamicSkipLstm(nn.Module):
         self.streams = streams
         self.features = self.cell.features
 
-    def outputs(self, below_GTBI: Tensor, made: list[Choices] | None = None) -> Tensor:
-        """h_GTBH; the choices come to the end of ``made``."""
+    def outputs(self, below_GTBI: Tensor) -> tuple[Tensor, Choices]:
+        """h_GTBH, and what was chosen."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
         start_KGBY = nothing_yet(self.config.reach, pre_GTBX)
         directions = len(pre_GTBX) // len(self.shares_R)
@@ -62,10 +62,9 @@ class DynamicSkipLstm(nn.Module):
         state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_KGBY, share_G, choose
         )
-        if made is not None:
-            before_GTBH = state_SGBY[self.config.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
-            made.append(Choices(self.policy, below_GTBI.detach(), before_GTBH.detach(), back_TGB.transpose(0, 1)))
-        return _outputs(state_SGBY, self.config.reach)
+        before_GTBH = state_SGBY[self.config.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
+        choices = Choices(self.policy, below_GTBI.detach(), before_GTBH.detach(), back_TGB.transpose(0, 1))
+        return _outputs(state_SGBY, self.config.reach), choices
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
         """-log(-log u), u uniform in (0, 1): noise_GTBK; None where nothing is drawn."""

@@ -56,6 +56,10 @@ def streams() -> Streams:
     return Streams(range(LANES), "dropout", torch.device("cpu"))
 
 
+def outputs_of(layer: Layer, below: Tensor, skipped: Tensor | None) -> Tensor:
+    return unroll(layer, below, skipped)[0]
+
+
 def cell_of(case: Case) -> Layer:
     sizes = LayerSizes(lanes=LANES, directions=DIRECTIONS, below=BELOW, hidden=HIDDEN)
     if isinstance(case, str):
@@ -116,7 +120,7 @@ def test_every_cell_topology_and_gate_has_a_twin_and_is_compared_with_it() -> No
 @EVERY_CASE
 def test_a_cell_equals_its_twin_in_every_lane_and_direction(case: Case) -> None:
     cell, (below, skipped) = cell_of(case), inputs(case)
-    ours = unroll(cell, below, skipped).detach().numpy()
+    ours = outputs_of(cell, below, skipped).detach().numpy()
     assert ours.shape[-1] == cell.features
     assert np.abs(ours - twin(case, cell, below, skipped)).max() < 1e-10
 
@@ -124,7 +128,7 @@ def test_a_cell_equals_its_twin_in_every_lane_and_direction(case: Case) -> None:
 @EVERY_CASE
 def test_a_cells_gradients_equal_central_differences_of_its_twin(case: Case) -> None:
     cell, (below, skipped) = cell_of(case), inputs(case)
-    output = unroll(cell, below, skipped)
+    output = outputs_of(cell, below, skipped)
     weight = random(*output.shape, seed=7)
     (output * weight).sum().backward()
     gradients = {name: p.grad for name, p in cell.named_parameters() if p.grad is not None}
@@ -135,8 +139,8 @@ def test_a_cells_gradients_equal_central_differences_of_its_twin(case: Case) -> 
 def test_the_gradient_reaches_what_the_cell_reads(case: Case) -> None:
     cell, (below, skipped) = cell_of(case), inputs(case)
     read = [x.requires_grad_() for x in (below, skipped) if x is not None]
-    weight = random(*unroll(cell, below, skipped).shape, seed=7)
-    (unroll(cell, below, skipped) * weight).sum().backward()
+    weight = random(*outputs_of(cell, below, skipped).shape, seed=7)
+    (outputs_of(cell, below, skipped) * weight).sum().backward()
 
     def value(below: Tensor, skipped: Tensor | None) -> float:
         return float((twin(case, cell, below, skipped) * weight.numpy()).sum())
@@ -157,7 +161,7 @@ def test_the_gradient_reaches_what_the_cell_reads(case: Case) -> None:
 )
 def test_no_two_of_them_are_the_same_function(cases: list[Case]) -> None:
     """While training: at test time a learned Bernoulli gate is the logistic one. Weights of one shape are the same."""
-    outputs = [unroll(cell_of(case).train(), *inputs(case)).detach() for case in cases]
+    outputs = [outputs_of(cell_of(case).train(), *inputs(case)).detach() for case in cases]
     for first, ours in enumerate(outputs):
         for other in outputs[:first]:
             assert (ours - other).abs().max() > 1e-3
@@ -170,7 +174,7 @@ def test_the_next_step_sees_the_skip_through_the_cell_state_where_it_enters_ther
     cell.recurrent.data.zero_()  # now only a cell state links the steps
     other = skipped.clone()
     other[:, 0] = 0
-    first, second = (unroll(cell, below, each).detach() for each in (skipped, other))
+    first, second = (outputs_of(cell, below, each).detach() for each in (skipped, other))
     difference = first[:, 1] - second[:, 1]
     assert (float(difference.abs().max()) > 1e-3) == topology.startswith("both")
 
@@ -218,9 +222,9 @@ def test_in_training_a_bernoulli_gate_is_open_or_shut_as_its_lane_draws(case: tu
     cell, (below, skipped) = cell_of(case).train(), inputs(case)
     assert skipped is not None
     expected = twin(case, cell, below, skipped, **drawn(cell, below, skipped))
-    output = unroll(cell, below, skipped).detach().numpy()
+    output = outputs_of(cell, below, skipped).detach().numpy()
     assert np.abs(output - expected).max() < 1e-10
-    assert np.abs(output - unroll(cell.eval(), below, skipped).detach().numpy()).max() > 1e-3
+    assert np.abs(output - outputs_of(cell.eval(), below, skipped).detach().numpy()).max() > 1e-3
 
 
 @BERNOULLI
@@ -229,7 +233,7 @@ def test_a_bernoulli_gate_learns_straight_through_its_draw(case: tuple[str, str]
     cell, (below, skipped) = cell_of(case).train(), inputs(case)
     assert skipped is not None
     held = drawn(cell, below, skipped)
-    output = unroll(cell, below, skipped)
+    output = outputs_of(cell, below, skipped)
     weight = random(*output.shape, seed=7)
     (output * weight).sum().backward()
     gradients = {name: p.grad for name, p in cell.named_parameters() if p.grad is not None}
@@ -280,7 +284,7 @@ def test_the_loop_of_the_lstm_is_the_general_loop_forward_and_backward(steps: in
         parameter.data = random(*parameter.shape, seed=number)
     below = random(6, steps, sentences, 4, seed=11).requires_grad_()
     results = []
-    for loop in (lambda: unroll(cell, below, None), lambda: step_by_step(cell, *cell.project(below, None), [])):
+    for loop in (lambda: outputs_of(cell, below, None), lambda: step_by_step(cell, *cell.project(below, None), [])):
         cell.zero_grad()
         below.grad = None
         output = loop()

@@ -1,5 +1,6 @@
 """The parser as a network: built from a config, trained on the grammar's trees, counted as a loop over words counts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from models.build import Sizes, build
 from models.config import LONGEST_AFFIX, ModelConfig
 from models.evaluate import on_device
 from models.lanes import Lane
+from models.model import Decoded, Gold
 from models.parsing.parser import Parser
 from models.training.config import TrainingConfig
 from models.training.loop import Training
@@ -26,11 +28,11 @@ GRAMMAR = GrammarCorpus(tags="heads", train=120, dev=40, test=20)
 HEAD = {"kind": "biaffine", "arc_size": 24, "relation_size": 12, "dropout": 0.1}
 
 
-def model(**head: Any) -> ModelConfig:
+def model(stack: Mapping[str, Any] | None = None, **head: Any) -> ModelConfig:
     return ModelConfig.model_validate(
         {
             "embedder": {"word_size": 16, "capital_size": 2, "affix_characters": 1, "window": 0, "dropout": 0.1},
-            "stack": {"depth": 1, "hidden": 24, "dropout": 0.1},
+            "stack": {"depth": 1, "hidden": 24, "dropout": 0.1, **(stack or {})},
             "head": {**HEAD, **head},
             "initial_scale": 1.0,
         }
@@ -98,12 +100,27 @@ def test_the_counts_are_those_of_a_loop_over_the_words(corpus: PreparedCorpus, t
     assert (trees == len(gold)) == (decoder == "tree")
 
 
-def test_a_lane_trains_as_it_would_alone(corpus: PreparedCorpus) -> None:
-    together = training(corpus, 1, 2).run_epoch()
+SKIPPING = {"skip": {"kind": "dynamic", "reach": 3, "reward": "correct"}}
+
+
+@pytest.mark.parametrize("stack", [None, SKIPPING], ids=["plain", "rewarded for right arcs"])
+def test_a_lane_trains_as_it_would_alone(corpus: PreparedCorpus, stack: Mapping[str, Any] | None) -> None:
+    together = training(corpus, 1, 2, config=model(stack)).run_epoch()
     for lane, seed in enumerate((1, 2)):
-        alone = training(corpus, seed).run_epoch()
+        alone = training(corpus, seed, config=model(stack)).run_epoch()
         assert alone.train_loss[0] == pytest.approx(together.train_loss[lane], rel=1e-5)
         assert alone.dev_attachments[0] == together.dev_attachments[lane]
+
+
+def test_an_arc_is_right_where_its_head_and_its_relation_are() -> None:
+    def row(*values: int) -> torch.Tensor:
+        return torch.tensor(values).view(1, -1, 1)
+
+    gold = Gold(tags_RUB=row(0, 0, 1, -1, -1), heads_RTB=row(2, 0, 2, 2, -1))
+    decoded = Decoded(tags_RUB=row(0, 0, 0, -1, -1), heads_RTB=row(2, 1, 2, 2, -1))
+    assert decoded.right(gold).flatten().tolist() == [True, False, False, False, False]
+    tags_alone = Decoded(decoded.tags_RUB).right(Gold(gold.tags_RUB))
+    assert tags_alone.flatten().tolist() == [True, True, False, False, False]
 
 
 def test_a_resumed_parser_equals_the_uninterrupted_one(corpus: PreparedCorpus) -> None:

@@ -101,16 +101,16 @@ def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one() -
 
         return skips.skipping(of_group(layer.cell, group), xs, REACH, mix)
 
-    made: list[Choices] = []
-    close(layer.outputs(x, made), twin, x)
-    assert taken == set(range(REACH)) == set(made[0].back_GTB.flatten().tolist())
+    output, choices = layer.outputs(x)
+    close(output, twin, x)
+    assert taken == set(range(REACH)) == set(choices.back_GTB.flatten().tolist())
 
 
 def test_a_policy_that_stays_with_the_previous_state_is_the_lstm() -> None:
     layer = dynamic().eval()
     layer.policy.bias_output.data[..., 0] = 1e6
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=4)
-    assert (layer.outputs(x) - unroll(layer.cell, x, None)).abs().max() < 1e-12
+    assert (layer.outputs(x)[0] - unroll(layer.cell, x, None)[0]).abs().max() < 1e-12
 
 
 def test_the_loops_gradients_equal_central_differences() -> None:
@@ -127,10 +127,9 @@ def test_the_loops_gradients_equal_central_differences() -> None:
 def test_choices_are_drawn_from_the_policys_distribution() -> None:
     sizes = LayerSizes(lanes=1, directions=1, below=2, hidden=3)
     layer = filled(DynamicSkipLstm(sizes, DynamicSkipConfig(reach=4, policy_hidden=3), [0.5], Streams([1], "s", CPU)))
-    made: list[Choices] = []
-    layer.train().outputs(random(1, 1, 1, 2, seed=8).expand(-1, -1, 40_000, -1), made)
-    frequency = made[0].back_GTB.flatten().bincount(minlength=4) / 40_000
-    expected = made[0].log_probabilities()[0, 0, 0].exp().detach()
+    _, choices = layer.train().outputs(random(1, 1, 1, 2, seed=8).expand(-1, -1, 40_000, -1))
+    frequency = choices.back_GTB.flatten().bincount(minlength=4) / 40_000
+    expected = choices.log_probabilities()[0, 0, 0].exp().detach()
     assert expected.min() > 0.02
     assert (frequency - expected).abs().max() < 0.01  # more than three standard errors
 
@@ -138,8 +137,8 @@ def test_choices_are_drawn_from_the_policys_distribution() -> None:
 def test_where_the_config_says_so_actions_are_drawn_at_test_too() -> None:
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=9)
     drawn, likeliest = dynamic(test_action="sample").eval(), dynamic().eval()
-    assert not torch.equal(drawn.outputs(x), drawn.outputs(x))
-    assert torch.equal(likeliest.outputs(x), likeliest.outputs(x))
+    assert not torch.equal(drawn.outputs(x)[0], drawn.outputs(x)[0])
+    assert torch.equal(likeliest.outputs(x)[0], likeliest.outputs(x)[0])
 
 
 def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
@@ -177,12 +176,13 @@ def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
 
 def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
     layer = dynamic(entropy_weight=0.3).train()
-    made: list[Choices] = []
-    layer.outputs(random(GROUPS, STEPS, TEXTS, BELOW, seed=12), made)
+    _, choices = layer.outputs(random(GROUPS, STEPS, TEXTS, BELOW, seed=12))
     lengths = torch.tensor([[7, 2, 4], [1, 5, 7]])
     reinforce = Reinforce(layer.config, lanes=LANES).double()
-    objective = reinforce(made, torch.zeros(LANES, TEXTS, dtype=torch.float64), lengths)  # nothing won, nothing lost
-    p = made[0].log_probabilities().exp().detach().numpy().reshape(LANES, DIRECTIONS, STEPS, TEXTS, REACH)
+    objective = reinforce(
+        [choices], torch.zeros(LANES, TEXTS, dtype=torch.float64), lengths
+    )  # nothing won, nothing lost
+    p = choices.log_probabilities().exp().detach().numpy().reshape(LANES, DIRECTIONS, STEPS, TEXTS, REACH)
     entropy = -(p * np.log(p)).sum(axis=-1)
     for lane, text in product(range(LANES), range(TEXTS)):
         expected = 0.3 * entropy[lane, :, : lengths[lane, text], text].sum()

@@ -6,7 +6,7 @@ import torch
 
 from models.build import _stack
 from models.config import StackConfig
-from models.lanes import Dropout, Streams
+from models.lanes import Dropout, Lane, Streams
 from models.stack import Stack, backwards
 from tests.oracles import networks
 
@@ -27,7 +27,7 @@ def random_stack(composition: int | tuple[int, ...], directions: str, **parts: A
         }
     )
     dropout = Dropout([0.5] * LANES, Streams(range(LANES), "dropout", torch.device("cpu")))
-    stack = _stack(config, BELOW, LANES, dropout).double().eval()
+    stack = _stack(config, BELOW, [Lane(seed=seed) for seed in range(LANES)], dropout).double().eval()
     generator = torch.Generator().manual_seed(1)
     for parameter in stack.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
