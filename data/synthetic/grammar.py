@@ -135,13 +135,13 @@ class _Draft:
         if kind < 0.25:
             return self._name()
         if kind < 0.5:
-            return word(self._prefixed(words.NOUNS) + "s", "PLURAL", "dep")
+            return word(self._prefixed(words.NOUNS) + "s", "PLURAL")
         before = [self._determiner()]
         if kind < 0.55:
             before.append(word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod"))
-            return joined(before, word(self._prefixed(words.NOUNS), "NOUN", "dep"))
+            return joined(before, word(self._prefixed(words.NOUNS), "NOUN"))
         before += [word(self._one(words.ADJECTIVES), "ADJ", "amod")] if self._chance(0.15) else []
-        return joined(before, word(self._prefixed(words.NOUNS), "NOUN", "dep") if kind < 0.6 else self._noun())
+        return joined(before, word(self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun())
 
     def _prepositional(self) -> Phrase:
         """Under a noun; whoever puts it under a verb relates it anew."""
@@ -171,27 +171,27 @@ class _Draft:
     def _verb(self, reading: str | None) -> Phrase:
         """A verb that is nothing but a verb; ``reading`` comes from its auxiliary, None for none."""
         if reading != "BASE" and self._chance(0.5 if reading else 0.2):
-            return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST", "dep")
+            return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST")
         self._timed = self._timed or reading is None
-        return word(self._one(words.VERBS_WITHOUT_ENDING), reading or self._tense, "dep")
+        return word(self._one(words.VERBS_WITHOUT_ENDING), reading or self._tense)
 
     def _noun_as_verb(self, reading: str | None) -> Phrase:
         ending = "s" if reading is None and self._chance(0.5) else ""
-        return word(self._one(words.NOUNS_OR_VERBS) + ending, reading or "PRESENT", "dep")
+        return word(self._one(words.NOUNS_OR_VERBS) + ending, reading or "PRESENT")
 
     def _auxiliary(self, reading: str) -> Phrase:
         return word(words.AUXILIARIES[reading], "AUX", "aux")
 
     def _noun(self) -> Phrase:
         stem = self._one(words.NOUNS_OR_VERBS)
-        return word(stem + "s", "PLURAL", "dep") if self._chance(0.5) else word(stem, "NOUN", "dep")
+        return word(stem + "s", "PLURAL") if self._chance(0.5) else word(stem, "NOUN")
 
     def _prefixed(self, stems: Sequence[str]) -> str:
         """One of ``stems``, now and then with a prefix that makes a rare word of it."""
         return (self._one(words.PREFIXES) if self._chance(0.08) else "") + self._one(stems)
 
     def _name(self) -> Phrase:
-        return word(self._one(words.NAME_STARTS) + self._one(words.NAME_ENDS), "NAME", "dep")
+        return word(self._one(words.NAME_STARTS) + self._one(words.NAME_ENDS), "NAME")
 
     def _determiner(self) -> Phrase:
         return word(self._one(words.DETERMINERS), "DET", "det")

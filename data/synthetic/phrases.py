@@ -38,8 +38,8 @@ class Phrase:
         return Sentence(self.words, self.relations, tuple(heads))
 
 
-def word(form: str, tag: str, relation: str) -> Phrase:
-    """A single word."""
+def word(form: str, tag: str, relation: str = "dep") -> Phrase:
+    """A single word; ``dep`` stands until its phrase gets its relation."""
     return Phrase((form,), (tag,), (0,), (relation,))
 
 
