@@ -70,9 +70,10 @@ def _walked(study: StudyConfig, space: Space) -> str:
 
 def list_corpora() -> None:
     """The corpora that are known by name, their layers of tags, licence and origin."""
+    width = max(map(len, CORPORA))
     for card in CORPORA.values():
-        print(f"{card.name:<18} {card.about}")
-        print(f"{'':<18} tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
+        print(f"{card.name:<{width}} {card.about}")
+        print(f"{'':<{width}} tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
 
 
 def check_corpus(

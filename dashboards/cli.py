@@ -10,7 +10,7 @@ from typing import NoReturn
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from dashboards import catalogue_commands, report_commands, search_commands
+from dashboards import catalogue_commands, inspect_commands, report_commands, search_commands
 from dashboards.printing import say
 from data.errors import UserError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 search_commands.add_to(app)
 report_commands.add_to(app)
+inspect_commands.add_to(app)
 catalogue_commands.add_to(app)
 
 

@@ -1,12 +1,12 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from dashboards.plain_text import Form, columns, sentences, tagged
 from dashboards.printing import print_report
 from data.errors import UserError
 from search.ablation import ablation
@@ -92,42 +92,35 @@ def verify(
 
 def predict(
     bundle: BundlePath,
-    file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="UTF-8 text, one sentence a line; stdin if none.")] = None,
+    form: Annotated[
+        Form | None,
+        typer.Option(
+            "--format", help="`columns`: token, tab, tag, a token a line; `lines`: word_TAG, a sentence a line."
+        ),
+    ] = None,
     device: Device = "auto",
 ) -> None:
-    """Tag text: a line of `word<TAB>tag` for each word, an empty line after each sentence.
+    """Tag text: its words, which stand between blanks, or the words that a bundle of characters finds.
 
-    A network that classifies texts gives a line of `label<TAB>text` for each; one that parses, a line of
-    `word<TAB>head<TAB>relation` for each word, whose head is 0 for the root or the number of a word.
+    Words that are given come in columns, words that are found in lines, unless --format says otherwise. A bundle of
+    characters reads raw text: blanks in it are dropped. One that classifies texts gives a line of `label<TAB>text` for
+    each, in either format; one that parses, columns of word, head and relation, whose head is 0 for the root or the
+    number of a word.
     """
     from models.device import choose_device
     from search.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
-    for sentence in tagger.annotate(_sentences(file)):
+    chosen = form or ("lines" if tagger.unit == "character" else "columns")
+    if tagger.task == "parsing" and chosen == "lines":
+        raise UserError("--format: got lines for a bundle that parses (allowed: columns)")
+    for sentence in tagger.annotate(sentences(file, tagger.unit)):
+        tokens, tags = sentence.words, sentence.tags
         if tagger.task == "classification":
-            sys.stdout.write(f"{sentence.tags[0]}\t{' '.join(sentence.words)}\n")
+            sys.stdout.write(f"{tags[0]}\t{' '.join(tokens)}\n")
+        elif sentence.heads is not None:
+            sys.stdout.write(columns(zip(tokens, map(str, sentence.heads), tags, strict=True)))
         else:
-            columns = [sentence.words, *([] if sentence.heads is None else [sentence.heads]), sentence.tags]
-            lines = ("\t".join(map(str, line)) + "\n" for line in zip(*columns, strict=True))
-            sys.stdout.write("".join(lines) + "\n")
-
-
-def _sentences(file: Path | None) -> Iterator[list[str]]:
-    """The words of each line. Raises UserError where the file cannot be read or is not UTF-8."""
-    if file is None:
-        yield from _words(sys.stdin.buffer, "stdin")
-        return
-    try:
-        with file.open("rb") as lines:
-            yield from _words(lines, str(file))
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read ({error.strerror})") from error
-
-
-def _words(lines: Iterable[bytes], name: str) -> Iterator[list[str]]:
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield line.decode().split()
-        except UnicodeDecodeError as error:
-            raise UserError(f"{name}:{number}: got bytes that are not UTF-8 (allowed: UTF-8 text)") from error
+            pairs = list(zip(tokens, tags, strict=True)) if chosen == "columns" else tagger.words(tokens, tags)
+            sys.stdout.write(tagged(pairs, chosen))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
 from data.frozen import Frozen
 from data.schemes import Scheme
@@ -51,6 +51,18 @@ Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
 """A file, or several in their order; ``*``, ``?`` and ``**`` name all that match, in text order."""
 
 
+def _text_encoding(name: str) -> str:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError) as error:
+        raise ValueError(f"unknown encoding {name!r} (allowed: a text encoding that Python knows)") from error
+    return name
+
+
+Encoding = Annotated[str, AfterValidator(_text_encoding)]
+"""How the characters of a file are written as bytes, such as ``utf-8``, ``gbk`` or ``latin-1``."""
+
+
 class ColumnCorpus(Frozen):
     """Column files of the user's own: one token a line, an empty line after each sentence.
 
@@ -66,7 +78,7 @@ class ColumnCorpus(Frozen):
     separator: Literal["tab", "whitespace"] = "tab"
     comment: str | None = None
     """Lines that start with this text are passed over."""
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
     scheme: Scheme | None = None
     """Of the tags (``data/schemes.py``), which are then scored as spans; None: one by one, by accuracy."""
 
@@ -85,7 +97,8 @@ class FileCorpus(Frozen):
 
     ``ccgbank_auto``: derivations (``data/readers/derivations.py``). ``word_pos_supertag``: one sentence a line
     (``data/readers/piped.py``). ``treebank_pos``: the Penn Treebank's tagged files (``data/readers/treebank.py``).
-    ``conllu``: Universal Dependencies (``data/readers/conllu.py``).
+    ``conllu``: Universal Dependencies (``data/readers/conllu.py``). Categories, parts of speech and relations are tags
+    of single words, so none of these formats has a label scheme.
     """
 
     kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos", "conllu"]
@@ -116,7 +129,11 @@ class WordTagCorpus(Frozen):
     test: Paths
     separator: Literal["_", "/"] = "_"
     unit: Literal["word", "character"] = "word"
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
+    identified: bool = False
+    """Whether a line begins with its id, as those of the People's Daily do."""
+    brackets: bool = False
+    """Whether ``[`` before a word and ``]`` after a tag are brackets around a name, which are passed over."""
 
 
 class SegmentedCorpus(Frozen):
@@ -129,7 +146,7 @@ class SegmentedCorpus(Frozen):
     train: Paths
     dev: Paths
     test: Paths
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
 
 
 class TextCorpus(Frozen):
@@ -142,7 +159,7 @@ class TextCorpus(Frozen):
     train: Paths
     dev: Paths
     test: Paths
-    encoding: str = "utf-8"
+    encoding: Encoding = "utf-8"
 
 
 Corpus = Annotated[

@@ -216,6 +216,38 @@ _CARDS = (
         division=Consecutive(dev=5, test=5),
     ),
     Card(
+        name="conll2003",
+        about="CoNLL-2003, English: named entities of 4 types, in IOB1; the evaluation sets testa and testb",
+        folder="conll2003_en",
+        files={
+            "train": FileCard("eng.train", "eac0822f501353f265383ddf1edb0dcd42a1b6eefd3e383d7074db98c38eb41c"),
+            "dev": FileCard("eng.testa", "aedc4ccbd1ae9795feaa0e86fe72d195b0258abed9d705b630d1c889276fac1e"),
+            "test": FileCard("eng.testb", "0632f32c090ef31c223135b7fee3187a7cf8e65c4015c7866bb7783428cdd9a6"),
+        },
+        # Word, part of speech, chunk, entity; a line -DOCSTART- begins a document, and is no sentence.
+        format=ColumnFormat(
+            word=0, layers={"ner": 3}, columns=4, comments=("-DOCSTART-",), separator="whitespace", scheme="iob1"
+        ),
+        licence="the annotation is free; the text is Reuters' (RCV1, by agreement with NIST)",
+        origin="synalp/NER at c0ea07c81ec3, corpus/CoNLL-2003",
+    ),
+    Card(
+        name="wnut17",
+        about="WNUT 2017, emerging and rare entities in text of users: named entities of 6 types, in BIO",
+        folder="wnut17_ner",
+        files={
+            "train": FileCard("wnut17train.conll", "731820e13f71af324c6b55a1575ec2ce59fbaa2a0806f8f0400b98d56cd6a7a5"),
+            "dev": FileCard("emerging.dev.conll", "e053b752b8155113ca66e7db08af5f2f5f43ab993694e4774f1ec5bad42312d8"),
+            "test": FileCard(
+                "emerging.test.annotated", "2aa79b764e56ec9264a1b30fdd9b70195bd00ff400b62edd8f399d5f13c178f0"
+            ),
+        },
+        # Token, entity; what stands between sentences of train is a line of one tab, which blanks may be.
+        format=ColumnFormat(word=0, layers={"ner": 1}, columns=2, comments=(), separator="whitespace", scheme="bio"),
+        licence="CC BY 4.0",
+        origin="leondz/emerging_entities_17 at e52a2d2a71ac",
+    ),
+    Card(
         name="ccgbank",
         about="CCGbank, sections 02-21, 00, 23 (wu2017): CCG supertags (1285 categories) or parts of speech",
         folder="ccgbank_1_1",

@@ -19,6 +19,10 @@ from data.schemes import Scheme
 from data.sentences import Sentence
 from data.tasks import TREES, Task
 
+Unit = Literal["word", "character", "text"]
+"""What is between blanks: a word; a word whose characters are tokens, where words are found as well; or running text,
+whose words and marks are tokens."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConlluFormat:
@@ -78,7 +82,7 @@ class WordTagFormat:
     """``word_TAG`` tokens, one sentence a line; options as of ``read_word_tags``. ``unit``: what is tagged."""
 
     separator: Mark
-    unit: Literal["word", "character"]
+    unit: Unit
     encoding: str = "utf-8"
     identified: bool = False
     brackets: bool = False
@@ -123,6 +127,17 @@ Format = (
     | TextFormat
 )
 """``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
+
+
+def unit_of(format: Format) -> Unit:  # noqa: A002
+    """What is tagged in files of a format."""
+    match format:
+        case SegmentedFormat() | WordTagFormat(unit="character"):
+            return "character"
+        case TextFormat():
+            return "text"
+        case _:
+            return "word"
 
 
 def task_of(format: Format, layer: str) -> Task:  # noqa: A002

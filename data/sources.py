@@ -30,9 +30,11 @@ from data.formats import (
     SegmentedFormat,
     TextFormat,
     TreebankFormat,
+    Unit,
     WordTagFormat,
     read_sentences,
     task_of,
+    unit_of,
 )
 from data.frozen import identity
 from data.readers.files import SourceFile, joint_sha256, matching
@@ -98,6 +100,13 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme, task)
 
 
+def token_unit(corpus: Corpus) -> Unit:
+    """What a token of the corpus is. Raises UserError for a name that is not known."""
+    if isinstance(corpus, NamedCorpus):
+        return unit_of(find_card(corpus.name).format)
+    return unit_of(_format(corpus)[0]) if isinstance(corpus, OwnFiles) else "word"
+
+
 def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:
     """Every split of a corpus, none of them empty. Raises UserError as ``open_source`` and its ``read`` do."""
     return open_source(corpus, data_dir=data_dir, folder=folder).read()
@@ -159,7 +168,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             )
             return columns, "tag"
         case WordTagCorpus():
-            return WordTagFormat(corpus.separator, corpus.unit, corpus.encoding), "pos"
+            options = (corpus.separator, corpus.unit, corpus.encoding, corpus.identified, corpus.brackets)
+            return WordTagFormat(*options), "pos"
         case SegmentedCorpus():
             return SegmentedFormat(corpus.encoding), "segmentation"
         case TextCorpus():

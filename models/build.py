@@ -16,13 +16,17 @@ from models.cells.lstm import LstmCell
 from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
 from models.cells.simple import SimpleCell
 from models.cells.sutskever import SutskeverCell
+from models.characters import CharacterCnn, CharacterLstm, SpellingReader
 from models.config import (
     AnyEmbedder,
+    CharacterCnnConfig,
+    CharacterLstmConfig,
     EmbedderConfig,
     FeatureMapConfig,
     ModelConfig,
     OneHotConfig,
     ShortcutConfig,
+    SpellingConfig,
     StackConfig,
     check_task,
 )
@@ -50,7 +54,7 @@ from models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, Softmax
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
-from models.model import AnyInput, Network, Tagger
+from models.model import AnyInput, Network, Stacked, Tagger
 from models.one_hot import OneHotEmbedder
 from models.parsing.head import BiaffineHead
 from models.parsing.parser import Parser
@@ -121,8 +125,8 @@ def build(
             assert_never(config.stack)
     model.to(dtype=dtype, device=device)
     initialise(model, seeds, config.initial_scale)
-    if isinstance(config.stack, StackConfig):
-        for module in model.modules():
+    if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
+        for module in model.stack.modules():
             if isinstance(module, LstmCell):
                 module.open_forget_gates(config.stack.forget_bias)
     return model, streams
@@ -136,11 +140,30 @@ def _embedder(config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams:
     rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
     match config:
         case EmbedderConfig():
-            return Embedder(config, words=sizes.words, characters=sizes.characters, dropout_R=rates_R, streams=streams)
+            return Embedder(
+                config,
+                words=sizes.words,
+                characters=sizes.characters,
+                spelling=_spelling(config.spelling, sizes, len(lanes)),
+                dropout_R=rates_R,
+                streams=streams,
+            )
         case FeatureMapConfig():
             return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
         case OneHotConfig():
             return OneHotEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
+        case _:
+            assert_never(config)
+
+
+def _spelling(config: SpellingConfig | None, sizes: Sizes, lanes: int) -> SpellingReader | None:
+    match config:
+        case None:
+            return None
+        case CharacterCnnConfig():
+            return CharacterCnn(lanes, sizes.characters, config)
+        case CharacterLstmConfig():
+            return CharacterLstm(lanes, sizes.characters, config)
         case _:
             assert_never(config)
 

@@ -1,46 +1,74 @@
 """What a token's whole spelling says.
 
-Shapes: R lanes, N tokens in any arrangement, C characters, E numbers a character, K characters that a filter sees,
-L filters.
+Shapes: R lanes, N spellings, C characters, E numbers a character, K characters that a filter sees, L features of a
+spelling, H hidden, G = 2 R (every lane in both directions).
 """
+
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from data.vocabulary import BOUNDARY
-from models.config import CharacterCnnConfig
+from models.cells.base import LayerSizes
+from models.cells.lstm import LstmCell
+from models.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
+from models.highway import HighwayLayer
 from models.lookup import Lookup
+from models.stack import backwards
+from models.unroll import unroll
 
 
-class CharacterCnn(nn.Module):
-    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; K = 2k + 1
+class SpellingReader(nn.Module, ABC):
+    """Features of a spelling, and the highway layers above them.
 
-    e are the characters' vectors; beyond either end stands the boundary, which has a vector of its own. The maximum is
-    over the places of characters alone, so padding never counts; the boundary itself, a token without characters, has
-    one place. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a tanh.)
+    What stands behind a spelling's end changes nothing. The boundary, a token without characters, is read as one
+    character, its padding, which has a vector of its own.
     """
 
-    def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
+    def __init__(self, lanes: int, characters: int, config: SpellingConfig) -> None:
         super().__init__()
-        self.width = config.width
         self.vectors = Lookup(lanes, characters, config.size)
-        self.weight = nn.Parameter(torch.empty(lanes, config.width * config.size, config.filters))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, config.filters))
+        self.highways = nn.ModuleList(HighwayLayer(lanes, config.features) for _ in range(config.highways))
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
         """y_RNL from ids padded with the boundary's at the end."""
-        lanes, margin = ids_RNC.shape[0], self.width // 2
-        lengths_RN1 = (ids_RNC != BOUNDARY).sum(dim=-1, keepdim=True).clamp_(min=1)
-        longest = int(lengths_RN1.max())
-        seen_RNCK = functional.pad(ids_RNC[..., :longest], (margin, margin)).unfold(-1, self.width, 1)
-        beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths_RN1
-        rows_RNCK = seen_RNCK + self._first_rows(lanes, ids_RNC.dim())
+        lengths_RN = (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
+        y_RNL = self.read(ids_RNC[..., : int(lengths_RN.max())], lengths_RN)
+        for highway in self.highways:
+            y_RNL = highway(y_RNL)
+        return y_RNL
+
+    @abstractmethod
+    def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
+        """y_RNL of spellings of ``lengths_RN`` characters, one at least; the longest has C."""
+
+
+class CharacterCnn(SpellingReader):
+    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; K = 2k + 1
+
+    e are the characters' vectors; beyond either end stands the boundary. The maximum is over the places of characters
+    alone, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
+    tanh.)
+    """
+
+    def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
+        super().__init__(lanes, characters, config)
+        self.width = config.width
+        self.weight = nn.Parameter(torch.empty(lanes, config.width * config.size, config.filters))
+        self.bias = nn.Parameter(torch.empty(lanes, 1, config.filters))
+
+    def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
+        """As above."""
+        (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
+        seen_RNCK = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
+        beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths_RN.unsqueeze(-1)
+        rows = torch.arange(lanes * self.width, device=ids_RNC.device) * self.vectors.rows
+        rows_RNCK = seen_RNCK + rows.view(lanes, 1, 1, self.width)
         rows_RNCK = rows_RNCK.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
         filtered = functional.embedding_bag(rows_RNCK.flatten(0, -2), self._products(), mode="sum")
-        highest = filtered.view(-1, longest, filtered.shape[-1]).max(dim=1).values
-        highest_RNL = highest.view(*ids_RNC.shape[:-1], -1)
-        return torch.tanh(highest_RNL + self.bias.view(lanes, *[1] * (ids_RNC.dim() - 2), -1))
+        return torch.tanh(filtered.view(lanes, spellings, longest, -1).max(dim=2).values + self.bias)
 
     def _products(self) -> Tensor:
         """W_k e of every character, for each lane and each place k of a filter; then a row that is no maximum.
@@ -52,7 +80,24 @@ class CharacterCnn(nn.Module):
         products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RKEL).flatten(0, 2)
         return torch.cat([products, products.new_full((1, filters), -torch.inf)])
 
-    def _first_rows(self, lanes: int, axes: int) -> Tensor:
-        """Where the products of each lane and place begin, to be added to ids_RNCK."""
-        rows = torch.arange(lanes * self.width, device=self.weight.device) * self.vectors.rows
-        return rows.view(lanes, *[1] * (axes - 1), self.width)
+
+class CharacterLstm(SpellingReader):
+    """y = [h_n; h'_1], where h_1 .. h_n are an LSTM's states on a spelling, h'_n .. h'_1 another's, read backwards
+
+    Each has read the whole spelling when it ends (Lample et al., 2016). The LSTM is that of the stack
+    (``models/cells/lstm.py``); each direction starts at the end where it has characters, so padding comes after them.
+    """
+
+    def __init__(self, lanes: int, characters: int, config: CharacterLstmConfig) -> None:
+        super().__init__(lanes, characters, config)
+        self.layer = LstmCell(LayerSizes(lanes=lanes, directions=2, below=config.size, hidden=config.hidden))
+
+    def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
+        """As above."""
+        lanes, spellings, _ = ids_RNC.shape
+        e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
+        both_GCNE = torch.stack([e_RCNE, backwards(e_RCNE, lengths_RN)], dim=1).flatten(0, 1)
+        h_GCNH = unroll(self.layer, both_GCNE, None).output_GTBF
+        last_GN = (lengths_RN - 1).repeat_interleave(2, dim=0)
+        last_G1NH = last_GN.view(-1, 1, spellings, 1).expand(-1, -1, -1, h_GCNH.shape[-1])
+        return h_GCNH.gather(1, last_G1NH).view(lanes, 2, spellings, -1).transpose(1, 2).flatten(2)

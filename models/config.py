@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 
 from data.errors import UserError
 from data.frozen import Frozen
@@ -29,6 +37,8 @@ class CharacterCnnConfig(Frozen):
     filters: PositiveInt = 50
     width: PositiveInt = 3
     """Characters that a filter sees; an odd number."""
+    highways: NonNegativeInt = 0
+    """Highway layers above it (``models/highway.py``)."""
 
     @field_validator("width")
     @classmethod
@@ -37,12 +47,43 @@ class CharacterCnnConfig(Frozen):
             raise ValueError(f"a filter has a character in the middle: got {width}, allowed an odd number")
         return width
 
+    @property
+    def features(self) -> int:
+        """Numbers for a spelling."""
+        return self.filters
+
+
+class CharacterLstmConfig(Frozen):
+    """A token's whole spelling, read by an LSTM from either end (``models/characters.py``)."""
+
+    kind: Literal["blstm"] = "blstm"
+    size: PositiveInt = 30
+    """Numbers for a character."""
+    hidden: PositiveInt = 25
+    """Units in each direction."""
+    highways: NonNegativeInt = 0
+    """Highway layers above it (``models/highway.py``)."""
+
+    @property
+    def features(self) -> int:
+        """Numbers for a spelling."""
+        return 2 * self.hidden
+
+
+def _of_kind_cnn(value: Any) -> Any:
+    """What reads the spelling is a convolution, unless it says its kind."""
+    return {"kind": "cnn", **value} if isinstance(value, Mapping) else value
+
+
+SpellingConfig = CharacterCnnConfig | CharacterLstmConfig
+AnySpelling = Annotated[SpellingConfig | None, Field(discriminator="kind"), BeforeValidator(_of_kind_cnn)]
+
 
 class EmbedderConfig(Frozen):
     """The input of a token (wu2017 eqs 16-17): [word; capitals; affixes], over a window of tokens.
 
     The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
-    is (100 + 5 + 50) * 3 = 465. ``spelling`` adds its filters to each token. A window of 0 or 1 is the token alone.
+    is (100 + 5 + 50) * 3 = 465. ``spelling`` adds its features to each token. A window of 0 or 1 is the token alone.
     """
 
     kind: Literal["tokens"] = "tokens"
@@ -50,7 +91,7 @@ class EmbedderConfig(Frozen):
     capital_size: NonNegativeInt = 5
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
     affix_size: PositiveInt = 5
-    spelling: CharacterCnnConfig | None = None
+    spelling: AnySpelling = None
     """What reads the whole spelling; None, as in the paper: only the affixes are read."""
     window: NonNegativeInt = 3
     window_gate: bool = False
@@ -70,7 +111,7 @@ class EmbedderConfig(Frozen):
     @property
     def token_size(self) -> int:
         """Numbers for one token, before the window."""
-        spelling = self.spelling.filters if self.spelling is not None else 0
+        spelling = self.spelling.features if self.spelling is not None else 0
         return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size + spelling
 
     @property

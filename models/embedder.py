@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.features import CAPITAL_CLASSES, Lexicon
-from models.characters import CharacterCnn
+from models.characters import SpellingReader
 from models.config import EmbedderConfig
 from models.lanes import Dropout, Streams
-from models.lookup import Lookup
+from models.lookup import Distinct, Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class Embedder(nn.Module):
         *,
         words: int,
         characters: int,
+        spelling: SpellingReader | None,
         dropout_R: Sequence[float],
         streams: Streams,
     ) -> None:
@@ -79,7 +80,7 @@ class Embedder(nn.Module):
         self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
         self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
         self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
-        self.spelling = None if config.spelling is None else CharacterCnn(lanes, characters, config.spelling)
+        self.spelling = spelling
         gated = config.window_gate and config.word_size > 0
         self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
         self.dropout = Dropout(dropout_R, streams)
@@ -112,5 +113,6 @@ class Embedder(nn.Module):
             affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
             parts.append(self.characters(torch.cat(affixes, dim=-1)).flatten(-2))
         if self.spelling is not None:
-            parts.append(self.spelling(lexicon.spelling_FC[forms_RSB]))
+            distinct = Distinct(forms_RSB, len(lexicon.spelling_FC))
+            parts.append(distinct.spread(self.spelling(lexicon.spelling_FC[distinct.forms_RN])))
         return parts

@@ -95,12 +95,16 @@ class Stacked(Network):
     def _decide(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The head's decisions."""
 
+    @abstractmethod
+    def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
+        """The loss of what the network decides at one place of each sentence, and there alone: loss_RB."""
+
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
         """What the stack makes of the tokens: features_RTBF; what passes through it comes to the end of ``passed``."""
         features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, passed)
         return features_RTBF
 
-    def _read(
+    def read(
         self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
         """What the head reads, and how much of it: features_RUBF and counts_RB."""
@@ -113,12 +117,12 @@ class Stacked(Network):
         ``models/skips/reinforce.py`` makes larger.
         """
         passed: list[Passed] = []
-        features_RUBF, counts_RB = self._read(tokens, lexicon, passed)
+        features_RUBF, counts_RB = self.read(tokens, lexicon, passed)
         loss_RB = self._loss(features_RUBF, gold, counts_RB)
         if self.reinforce is None:
             return loss_RB
         reward_RB = self._reward(features_RUBF, gold, counts_RB, loss_RB)
-        made = [each.choices for each in passed if each.choices is not None]
+        made = [each.unrolled.choices for each in passed if each.unrolled.choices is not None]
         objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
         return loss_RB - (objective_RB - objective_RB.detach())
 
@@ -133,11 +137,11 @@ class Stacked(Network):
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
         """The head's decisions."""
-        return self._decide(*self._read(tokens, lexicon))
+        return self._decide(*self.read(tokens, lexicon))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
         """The head's loss_RB and decisions on the same features."""
-        features_RUBF, counts_RB = self._read(tokens, lexicon)
+        features_RUBF, counts_RB = self.read(tokens, lexicon)
         return self._loss(features_RUBF, gold, counts_RB), self._decide(features_RUBF, counts_RB)
 
 
@@ -160,10 +164,11 @@ class Tagger(Stacked):
         self.head = head
         self.pooling = pooling
 
-    def _read(
+    def read(
         self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
     ) -> tuple[Tensor, Tensor]:
-        features_RTBF, lengths_RB = super()._read(tokens, lexicon, passed)
+        """What the head reads, and how much of it: features_RUBF and counts_RB, 1 where there is a ``pooling``."""
+        features_RTBF, lengths_RB = super().read(tokens, lexicon, passed)
         if self.pooling is None:
             return features_RTBF, lengths_RB
         features_R1BF = pooled(features_RTBF, lengths_RB, self.stack.directions, self.pooling)
@@ -174,3 +179,9 @@ class Tagger(Stacked):
 
     def _decide(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         return Decoded(self.head.decode(features_RUBF, counts_RB))
+
+    def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
+        """That of a text of this one token: loss_RB."""
+        at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
+        feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)
+        return self.head.loss(feature_R1BF, self.head.decode(feature_R1BF, one_RB), one_RB)

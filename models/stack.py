@@ -12,19 +12,18 @@ import torch
 from torch import Tensor, nn
 
 from models.lanes import Dropout
-from models.skips.policy import Choices
 from models.unroll import Layer, unroll
+from models.unrolled import Unrolled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passed:
-    """What passed through a layer: what it read, its outputs before any dropout, and its choices if it makes any."""
+    """What passed through a layer: what it read, and what it made of that before any dropout."""
 
     layer: Layer
     below_GTBI: Tensor
     skipped_GTBH: Tensor | None
-    output_GTBF: Tensor
-    choices: Choices | None
+    unrolled: Unrolled
 
 
 class Stack(nn.Module):
@@ -70,9 +69,10 @@ class Stack(nn.Module):
         outputs_GTBF: list[Tensor] = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
             skipped_GTBH = outputs_GTBF[source - 1] if source else None
-            output_GTBF, choices = unroll(cell, below_GTBI, skipped_GTBH)
+            unrolled = unroll(cell, below_GTBI, skipped_GTBH)
+            output_GTBF = unrolled.output_GTBF
             if passed is not None:
-                passed.append(Passed(cell, below_GTBI, skipped_GTBH, output_GTBF, choices))
+                passed.append(Passed(cell, below_GTBI, skipped_GTBH, unrolled))
             if number in (1, len(self.cells)):
                 output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
             outputs_GTBF.append(output_GTBF)

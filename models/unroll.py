@@ -15,29 +15,27 @@ from models.cells.feedforward import FeedForwardLayer
 from models.cells.lstm import LstmCell
 from models.cells.lstm_loop import LstmLoop
 from models.recurrence import Recurrence
-from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
-from models.skips.policy import Choices
+from models.skips.layer import SkipLayer
+from models.unrolled import Unrolled
 
 Layer = Cell | FeedForwardLayer | SkipLayer
 """What a stack is made of."""
 
 
-def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, Choices | None]:
-    """The outputs h_GTBF of a layer over all time steps, from the state of zeros; and its choices, if it makes any.
+def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Unrolled:
+    """A layer over all time steps, from the state of zeros.
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
     if isinstance(layer, FeedForwardLayer):
-        return layer.outputs(below_GTBI, skipped_GTBH), None
-    if isinstance(layer, DynamicSkipLstm):
-        return layer.outputs(below_GTBI)
-    if isinstance(layer, FixedSkipLstm | AttentionSkipLstm):
-        return layer.outputs(below_GTBI), None
+        return Unrolled(layer.outputs(below_GTBI, skipped_GTBH))
+    if isinstance(layer, SkipLayer):
+        return layer.unrolled(below_GTBI)
     pre_GTBX, *known_GTBX = layer.project(below_GTBI, skipped_GTBH)
     if isinstance(layer, LstmCell):  # the layer that nearly every study has
         output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, layer.recurrent_weight())  # type: ignore[no-untyped-call]
-        return output_GTBF, None
-    return step_by_step(layer, pre_GTBX, known_GTBX), None
+        return Unrolled(output_GTBF, pre_GTBX)
+    return Unrolled(step_by_step(layer, pre_GTBX, known_GTBX), pre_GTBX)
 
 
 def step_by_step(cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:

@@ -8,7 +8,7 @@ Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -22,8 +22,11 @@ from data.attachment import AttachmentCounts
 from data.errors import UserError
 from data.explain import explain
 from data.features import lexicon
+from data.formats import Unit
 from data.prepared import PreparedCorpus
+from data.readers.segmented import in_words
 from data.sentences import Sentence
+from data.sources import token_unit
 from data.spans import SpanCounts
 from data.tasks import Task
 from data.vocabulary import Vocabulary
@@ -61,13 +64,30 @@ class Bundle:
     provenance: dict[str, Any]
     device: torch.device
 
+    @property
+    def task(self) -> Task:
+        """What its tags are of."""
+        task: Task = self.provenance["task"]
+        return task
+
+    @property
+    def unit(self) -> Unit:
+        """What a token is of the text that it reads: words, or the characters that it finds words in."""
+        return token_unit(self.config.data.corpus)
+
+    def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
+        """The words of a tagged sentence, each with its tag, which is empty where words are found but not tagged."""
+        if self.unit != "character":
+            return list(zip(tokens, tags, strict=True))
+        return in_words(tokens, tags, self.provenance["scheme"])
+
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Each sentence, given as its words, with its tags, in the order they come; as ``annotate``, without heads."""
+        """Each sentence, given as its tokens, with its tags, in the order they come; as ``annotate``, without heads."""
         for sentence in self.annotate(sentences):
             yield list(sentence.words), list(sentence.tags)
 
     def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
-        """Each sentence, given as its words, with its tags, and where it is parsed its heads, in the order they come.
+        """Each sentence, given as its tokens, with its tags, and where it is parsed its heads, in the order they come.
 
         An empty one has no tags; where texts are classified, each has one.
         """
@@ -75,23 +95,20 @@ class Bundle:
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
             yield from self._annotate_together(batch)
 
-    @property
-    def task(self) -> Task:
-        """What its tags are of."""
-        task: Task = self.provenance["task"]
-        return task
-
-    @torch.no_grad()
-    def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
+    def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
+        """Sentences as the network takes them, with the features of their words; an empty one is its boundary."""
         forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
         ids = {form: place for place, form in enumerate(forms)}
-        lengths_B = [max(1, len(sentence)) for sentence in sentences]  # an empty one is read as its boundary
+        lengths_B = [max(1, len(sentence)) for sentence in sentences]
         forms_RTB = np.zeros((1, max(lengths_B), len(sentences)), dtype=np.int64)
         for place, sentence in enumerate(sentences):
             forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
         tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
-        features = LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
-        decoded = self.model.decode(tokens, features)
+        return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
+
+    @torch.no_grad()
+    def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
+        decoded = self.model.decode(*self.read(sentences))
         tags_UB = decoded.tags_RUB[0].tolist()
         heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
         for place, sentence in enumerate(sentences):

@@ -26,7 +26,8 @@ from spaces.space import Space
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
 CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
-HEAD, STACK, ONE_HOT = "model.head", "model.stack.kind", "model.embedder.size"
+HEAD, CONSTRAINED = "model.head.kind", "model.head.constrained"
+STACK, ONE_HOT = "model.stack.kind", "model.embedder.size"
 VECTORS, WORD_SIZE, EMBEDDER = "data.vectors", "model.embedder.word_size", "model.embedder.kind"
 
 
@@ -138,18 +139,8 @@ def needs(space: SpaceConfig) -> list[Needed]:
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
     given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
-    reads = (
-        CORPUS,
-        SCHEME,
-        CUT_OFF,
-        CLASSES,
-        LONGEST,
-        HEAD,
-        STACK,
-        EMBEDDER,
-        ONE_HOT,
-        *((VECTORS, WORD_SIZE) if given else ()),
-    )
+    reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
+    reads += [VECTORS, WORD_SIZE] if given else []
     kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
     while (
         more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}

@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 from data.readers.files import SourceFile
-from data.schemes import Scheme, parted, repaired
+from data.schemes import OUTSIDE, Scheme, parted, repaired
 from data.sentences import Sentence
 
 Separator = Literal["tab", "whitespace"]
@@ -31,9 +31,10 @@ def read_columns(
     columns every line has, as many as the first token where None; ``scheme`` is that of the tags,
     whose illegal sequences are repaired (``data.schemes.repaired``). Raises UserError with file and
     line for a column count that differs, too few columns for ``word`` and ``tag``, an empty word
-    or tag, a tag outside the scheme, and bytes that are not text in ``encoding``.
+    or tag, a tag outside the scheme (``TagCheck``), and bytes that are not text in ``encoding``.
     """
     sentences = []
+    check_tag = None if scheme is None else TagCheck(file, scheme)
     for block in file.blocks(encoding, comments=comments, blanks=_BLANKS[separator]):
         rows = []
         for number, line in block:
@@ -46,20 +47,34 @@ def read_columns(
             for name, column in (("word", word), ("tag", tag)):
                 if not fields[column].strip(" "):
                     raise file.error(number, f"got an empty {name}, allowed: text in column {column}, counted from 0")
-            if scheme is not None:
-                check_tag(file, number, fields[tag], scheme)
+            if check_tag is not None:
+                check_tag(number, fields[tag])
             rows.append((fields[word], fields[tag]))
         words, tags = zip(*rows, strict=True)
         sentences.append(Sentence(words, tags if scheme is None else repaired(tags, scheme)))
     return sentences
 
 
-def check_tag(file: SourceFile, number: int, tag: str, scheme: Scheme) -> None:
-    """Raise UserError with file and line for a tag that is not one of ``scheme``."""
-    try:
-        parted(tag, scheme)
-    except ValueError as error:
-        raise file.error(number, str(error)) from error
+class TagCheck:
+    """Whether the tags of a file are those of ``scheme``, its spans all of them with a type or all without."""
+
+    def __init__(self, file: SourceFile, scheme: Scheme) -> None:
+        self.file, self.scheme = file, scheme
+        self.first: tuple[int, bool] | None = None
+        """The line of the first tag in a span, and whether that has a type."""
+
+    def __call__(self, number: int, tag: str) -> None:
+        """Raise UserError with file and line for a tag that is not."""
+        try:
+            prefix, span_type = parted(tag, self.scheme)
+        except ValueError as error:
+            raise self.file.error(number, str(error)) from error
+        if prefix == OUTSIDE:
+            return
+        first, typed = self.first = self.first or (number, bool(span_type))
+        if typed != bool(span_type):
+            given = "a type, as" if typed else "no type, as"
+            raise self.file.error(number, f"got the tag {tag!r}, allowed: {given} on line {first}")
 
 
 def _fields(line: str, separator: Separator) -> list[str]:

@@ -1,10 +1,11 @@
 """Segmented text as tagged characters: BMES says where words begin and end, for joint tagging with the word's tag."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from data.readers.files import SourceFile
 from data.readers.word_tags import split_words
-from data.schemes import Span, tags_of
+from data.schemes import OUTSIDE, RARE, Scheme, Span, spans_of, tags_of
 from data.sentences import Sentence
 
 
@@ -25,3 +26,20 @@ def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
         spans.append(Span(start, start + len(word), tag))
     characters = tuple("".join(words))
     return Sentence(characters, tags_of(spans, len(characters), "bmes"))
+
+
+def in_words(characters: Sequence[str], tags: Sequence[str], scheme: Scheme) -> list[tuple[str, str]]:
+    """The words that tagged characters make, each with its tag: on legal tags the inverse of ``in_characters``.
+
+    Of illegal ones the words are the spans that conlleval reads (``data.schemes.spans_of``). A character in no span is
+    a word of its own, with its tag.
+    """
+    words: list[tuple[str, str]] = []
+    for alone, run in groupby(zip(characters, tags, strict=True), key=lambda pair: pair[1] in (OUTSIDE, RARE)):
+        pairs = list(run)
+        if alone:
+            words += pairs
+            continue
+        text = "".join(character for character, _ in pairs)
+        words += [(text[span.start : span.stop], span.type) for span in spans_of([tag for _, tag in pairs], scheme)]
+    return words

@@ -1,6 +1,6 @@
 """Slot lines, the format of ATIS: ``BOS words EOS``, a tab, a tag for each, the last of which is the intent."""
 
-from data.readers.columns import check_tag
+from data.readers.columns import TagCheck
 from data.readers.files import SourceFile
 from data.schemes import OUTSIDE, repaired
 from data.sentences import Sentence
@@ -15,6 +15,7 @@ def read_slots(file: SourceFile) -> list[Sentence]:
     another form, another count of tags than words, a tag that is not BIO's, and bytes that are not UTF-8.
     """
     sentences = []
+    check_tag = TagCheck(file, "bio")
     for number, line in file.lines("utf-8"):
         if not line.strip(" \t"):
             continue
@@ -30,7 +31,7 @@ def read_slots(file: SourceFile) -> list[Sentence]:
         if tags[0] != OUTSIDE:
             raise file.error(number, f"got the tag {tags[0]!r} at {_FIRST}, allowed: {OUTSIDE}")
         for tag in tags[1:-1]:
-            check_tag(file, number, tag, "bio")
+            check_tag(number, tag)
         sentences.append(Sentence(tuple(words[1:-1]), repaired(tags[1:-1], "bio")))
     return sentences
 

@@ -7,6 +7,7 @@ I numbers below, H hidden, F features (what a layer puts out; H in most cells), 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +37,9 @@ class Cell(nn.Module, ABC):
     ``project`` is called once for all time steps, so that all inputs pass one matrix product;
     ``step`` is called by ``models/unroll.py``, the only loop over time.
     """
+
+    gate_names: ClassVar[tuple[str, ...]] = ()
+    """Its sigmoid gates, whose pre-activations come first, each ``hidden`` wide."""
 
     def __init__(self, sizes: LayerSizes, gates: int) -> None:
         """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""

@@ -19,6 +19,8 @@ class LstmCell(Cell):
     eq. 7 has it right), * the element-wise product. The layer takes no skipped input.
     """
 
+    gate_names = ("input", "forget", "output")
+
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=4)
 

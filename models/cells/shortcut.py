@@ -120,6 +120,8 @@ class ShortcutLstm(ShortcutCell):
     The updated c_t is what the next time step sees; h~ is computed from c~, as printed.
     """
 
+    gate_names = ("input", "forget", "output")
+
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
         super().__init__(sizes, links, gates, own=4)
 
@@ -149,6 +151,8 @@ class ShortcutBlock(ShortcutCell):
 
     No internal state is carried over time. Table 2 prints one line of each; the other is eq. 8's.
     """
+
+    gate_names = ("input", "output")
 
     def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
         super().__init__(sizes, links, gates, own=3)

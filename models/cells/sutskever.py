@@ -25,6 +25,8 @@ class SutskeverCell(Cell):
     reads the same (the slides have one layer).
     """
 
+    gate_names = ("iota", "output", "forget")
+
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=5)
         # two rows of blocks: what meets h_{t-1}, and what meets s~_{t-1}

@@ -5,9 +5,12 @@ Shapes: R lanes, T time, B sentences, K tags (from, to where there are two), N r
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from models.chain.program import Semiring
@@ -21,10 +24,13 @@ class Log(Semiring):
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
         """The logarithm of sum_i exp(value[i] + transition[i, j]), less the largest value."""
-        to_R1KK = transition_RKK.transpose(1, 2).unsqueeze(1)
+        terms = transition_RKK.new_empty(0)
 
         def times(values_RBK: Tensor) -> Tensor:
-            return _log_sum_exp((values_RBK - _largest(values_RBK)).unsqueeze(2) + to_R1KK)
+            product_RBK: Tensor = _LogProduct.apply(  # type: ignore[no-untyped-call]
+                values_RBK - _largest(values_RBK), transition_RKK, terms
+            )
+            return product_RBK
 
         return times
 
@@ -35,6 +41,32 @@ class Log(Semiring):
     def sum(self, values_RBK: Tensor) -> Tensor:
         """The logarithm of sum_i exp value[i]."""
         return _log_sum_exp(values_RBK)
+
+
+class _LogProduct(Function):
+    """log s + m,   s[j] = sum_i exp(term[i, j] - m[j]),   term[i, j] = value[i] + transition[i, j]
+
+    m[j] is the largest term[i, j]; the gradient is exp(term[i, j] - m[j]) / s[j], and 0 where there is no term. For it
+    the K x K terms are computed again, in the memory that all steps of a chain compute them in, one after another.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, values_RBK: Tensor, transition_RKK: Tensor, terms_RBKK: Tensor) -> Tensor:
+        torch.add(values_RBK.unsqueeze(3), transition_RKK.unsqueeze(1), out=terms_RBKK)
+        m_RBK = terms_RBKK.amax(dim=2).clamp_min_(torch.finfo(terms_RBKK.dtype).min)
+        s_RBK = terms_RBKK.sub_(m_RBK.unsqueeze(2)).exp_().sum(dim=2)
+        ctx.save_for_backward(values_RBK, transition_RKK, m_RBK, s_RBK)
+        ctx.terms_RBKK = terms_RBKK
+        return s_RBK.log() + m_RBK
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_RBK: Tensor) -> tuple[Tensor, Tensor, None]:
+        (values_RBK, transition_RKK, m_RBK, s_RBK), terms_RBKK = ctx.saved_tensors, ctx.terms_RBKK
+        share_RBK = (gradient_RBK / s_RBK).masked_fill_(s_RBK == 0, 0)
+        torch.add(values_RBK.unsqueeze(3), transition_RKK.unsqueeze(1), out=terms_RBKK)
+        terms_RBKK.sub_(m_RBK.unsqueeze(2)).exp_().mul_(share_RBK.unsqueeze(2))
+        return terms_RBKK.sum(dim=3), terms_RBKK.sum(dim=1), None
 
 
 class MatrixLog(Semiring):

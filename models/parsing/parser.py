@@ -1,5 +1,6 @@
 """A parser: it gives each token a head and a relation. Shapes: R lanes, T time, B sentences, F features."""
 
+import torch
 from torch import Tensor
 
 from models.model import AnyInput, Decoded, Gold, Stacked
@@ -24,3 +25,10 @@ class Parser(Stacked):
     def _decide(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
         heads_RTB, relations_RTB = self.head.decode(features_RTBF, lengths_RB)
         return Decoded(relations_RTB, heads_RTB)
+
+    def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
+        """That of the arc to the word at this place: loss_RB."""
+        heads_RTB, relations_RTB = self.head.decode(features_RTBF, lengths_RB)
+        elsewhere_RTB = torch.arange(heads_RTB.shape[1], device=place_RB.device).view(-1, 1) != place_RB.unsqueeze(1)
+        arcs = heads_RTB.masked_fill(elsewhere_RTB, -1), relations_RTB.masked_fill(elsewhere_RTB, -1)
+        return self.head.loss(features_RTBF, *arcs, lengths_RB)

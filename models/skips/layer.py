@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from models.cells.base import LayerSizes
 from models.cells.lstm import LstmCell
@@ -15,6 +16,7 @@ from models.lanes import Streams
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from models.skips.loop import SkipLoop
 from models.skips.policy import Choices, Policy
+from models.unrolled import Unrolled
 
 
 class FixedSkipLstm(nn.Module):
@@ -26,8 +28,8 @@ class FixedSkipLstm(nn.Module):
         self.reach = config.reach
         self.features = self.cell.features
 
-    def outputs(self, below_GTBI: Tensor) -> Tensor:
-        """h_GTBH."""
+    def unrolled(self, below_GTBI: Tensor) -> Unrolled:
+        """The layer over all time steps."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
         start_KGBY = nothing_yet(self.reach, pre_GTBX)
         back_GB = torch.full(start_KGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
@@ -35,7 +37,9 @@ class FixedSkipLstm(nn.Module):
         state_SGBY, _ = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_KGBY, share_G, lambda step, before_GBH: back_GB
         )
-        return _outputs(state_SGBY, self.reach)
+        read_K = functional.one_hot(torch.tensor(self.reach - 1), self.reach).to(pre_GTBX)
+        read_GTBK = read_K.expand(*pre_GTBX.shape[:3], -1)
+        return Unrolled(_outputs(state_SGBY, self.reach), pre_GTBX, read_GTBK=read_GTBK)
 
 
 class DynamicSkipLstm(nn.Module):
@@ -52,8 +56,8 @@ class DynamicSkipLstm(nn.Module):
         self.streams = streams
         self.features = self.cell.features
 
-    def outputs(self, below_GTBI: Tensor) -> tuple[Tensor, Choices]:
-        """h_GTBH, and what was chosen."""
+    def unrolled(self, below_GTBI: Tensor) -> Unrolled:
+        """The layer over all time steps, and what was chosen at each."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
         start_KGBY = nothing_yet(self.config.reach, pre_GTBX)
         directions = len(pre_GTBX) // len(self.shares_R)
@@ -64,7 +68,11 @@ class DynamicSkipLstm(nn.Module):
         )
         before_GTBH = state_SGBY[self.config.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
         choices = Choices(self.policy, below_GTBI.detach(), before_GTBH.detach(), back_TGB.transpose(0, 1))
-        return _outputs(state_SGBY, self.config.reach), choices
+        read_GTBK = torch.zeros(*choices.back_GTB.shape, self.config.reach).to(pre_GTBX)
+        read_GTBK[..., 0] = 1 - share_G.view(-1, 1, 1)
+        share_GTB1 = share_G.view(-1, 1, 1, 1).expand(*choices.back_GTB.shape, 1)
+        read_GTBK.scatter_add_(-1, choices.back_GTB.unsqueeze(-1), share_GTB1)
+        return Unrolled(_outputs(state_SGBY, self.config.reach), pre_GTBX, choices, read_GTBK)
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
         """-log(-log u), u uniform in (0, 1): noise_GTBK; None where nothing is drawn."""
@@ -89,19 +97,22 @@ class AttentionSkipLstm(nn.Module):
         self.reach = config.reach
         self.features = self.cell.features
 
-    def outputs(self, below_GTBI: Tensor) -> Tensor:
-        """h_GTBH."""
+    def unrolled(self, below_GTBI: Tensor) -> Unrolled:
+        """The layer over all time steps."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
+        read_GTBK = []
         weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
         states_GBY = list(nothing_yet(self.reach, pre_GTBX).unbind())
         for step in range(pre_GTBX.shape[1]):
             before_G1BH = states_GBY[-1][..., :hidden].unsqueeze(1)
             p_GBK = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH).squeeze(1).softmax(dim=-1)
+            read_GTBK.append(p_GBK)
             latest_GBKY = torch.stack(states_GBY[: -self.reach - 1 : -1], dim=2)
             mixed_GBY = (p_GBK.unsqueeze(2) @ latest_GBKY).squeeze(2)
             pre_GBX = torch.baddbmm(pre_GTBX[:, step], mixed_GBY[..., :hidden], weight_GHX)
             states_GBY.append(self._next(pre_GBX, mixed_GBY[..., hidden:]))
-        return torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
+        output_GTBH = torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
+        return Unrolled(output_GTBH, pre_GTBX, read_GTBK=torch.stack(read_GTBK, dim=1))
 
     def _next(self, pre_GBX: Tensor, c_GBH: Tensor) -> Tensor:
         """[h_t; c_t] from the pre-activations and c^."""

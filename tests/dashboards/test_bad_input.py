@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from dashboards.cli import main
+from data.sources import read_splits
 from search.ledger import Ledger
 from search.serial import SerialEngine
 from search.study import run_study
+from search.study_file import load_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 GOOD = "the\tDET\ncat\tNOUN\n\nit\tPRON\n\n"
@@ -168,6 +170,99 @@ def test_a_wrong_corpus_file_is_told_with_its_line(
         (here / name).write_bytes(content)
     error = refused(here, capsys, "search", "study.yaml", "--out", "out")
     assert all(text in error for text in says), error
+
+
+BIO = b"to\tO\nnew\tB-city\nyork\tI-city\n\n"
+TAGGED = "[中国/ns 人民/n]nt 好/a\n"
+IDENTIFIED = "1998/m 中国/ns\n"
+OWN_KINDS = {
+    # what the study says of the corpus, and a file that is right
+    "columns": ("kind: columns, scheme: bio", BIO),
+    "word_tag": ("kind: word_tag, unit: character, separator: /, brackets: true", TAGGED.encode()),
+    "identified": ("kind: word_tag, unit: character, separator: /, identified: true", IDENTIFIED.encode()),
+    "gbk": ("kind: word_tag, unit: character, separator: /, brackets: true, encoding: gbk", TAGGED.encode("gbk")),
+    "segmented": ("kind: segmented", "中国 人民\n".encode()),
+    "labelled_text": ("kind: labelled_text", b"good\ta fine film\nbad\tno fun\n"),
+    "word_pos_supertag": ("kind: word_pos_supertag", b"it|PRP|NP\n"),
+    "treebank_pos": ("kind: treebank_pos", b"it/PRP ./.\n"),
+    "ccgbank_auto": ("kind: ccgbank_auto", b"ID=1\n(<L NP PRP PRP it NP>)\n"),
+}
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize(
+    ("kind", "added", "says"),
+    [
+        ("columns", "中国\tO\n".encode("gbk"), "5: got the byte 0xd6, allowed: utf-8 text"),
+        ("columns", b"a\tX-city\n", "5: got the tag 'X-city', allowed in bio: O, B-type, I-type"),
+        ("columns", b"a\tE-city\n", "5: got the tag 'E-city', allowed in bio: O, B-type, I-type"),
+        ("columns", b"a\tO-city\n", "5: got the tag 'O-city', allowed in bio: O, B-type, I-type"),
+        ("columns", b"a\tB-\n", "5: got the tag 'B-', allowed in bio: O, B-type, I-type"),
+        ("columns", b"a\tB\n", "5: got the tag 'B', allowed: a type, as on line 2"),
+        ("word_tag", TAGGED.encode("gbk"), "2: got the byte 0xd6, allowed: utf-8 text"),
+        ("word_tag", "中国/n 人民\n".encode(), "2: got '人民', allowed: word/TAG"),
+        ("word_tag", "[中国/n 人民/n\n".encode(), "2: got a [ without its ], allowed: both on the same line"),
+        ("word_tag", "中国/n]nt\n".encode(), "2: got '中国/n]nt', a ] without its [, allowed: both on the same line"),
+        (
+            "word_tag",
+            "中[国/n 人/n]nt\n".encode(),
+            "2: got '中[国/n', a bracket within a word, allowed: brackets",
+        ),
+        ("word_tag", "[中/n 国]人/n\n".encode(), "2: got '国]人/n', a bracket within a word, allowed: brackets"),
+        ("identified", b"1998/m\n", "2: got '1998/m' alone, allowed: words after the id of a line"),
+        ("gbk", b"\xff/n\n", "2: got the byte 0xff, allowed: gbk text"),
+        ("segmented", "中国\n".encode("gbk"), "2: got the byte 0xd6, allowed: utf-8 text"),
+        ("labelled_text", "好\t电影\n".encode("gbk"), "3: got the byte 0xba, allowed: utf-8 text"),
+        ("labelled_text", b"a film\n", "3: got 1 columns, allowed: 2 separated by tabs"),
+        ("word_pos_supertag", b"cat|NN\n", "2: got 'cat|NN', allowed: word|pos|category"),
+        ("treebank_pos", b"cat NN\n", "2: got 'cat', allowed: word/TAG, [ and ]"),
+        ("ccgbank_auto", b"ID=2\n(<L NP PRP PRP it NP>) )\n", "4: got a ) too early, at column 24, allowed: all"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_any_kind_is_told_with_its_line(
+    kind: str, added: bytes, says: str, split: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, right = OWN_KINDS[kind]
+    paths = ", ".join(f"{name}: {name}.tsv" for name in ("train", "dev", "test"))
+    (here / "study.yaml").write_text(f"extends: quickstart\nbase: {{data: {{corpus: {{{options}, {paths}}}}}}}\n")
+    for name in ("train", "dev", "test"):
+        (here / f"{name}.tsv").write_bytes(right + added if name == split else right)
+    assert f"{split}.tsv:{says}" in refused(here, capsys, "search", "study.yaml", "--out", "out")
+    (here / f"{split}.tsv").write_bytes(right)
+    corpus = load_study(here / "study.yaml")[0].space.base.data.corpus
+    assert read_splits(corpus, data_dir=None, folder=here), "it was this line and nothing else"
+
+
+@pytest.mark.parametrize("encoding", ["gbk2", "base64", ""])
+def test_an_encoding_that_is_none_is_told_with_the_line_of_the_study(
+    encoding: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "study.yaml").write_text(STUDY.replace("test.tsv", f"test.tsv, encoding: '{encoding}'"))
+    error = refused(here, capsys, "search", "study.yaml", "--out", "out")
+    assert f"study.yaml:4: data.corpus.encoding: unknown encoding '{encoding}' (allowed: a text encoding" in error
+
+
+def test_a_wrong_line_of_a_named_corpus_without_digests_is_told_with_its_file(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for section in range(25):
+        folder = here / "corpora" / "treebank_3" / "tagged/pos/wsj" / f"{section:02}"
+        folder.mkdir(parents=True)
+        (folder / f"wsj_{section:02}00.pos").write_bytes(b"it/PRP ./.\n" if section != 20 else b"it/PRP\nis\n")
+    arguments = ("search", "quickstart", "--corpus", "wsj", "--data-dir", "corpora", "--out", "out")
+    assert "20/wsj_2000.pos:2: got 'is', allowed: word/TAG, [ and ]" in refused(here, capsys, *arguments)
+    (folder.parent / "20" / "wsj_2000.pos").write_bytes(b"caf\xe9/NN ./.\n")
+    assert "20/wsj_2000.pos:1: got the byte 0xe9, allowed: utf-8 text" in refused(here, capsys, *arguments)
+
+
+def test_a_named_corpus_in_another_encoding_is_another_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its digest is checked before a byte of it is read as text."""
+    folder = here / "corpora" / "pku_199801"
+    folder.mkdir(parents=True)
+    (folder / "199801.txt").write_text(TAGGED, encoding="utf-8")
+    error = refused(here, capsys, "search", "quickstart", "--corpus", "pku-199801", "--data-dir", "corpora")
+    assert "199801.txt is damaged or another version: got sha256 " in error
+    assert "expected 1e2574641b92" in error
 
 
 def test_a_damaged_file_of_a_named_corpus_is_told_with_both_digests(

@@ -5,13 +5,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from data.config import ColumnCorpus, Corpus, NamedCorpus
+from data.config import NamedCorpus
+from data.conversion import with_scheme
 from data.corpora import CORPORA, Card, FileCard, FilesCard, SectionsCard, check, find_card, read_files
 from data.division import Consecutive, HeldOut
 from data.errors import UserError
-from data.sentences import SPLITS
+from data.formats import read_sentences
+from data.readers.files import SourceFile
+from data.sentences import SPLITS, Sentence
 from data.sources import open_source, read_splits
 from data.store import open_store, store
 
@@ -59,8 +63,11 @@ def test_the_default_layers_are_the_documented_ones() -> None:
         "ud-french-sequoia": ("upos", "heads"),
         "ud-chinese-simplified": ("pos",),
         "pku-199801": ("pos",),
+        "conll2003": ("ner",),
+        "wnut17": ("ner",),
         "ccgbank": ("category", "pos"),
         "wsj": ("pos",),
+        "imdb": ("label",),
     }
 
 
@@ -199,6 +206,21 @@ def test_sections_of_the_treebank_are_read_by_number(tmp_path: Path, root: str) 
     }
 
 
+def test_documents_and_lines_of_a_tab_are_no_tokens_of_the_entity_corpora() -> None:
+    conll = (
+        "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nBBC NNP I-NP B-ORG\n\n-DOCSTART- -X- -X- O\n\nrose VB I-VP I-PER\n"
+    )
+    assert read_sentences(SourceFile(Path("eng"), conll.encode()), find_card("conll2003").format, "ner") == [
+        Sentence(("EU", "BBC"), ("I-ORG", "B-ORG")),
+        Sentence(("rose",), ("I-PER",)),
+    ]
+    wnut = "Empire\tB-location\n\t\nESB\tB-location\nis\tI-location\n"
+    assert read_sentences(SourceFile(Path("wnut"), wnut.encode()), find_card("wnut17").format, "ner") == [
+        Sentence(("Empire",), ("B-location",)),
+        Sentence(("ESB", "is"), ("B-location", "I-location")),
+    ]
+
+
 REAL = [
     # name, layer, sentences, tokens and tags in train, dev, test
     ("ud-english-ewt", "xpos", (12544, 2001, 2077), (204577, 25147, 25094), (49, 49, 48)),
@@ -208,16 +230,7 @@ REAL = [
     ("ud-french-sequoia", "upos", (2231, 412, 456), (50502, 9999, 10044), (16, 15, 15)),
 ]
 
-CONLL = ColumnCorpus(
-    train="conll2003_en/eng.train",
-    dev="conll2003_en/eng.testa",
-    test="conll2003_en/eng.testb",
-    tag=3,
-    separator="whitespace",
-    comment="-DOCSTART-",
-    scheme="iob1",
-)
-SPANS: list[tuple[Corpus, str, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = [
+SPANS: list[tuple[NamedCorpus, str, tuple[int, ...], tuple[int, ...], tuple[int, ...], int]] = [
     # corpus, scheme, sentences, tokens and spans in train, dev, test, types
     (NamedCorpus(name="atis"), "bio", (4082, 896, 893), (46243, 9957, 9164), (13662, 2898, 2837), 83),
     (
@@ -228,7 +241,8 @@ SPANS: list[tuple[Corpus, str, tuple[int, ...], tuple[int, ...], tuple[int, ...]
         (98608, 12663, 12012),
         15,
     ),
-    (CONLL, "iob1", (14041, 3250, 3453), (203621, 51362, 46435), (23499, 5942, 5648), 4),
+    (NamedCorpus(name="conll2003"), "iob1", (14041, 3250, 3453), (203621, 51362, 46435), (23499, 5942, 5648), 4),
+    (NamedCorpus(name="wnut17"), "bio", (3394, 1009, 1287), (62730, 15733, 23394), (1975, 836, 1079), 6),
     (
         NamedCorpus(name="pku-199801"),
         "bmes",
@@ -292,13 +306,14 @@ def test_the_wsj_sample_is_the_whole_free_sample(data_dir: Path) -> None:
 def test_the_spans_of_the_real_corpora_have_the_known_counts(
     data_dir: Path,
     tmp_path: Path,
-    corpus: Corpus,
+    corpus: NamedCorpus,
     scheme: str,
     sentences: tuple[int, ...],
     tokens: tuple[int, ...],
     spans: tuple[int, ...],
     types: int,
 ) -> None:
+    check(find_card(corpus.name), data_dir)
     stored = open_store(store(corpus, root=tmp_path, data_dir=data_dir, folder=data_dir))
     splits = [stored.splits[split] for split in SPLITS]
     assert stored.scheme == scheme
@@ -306,6 +321,18 @@ def test_the_spans_of_the_real_corpora_have_the_known_counts(
     assert tuple(len(split.tags_L) for split in splits) == tokens
     assert tuple(len(split.spans.start_M) for split in splits if split.spans is not None) == spans
     assert len(stored.span_types) == types
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("name", "entities"), [("conll2003", (23499, 5942, 5648)), ("wnut17", (1975, 836, 1079))])
+def test_entities_in_bioes_are_as_many_as_their_first_tokens(
+    data_dir: Path, tmp_path: Path, name: str, entities: tuple[int, ...]
+) -> None:
+    stored = open_store(store(NamedCorpus(name=name), root=tmp_path, data_dir=data_dir, folder=data_dir))
+    bioes = with_scheme(stored, "bioes")
+    assert {tag[0] for tag in bioes.tags} == set("BIOES")
+    begins = [row for row, tag in enumerate(bioes.tags) if tag[0] in "BS"]
+    assert tuple(int(np.isin(bioes.splits[split].tags_L, begins).sum()) for split in SPLITS) == entities
 
 
 @pytest.mark.corpus

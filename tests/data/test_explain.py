@@ -80,6 +80,23 @@ def nested(path: str, value: Any) -> Any:
             nested("model.embedder", {"kind": "tokens", "window": 2}),
             "model.embedder: a window has a token in the middle: got 2, allowed 0 or an odd number",
         ),
+        (
+            nested("model.embedder.spelling", {"kind": "lstm"}),
+            "model.embedder.spelling.kind: unknown kind 'lstm' (nearest: 'blstm'; allowed: cnn, blstm)",
+        ),
+        (
+            nested("model.embedder.spelling", 3),
+            "model.embedder.spelling: got 3 (allowed: a mapping with kind cnn or blstm, or null)",
+        ),
+        (
+            nested("model.embedder.spelling", {"filter": 8}),
+            "model.embedder.spelling.filter: unknown key 'filter' "
+            "(nearest: 'filters'; allowed: kind, size, filters, width, highways)",
+        ),
+        (
+            nested("model.embedder.spelling", {"kind": "blstm", "hidden": 0}),
+            "model.embedder.spelling.hidden: got 0 (allowed: an integer from 1)",
+        ),
         (3, "got 3 (allowed: a mapping of data, model, training)"),
     ],
 )

@@ -1,19 +1,31 @@
 """Readers of labelled spans: slot lines, tagged words, segmented text; what is wrong is told with file and line."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.config import (
+    ColumnCorpus,
+    Corpus,
+    GrammarCorpus,
+    NamedCorpus,
+    NumbersCorpus,
+    SegmentedCorpus,
+    TextCorpus,
+    WordTagCorpus,
+)
 from data.errors import UserError
 from data.readers.columns import read_columns
 from data.readers.files import SourceFile
-from data.readers.segmented import in_characters, read_segmented
+from data.readers.segmented import in_characters, in_words, read_segmented
 from data.readers.slots import read_slots
 from data.readers.word_tags import Mark, read_word_tags
-from data.schemes import Span, spans_of
+from data.schemes import Scheme, Span, converted, spans_of
 from data.sentences import Sentence
+from data.sources import token_unit
 
 words = st.text("a_/漢字-[]1", min_size=1, max_size=4)
 tagged = st.lists(st.tuples(words, st.sampled_from(["n", "NR", "v-x"])), min_size=1, max_size=5)
@@ -45,6 +57,7 @@ def test_illegal_slots_are_repaired() -> None:
         ("BOS a EOS\tO B-x", "got 2 tags for 3 words, allowed: one each, BOS and EOS included"),
         ("BOS a EOS\tB-x O O", "got the tag 'B-x' at BOS, allowed: O"),
         ("BOS a EOS\tO S-x O", "got the tag 'S-x', allowed in bio: O, B-type, I-type"),
+        ("BOS a b EOS\tO B-x I O", "got the tag 'I', allowed: a type, as on line 2"),
     ],
 )
 def test_what_is_wrong_in_slot_lines_is_told_with_file_and_line(line: str, said: str) -> None:
@@ -115,6 +128,43 @@ def test_the_characters_of_words_have_them_as_their_spans(tokens: list[tuple[str
     assert [("".join(characters.words[span.start : span.stop]), span.type) for span in spans] == tokens
 
 
+@settings(deadline=None)
+@given(tagged, st.sampled_from(get_args(Scheme)))
+def test_words_come_back_from_their_characters_in_every_scheme(tokens: list[tuple[str, str]], scheme: Scheme) -> None:
+    characters = in_characters([word for word, _ in tokens], [tag for _, tag in tokens])
+    assert in_words(characters.words, converted(characters.tags, "bmes", scheme), scheme) == tokens
+
+
+def test_a_character_in_no_span_is_a_word_of_its_own() -> None:
+    assert in_words("中国人民好", ["RARE", "O", "B-n", "I-n", "I-v"], "bio") == [
+        ("中", "RARE"),
+        ("国", "O"),
+        ("人民", "n"),
+        ("好", "v"),
+    ]
+    assert in_words("人民好", ["E-n", "RARE", "E-n"], "bmes") == [("人", "n"), ("民", "RARE"), ("好", "n")]
+    assert in_words("", [], "bmes") == []
+
+
+@pytest.mark.parametrize(
+    ("corpus", "expected"),
+    [
+        (GrammarCorpus(), "word"),
+        (NumbersCorpus(), "word"),
+        (TextCorpus(train="a", dev="a", test="a"), "word"),
+        (NamedCorpus(name="conll2003"), "word"),
+        (NamedCorpus(name="pku-199801"), "character"),
+        (NamedCorpus(name="ud-chinese-simplified"), "character"),
+        (WordTagCorpus(train="a", dev="a", test="a"), "word"),
+        (WordTagCorpus(train="a", dev="a", test="a", unit="character"), "character"),
+        (SegmentedCorpus(train="a", dev="a", test="a"), "character"),
+        (ColumnCorpus(train="a", dev="a", test="a", scheme="bmes"), "word"),
+    ],
+)
+def test_a_token_is_a_character_where_words_are_found(corpus: Corpus, expected: str) -> None:
+    assert token_unit(corpus) == expected
+
+
 def test_segmented_text_is_read_without_types() -> None:
     read = read_segmented(file_of("中国  人\u3000民日报\n\n好\n"))
     assert read == [sentence("中 国 人 民 日 报", "B E S B M E"), sentence("好", "S")]
@@ -133,3 +183,19 @@ def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> Non
     with pytest.raises(UserError) as error:
         read_columns(file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, scheme="bio")
     assert str(error.value) == "train.txt:4: got the tag 'E-x', allowed in bio: O, B-type, I-type"
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        (["O", "B-x", "O", "B"], "4: got the tag 'B', allowed: a type, as on line 2"),
+        (["B", "O", "I-x"], "3: got the tag 'I-x', allowed: no type, as on line 1"),
+    ],
+)
+def test_spans_with_and_without_a_type_in_one_file_are_told(tags: list[str], said: str) -> None:
+    with pytest.raises(UserError) as error:
+        read_columns(file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, scheme="bio")
+    assert str(error.value) == f"train.txt:{said}"
+    untyped = [tag[:1] for tag in tags]
+    read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), word=0, tag=1, scheme="bio")
+    assert [tag[:1] for tag in read[0].tags] == [tag.replace("I", "B") for tag in untyped]

@@ -97,7 +97,7 @@ GOOD = json.loads(built({"": 0, "a": 2, "b": 1}).to_json())
     ("change", "said"),
     [
         ({"extra": 1}, "unknown key 'extra'"),
-        ({"line\nbreak": 1}, "line break: unknown key"),
+        ({"line\nbreak": 1}, r"unknown key 'line\nbreak'"),
         ({"config": {**GOOD["config"], "stem": True}}, "config.stem: unknown key"),
         ({"config": {**GOOD["config"], "minimum_count": 0}}, "config.minimum_count: got 0"),
         ({"config": {**GOOD["config"], "minimum_count": "1"}}, "config.minimum_count: got '1'"),

@@ -57,7 +57,7 @@ def streams() -> Streams:
 
 
 def outputs_of(layer: Layer, below: Tensor, skipped: Tensor | None) -> Tensor:
-    return unroll(layer, below, skipped)[0]
+    return unroll(layer, below, skipped).output_GTBF
 
 
 def cell_of(case: Case) -> Layer:

@@ -3,6 +3,7 @@
 Shapes: R lanes, T time, B sentences, K tags, N ranks.
 """
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import numpy as np
@@ -105,6 +106,46 @@ def test_both_logarithmic_semirings_give_it_by_themselves(
     ours = total(chain, alphas(chain, semiring), semiring)
     for lane, sentence, scores in sentences(chain):
         assert abs(float(ours[lane, sentence]) - oracle.log_partition(scores)) < 1e-10
+
+
+class Kept(Log):
+    """The same with the terms of every step kept by autograd."""
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        def times(values_RBK: Tensor) -> Tensor:
+            relative_RBK = values_RBK - values_RBK.detach().amax(dim=-1, keepdim=True)
+            return torch.logsumexp(relative_RBK.unsqueeze(3) + transition_RKK.unsqueeze(1), dim=2)
+
+        return times
+
+
+def kept_for_the_gradient(chain: Chain, semiring: Semiring) -> tuple[Tensor, int]:
+    """The log-partition, and the numbers in the tensors that autograd keeps for its gradient."""
+    sizes: dict[int, int] = {}
+
+    def pack(kept: Tensor) -> Tensor:
+        sizes[kept.untyped_storage().data_ptr()] = kept.untyped_storage().nbytes() // kept.element_size()
+        return kept
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda kept: kept):
+        return total(chain, alphas(chain, semiring), semiring), sum(sizes.values())
+
+
+@pytest.mark.parametrize("spread", [1.0, 100.0, 1e4])
+def test_the_exact_semiring_keeps_no_terms_of_its_steps_and_gives_what_it_would_with_them(spread: float) -> None:
+    tags, steps, lengths = 30, 20, [[20, 17, 20, 3]]
+    chain = random_chain(lengths=lengths, tags=tags, spread=spread, forbidden=BIO)
+    there = chain.emissions_RTBK.nan_to_num()
+    ours, theirs = (learnable(replace(chain, emissions_RTBK=there)) for _ in range(2))
+    (value, few), (expected, many) = kept_for_the_gradient(ours, Log()), kept_for_the_gradient(theirs, Kept())
+    every_term = (steps - 1) * len(lengths[0]) * tags * tags
+    assert many >= every_term
+    assert few < every_term / 4
+    assert torch.allclose(value, expected, rtol=1e-14, atol=1e-12)
+    value.sum().backward()
+    expected.sum().backward()
+    for name, gradient in gradients(theirs).items():
+        assert torch.allclose(gradients(ours)[name], gradient, rtol=1e-9, atol=1e-12), name
 
 
 @BOTH

@@ -3,23 +3,42 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data.features import CAPITAL_CLASSES
 from data.vocabulary import FIRST_KNOWN, UNKNOWN
-from models.config import CharacterCnnConfig, EmbedderConfig
+from models.characters import CharacterCnn, CharacterLstm, SpellingReader
+from models.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
 from models.embedder import Embedder, LexiconTensors
+from models.highway import HighwayLayer
 from models.lanes import Streams
+from models.lookup import Distinct
 from tests.models.corpora import WORDS, small_corpus
+from tests.oracles import spellings as oracles
 
 CORPUS = small_corpus()
 LEXICON = LexiconTensors.on(torch.device("cpu"), CORPUS.lexicon)
 CONFIG = EmbedderConfig(word_size=3, capital_size=2, affix_characters=4, affix_size=2, window=3, dropout=0.5)
 
 
+def reader(config: SpellingConfig, lanes: int, characters: int) -> SpellingReader:
+    if isinstance(config, CharacterLstmConfig):
+        return CharacterLstm(lanes, characters, config)
+    return CharacterCnn(lanes, characters, config)
+
+
 def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> Embedder:
     streams = Streams(range(lanes), "dropout", torch.device("cpu"))
     words, characters = (FIRST_KNOWN + len(part) for part in (CORPUS.vocabulary.words, CORPUS.vocabulary.characters))
-    module = Embedder(config, words=words, characters=characters, dropout_R=[config.dropout] * lanes, streams=streams)
+    module = Embedder(
+        config,
+        words=words,
+        characters=characters,
+        spelling=None if config.spelling is None else reader(config.spelling, lanes, characters),
+        dropout_R=[config.dropout] * lanes,
+        streams=streams,
+    )
     generator = torch.Generator().manual_seed(3)
     for parameter in module.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -47,19 +66,11 @@ def token(module: Embedder, lane: int, word: str) -> tuple[np.ndarray, np.ndarra
     backwards = ids[::-1] + [0] * 4
     parts = [tables["capitals.table"][capital]] if "capitals.table" in tables else []
     parts += [tables["characters.table"][i] for i in [*padded[:4], *backwards[:4]]]
-    if "spelling.weight" in tables:
-        parts.append(filtered(tables, module.config.spelling, ids))
+    if module.spelling is not None:
+        own = {name.removeprefix("spelling."): w for name, w in tables.items() if name.startswith("spelling.")}
+        parts.append(oracles.spelling(ids, own))
     vector = tables["words.table"][row] if "words.table" in tables else np.zeros(0)
     return vector, np.concatenate(parts)
-
-
-def filtered(tables: dict[str, np.ndarray], config: CharacterCnnConfig, ids: list[int]) -> np.ndarray:
-    """Y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), with the boundary's vector beyond both ends."""
-    k, e = config.width // 2, tables["spelling.vectors.table"]
-    framed = [0] * k + (ids or [0]) + [0] * k
-    weight, bias = tables["spelling.weight"], tables["spelling.bias"][0]
-    seen = [np.concatenate([e[i] for i in framed[j : j + config.width]]) for j in range(len(framed) - 2 * k)]
-    return np.max([np.tanh(weight.T @ vectors + bias) for vectors in seen], axis=0)
 
 
 def window(module: Embedder, lane: int, words: list[str]) -> np.ndarray:
@@ -80,6 +91,9 @@ PARTS = [
         {"word_size": 0, "capital_size": 0, "window": 5},
         {"spelling": CharacterCnnConfig(size=3, filters=4, width=5)},
         {"spelling": CharacterCnnConfig(size=2, filters=5, width=1), "window": 0},
+        {"spelling": CharacterCnnConfig(size=3, filters=4, width=3, highways=1), "window": 0},
+        {"spelling": CharacterLstmConfig(size=3, hidden=2), "window": 3},
+        {"spelling": CharacterLstmConfig(size=2, hidden=3, highways=2), "word_size": 0, "window": 0},
     )
 ]
 
@@ -87,7 +101,7 @@ PARTS = [
 @pytest.mark.parametrize(
     "config",
     [*WINDOWS, *PARTS],
-    ids=lambda c: f"{c.window}-{c.window_gate}-{c.word_size}-{c.capital_size}-{c.spelling and c.spelling.width}",
+    ids=lambda c: f"{c.window}-{c.window_gate}-{c.word_size}-{c.capital_size}-{c.spelling and c.spelling.kind}",
 )
 def test_every_token_of_every_lane_is_its_own_window_of_features(config: EmbedderConfig) -> None:
     module, margin = embedder(2, config).eval(), config.window // 2
@@ -103,6 +117,57 @@ def test_every_token_of_every_lane_is_its_own_window_of_features(config: Embedde
                 words = [WORDS[form] for form in padded[t : t + 2 * margin + 1]]
                 expected = window(module, lane, words)
                 assert np.abs(ours[lane, t, place] - expected).max() < 1e-12
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda lanes: st.lists(
+            st.lists(st.lists(st.integers(0, 6), min_size=2, max_size=2), min_size=3, max_size=3),
+            min_size=lanes,
+            max_size=lanes,
+        )
+    )
+)
+def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(forms: list[list[list[int]]]) -> None:
+    forms_RTB = torch.tensor(forms)
+    distinct = Distinct(forms_RTB, 7)
+    longest = max(len(lane.unique()) for lane in forms_RTB)
+    for own, lane in zip(distinct.forms_RN.tolist(), forms_RTB, strict=True):
+        expected = sorted({*lane.flatten().tolist()})
+        assert own == expected + [0] * (longest - len(expected))
+    lane_R1 = torch.arange(len(forms)).unsqueeze(1)
+    values_RNL = (10 * distinct.forms_RN + lane_R1).unsqueeze(-1).double()
+    assert torch.equal(distinct.spread(values_RNL).squeeze(-1), (10 * forms_RTB + lane_R1.unsqueeze(2)).double())
+
+
+SPELLINGS = [CharacterCnnConfig(size=3, filters=4, highways=1), CharacterLstmConfig(size=3, hidden=2, highways=1)]
+
+
+@pytest.mark.parametrize("config", SPELLINGS, ids=lambda config: config.kind)
+@given(spelt=st.lists(st.lists(st.integers(1, 8), max_size=9), min_size=1, max_size=5))
+def test_a_spelling_is_read_as_on_its_own_whatever_stands_beside_or_behind_it(
+    config: SpellingConfig, spelt: list[list[int]]
+) -> None:
+    module = reader(config, 2, 9)
+    generator = torch.Generator().manual_seed(5)
+    for parameter in module.parameters():
+        parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
+    ids_RNC = torch.tensor([[ids + [0] * (12 - len(ids)) for ids in spelt]] * 2)
+    together = module(ids_RNC).detach().numpy()
+    assert together.shape == (2, len(spelt), config.features)
+    for lane in range(2):
+        weights = {name: parameter.detach()[lane].numpy() for name, parameter in module.named_parameters()}
+        for place, ids in enumerate(spelt):
+            assert np.abs(together[lane, place] - oracles.spelling(ids, weights)).max() < 1e-12
+
+
+def test_a_new_highway_lets_most_of_its_input_pass() -> None:
+    """sigm(-2) = 0.12 of each number is its own."""
+    layer = HighwayLayer(1, 4)
+    for parameter in layer.parameters():
+        parameter.data = torch.zeros_like(parameter)
+    y_RNL = torch.randn(1, 3, 4)
+    assert torch.allclose(layer(y_RNL), y_RNL * 0.8808, rtol=1e-4)
 
 
 def test_no_window_no_capitals_and_no_affixes_leave_the_word_alone() -> None:
@@ -127,7 +192,11 @@ def test_a_part_that_is_absent_has_no_weights_and_one_that_is_gated_a_weight_fro
     assert shapes(window=5, window_gate=True, word_size=0) == shapes(window=5, word_size=0)
 
 
-@pytest.mark.parametrize("config", [WINDOWS[3], PARTS[2]], ids=["window gate", "character cnn"])
+@pytest.mark.parametrize(
+    "config",
+    [WINDOWS[3], PARTS[2], PARTS[5], PARTS[4].model_copy(update={"window": 3})],
+    ids=["window gate", "character cnn", "character lstm", "highway"],
+)
 def test_a_part_learns_as_its_central_differences_say(config: EmbedderConfig) -> None:
     module = embedder(1, config).eval()
     forms = torch.tensor([[[1], [8], [3], [9]]])

@@ -65,7 +65,7 @@ def test_a_fixed_skip_reads_the_state_k_steps_back() -> None:
     layer = filled(FixedSkipLstm(SIZES, FixedSkipConfig(reach=REACH)))
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=1)
     close(
-        layer.outputs(x),
+        layer.unrolled(x).output_GTBF,
         lambda group, xs: skips.skipping(of_group(layer.cell, group), xs, REACH, lambda _, latest: latest[-1]),
         x,
     )
@@ -83,7 +83,7 @@ def test_attention_reads_the_mean_of_the_last_states() -> None:
 
         return skips.skipping(of_group(layer.cell, group), xs, REACH, mix)
 
-    close(layer.outputs(x), twin, x)
+    close(layer.unrolled(x).output_GTBF, twin, x)
 
 
 def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one() -> None:
@@ -101,16 +101,17 @@ def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one() -
 
         return skips.skipping(of_group(layer.cell, group), xs, REACH, mix)
 
-    output, choices = layer.outputs(x)
-    close(output, twin, x)
-    assert taken == set(range(REACH)) == set(choices.back_GTB.flatten().tolist())
+    unrolled = layer.unrolled(x)
+    close(unrolled.output_GTBF, twin, x)
+    assert unrolled.choices is not None
+    assert taken == set(range(REACH)) == set(unrolled.choices.back_GTB.flatten().tolist())
 
 
 def test_a_policy_that_stays_with_the_previous_state_is_the_lstm() -> None:
     layer = dynamic().eval()
     layer.policy.bias_output.data[..., 0] = 1e6
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=4)
-    assert (layer.outputs(x)[0] - unroll(layer.cell, x, None)[0]).abs().max() < 1e-12
+    assert (layer.unrolled(x).output_GTBF - unroll(layer.cell, x, None).output_GTBF).abs().max() < 1e-12
 
 
 def test_the_loops_gradients_equal_central_differences() -> None:
@@ -127,7 +128,7 @@ def test_the_loops_gradients_equal_central_differences() -> None:
 def test_choices_are_drawn_from_the_policys_distribution() -> None:
     sizes = LayerSizes(lanes=1, directions=1, below=2, hidden=3)
     layer = filled(DynamicSkipLstm(sizes, DynamicSkipConfig(reach=4, policy_hidden=3), [0.5], Streams([1], "s", CPU)))
-    _, choices = layer.train().outputs(random(1, 1, 1, 2, seed=8).expand(-1, -1, 40_000, -1))
+    choices = layer.train().unrolled(random(1, 1, 1, 2, seed=8).expand(-1, -1, 40_000, -1)).choices
     frequency = choices.back_GTB.flatten().bincount(minlength=4) / 40_000
     expected = choices.log_probabilities()[0, 0, 0].exp().detach()
     assert expected.min() > 0.02
@@ -137,8 +138,8 @@ def test_choices_are_drawn_from_the_policys_distribution() -> None:
 def test_where_the_config_says_so_actions_are_drawn_at_test_too() -> None:
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=9)
     drawn, likeliest = dynamic(test_action="sample").eval(), dynamic().eval()
-    assert not torch.equal(drawn.outputs(x)[0], drawn.outputs(x)[0])
-    assert torch.equal(likeliest.outputs(x)[0], likeliest.outputs(x)[0])
+    assert not torch.equal(drawn.unrolled(x).output_GTBF, drawn.unrolled(x).output_GTBF)
+    assert torch.equal(likeliest.unrolled(x).output_GTBF, likeliest.unrolled(x).output_GTBF)
 
 
 def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
@@ -176,7 +177,8 @@ def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
 
 def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
     layer = dynamic(entropy_weight=0.3).train()
-    _, choices = layer.outputs(random(GROUPS, STEPS, TEXTS, BELOW, seed=12))
+    choices = layer.unrolled(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
+    assert choices is not None
     lengths = torch.tensor([[7, 2, 4], [1, 5, 7]])
     reinforce = Reinforce(layer.config, lanes=LANES).double()
     objective = reinforce(

@@ -16,7 +16,16 @@ from data.batches import Batch, training_batches
 from data.spans import find_spans, reading
 from data.store import Split
 from models.build import Sizes
-from models.config import EmbedderConfig, FeatureMapConfig, GateKind, ModelConfig, StackConfig, Topology
+from models.config import (
+    CharacterCnnConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    FeatureMapConfig,
+    GateKind,
+    ModelConfig,
+    StackConfig,
+    Topology,
+)
 from models.evaluate import Evaluation, evaluate, on_device
 from models.feedback.config import FeedbackConfig
 from models.heads.config import CrfConfig, MarginConfig
@@ -135,6 +144,12 @@ NETWORKS = {
     "characters only": NETWORK.model_copy(
         update={"embedder": EmbedderConfig(word_size=0, capital_size=0, affix_characters=2, affix_size=2)}
     ),
+    **{
+        f"character {spelling.kind}": NETWORK.model_copy(
+            update={"embedder": EmbedderConfig(word_size=4, affix_characters=0, window=0, spelling=spelling)}
+        )
+        for spelling in (CharacterCnnConfig(size=3, filters=5), CharacterLstmConfig(size=3, hidden=4, highways=2))
+    },
     "crf": NETWORK.model_copy(update={"head": CrfConfig()}),
     "margin": NETWORK.model_copy(update={"head": MarginConfig()}),
     **{
@@ -161,6 +176,13 @@ def test_in_every_network_a_lane_equals_the_solo_run_with_its_seed(model: ModelC
         assert all(abs(f[number] - s[0]) < 1e-10 for f, s in zip(fused_losses, steps(solo, 4), strict=True))
         for name, value in parameters(solo).items():
             assert (parameters(fused)[name][number] - value[0]).abs().max() < 1e-10, name
+
+
+def test_forget_gates_that_start_open_are_those_of_the_stack() -> None:
+    model = network(forget_bias=1.5).model_copy(update={"embedder": NETWORKS["character blstm"].embedder})
+    start = parameters(training(SGD, Lane(seed=3), model=model))
+    assert not start["embedder.spelling.layer.bias"].any()
+    assert (start["stack.layers.0.bias"] == 1.5).any()
 
 
 @pytest.mark.parametrize("model", NETWORKS.values(), ids=NETWORKS.keys())

@@ -227,8 +227,8 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
         ),
         (
             "base: {data: {corpus: {kind: named, name: pmb-ccg-en}}}\n"
-            "axes:\n  data.corpus.name:\n    choice: [pmb-ccg-en, pmb]",
-            "mine.yaml:4: unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; allowed: ",
+            "axes:\n  data.corpus.name:\n    choice: [pmb-ccg-en, pmb-ccg]",
+            "mine.yaml:4: unknown corpus 'pmb-ccg' (nearest: 'pmb-ccg-en'; allowed: ",
         ),
     ],
 )
@@ -360,10 +360,10 @@ def test_a_corpus_takes_the_place_of_the_one_of_the_study_unless_it_is_the_same(
     )
     own = "data.corpus={kind: columns, train: a.tsv, dev: b.tsv, test: c.tsv}"
     assert corpus(overrides=[own]) == ColumnCorpus(train="a.tsv", dev="b.tsv", test="c.tsv")
-    assert message("quickstart", corpus="pmb") == (
-        "unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; "
+    assert message("quickstart", corpus="pmb-ccg") == (
+        "unknown corpus 'pmb-ccg' (nearest: 'pmb-ccg-en'; "
         "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, atis, ud-french-sequoia, ud-chinese-simplified, "
-        "pku-199801, ccgbank, wsj)"
+        "pku-199801, conll2003, wnut17, ccgbank, wsj, imdb)"
     )
 
 
@@ -425,7 +425,7 @@ def test_constraints_and_about_are_replaced() -> None:
         ("axes.model.stack.hidden=null", "no axis to remove: unknown axis 'model.stack.hidden' ("),
         ("axes.model.stack.hidden={choice: [0]}", "axis model.stack.hidden: got 0 (allowed: an integer from 1)"),
         ("constraints=[block]", "unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
-        ("data.corpus={kind: named, name: pmb}", "unknown corpus 'pmb' (nearest: 'pmb-ccg-en'; allowed: "),
+        ("data.corpus={kind: named, name: pmb-ccg}", "unknown corpus 'pmb-ccg' (nearest: 'pmb-ccg-en'; allowed: "),
         ("search.asha.grace=0", "search.asha.grace: got 0 (allowed: an integer from 1)"),
     ],
 )

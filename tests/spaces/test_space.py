@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from data.errors import UserError
+from models.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
 from models.training.config import Adam, Sgd
 from spaces.constraints import CONSTRAINTS
 from spaces.domains import Choice
@@ -294,6 +295,29 @@ def test_a_whole_optimiser_is_a_value_and_conditions_may_look_into_it() -> None:
         (Adam(learning_rate=1.0), 8),
         (Adam(learning_rate=1.0), 16),
     ]
+
+
+def test_a_reader_of_spellings_is_a_convolution_unless_it_says_its_kind() -> None:
+    spelling = "model.embedder.spelling"
+    whole = space({spelling: {"choice": [None, {"filters": 8}, {"kind": "blstm", "hidden": 4, "highways": 1}]}})
+    configs = [whole.config(point).model.embedder for point in whole.enumerate()]
+    assert [each.spelling for each in configs if isinstance(each, EmbedderConfig)] == [
+        None,
+        CharacterCnnConfig(filters=8),
+        CharacterLstmConfig(hidden=4, highways=1),
+    ]
+    assert len({each.input_size for each in configs}) == 2, "8 filters are as many numbers as 2 x 4 units"
+    base = {"model": {"embedder": {"kind": "tokens", "spelling": {"filters": 20}}}}
+    parts = space(
+        {
+            f"{spelling}.kind": {"choice": ["cnn", "blstm"]},
+            f"{spelling}.filters": {"choice": [10, 20]},
+            f"{spelling}.hidden": {"choice": [5]},
+            f"{spelling}.highways": {"choice": [0, 1]},
+        },
+        base=base,
+    )
+    assert parts.count() == 2 * 2 + 2
 
 
 def test_fields_of_the_kind_that_is_not_there_are_inactive() -> None:

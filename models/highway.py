@@ -1,0 +1,31 @@
+"""Layers through which what they read can pass unchanged.
+
+Shapes: R lanes, N rows, L numbers a row.
+"""
+
+import torch
+from torch import Tensor, nn
+
+CARRY = -2.0
+"""What is added to the gate's argument, so that a new layer lets most of its input pass."""
+
+
+class HighwayLayer(nn.Module):
+    """z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)                    (Srivastava et al., 2015)
+
+    y is what the layer reads, as wide as z; * is the element-wise product. This is the layer that Kim et al. (2016) put
+    above a character CNN. They start d near -2; our biases all start at zero, so it is d - ``CARRY`` that is learnt.
+    """
+
+    def __init__(self, lanes: int, size: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(lanes, size, size))
+        self.bias = nn.Parameter(torch.empty(lanes, 1, size))
+        self.weight_gate = nn.Parameter(torch.empty(lanes, size, size))
+        self.bias_gate = nn.Parameter(torch.empty(lanes, 1, size))
+
+    def forward(self, y_RNL: Tensor) -> Tensor:
+        """z_RNL."""
+        made_RNL = torch.relu(torch.baddbmm(self.bias, y_RNL, self.weight))
+        gate_RNL = torch.sigmoid(torch.baddbmm(self.bias_gate + CARRY, y_RNL, self.weight_gate))
+        return torch.lerp(y_RNL, made_RNL, gate_RNL)

@@ -1,0 +1,148 @@
+"""Looking inside a trained network: how open its gates are, what its layers read of earlier steps, and how far back
+the loss reaches.
+
+Shapes: D directions (one lane), T time, B sentences, F features, H hidden, X pre-activations, K earlier states.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from models.cells.base import Cell
+from models.cells.shortcut import ShortcutCell
+from models.embedder import LexiconTensors
+from models.gates import VectorGate
+from models.model import Stacked, Tokens
+from models.skips.layer import SkipLayer
+from models.stack import Passed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class LayerInsight:
+    """One direction of a layer, everything in the direction's own order of reading; padding means nothing.
+
+    ``gates``: the mean over the units of each gate at each step, by its name, gates_TB in (0, 1). ``back_TB``: how many
+    steps back the state lies that a policy chose, 1 the previous one; None where there is no policy. ``norm_TB``: the
+    Euclidean norm of dL/dh_t, L the loss of the decision that the direction comes to last (gui2019 Figure 4; the
+    network's own decision stands for the truth). None for layers that read no other step.
+    """
+
+    layer: int
+    direction: str
+    gates: Mapping[str, Tensor]
+    back_TB: Tensor | None
+    norm_TB: Tensor | None
+
+
+def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
+    """What every layer of a network of one lane does with these sentences, bottom up, forward before backward."""
+    passed: list[Passed] = []
+    with torch.enable_grad():
+        features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
+        norms = _norms(model, features_RUBF, counts_RB, passed)
+    found = []
+    for number, (each, norm_DTB) in enumerate(zip(passed, norms, strict=True), start=1):
+        gates, choices = openings(each), each.unrolled.choices
+        for place, direction in enumerate(("forward", "backward")[: model.stack.directions]):
+            found.append(
+                LayerInsight(
+                    layer=number,
+                    direction=direction,
+                    gates={name: gate_DTBH[place].mean(dim=-1) for name, gate_DTBH in gates.items()},
+                    back_TB=None if choices is None else choices.back_GTB[place] + 1,
+                    norm_TB=None if norm_DTB is None else norm_DTB[place],
+                )
+            )
+    return found
+
+
+@torch.no_grad()
+def openings(passed: Passed) -> dict[str, Tensor]:
+    """The gates of a layer by name, gate_DTBH: those of its cell, then those of its shortcut.
+
+    A gate is a function of what came from below and of the outputs that met the recurrent weights, so it is computed
+    once more from these.
+    """
+    layer, pre_DTBX = passed.layer, passed.unrolled.pre_GTBX
+    cell = layer.cell if isinstance(layer, SkipLayer) else layer
+    if not isinstance(cell, Cell) or pre_DTBX is None:
+        return {}
+    read_DTBF = met(passed)
+    recurrent_DTBX = torch.bmm(read_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    sigmoids = torch.split(torch.sigmoid(pre_DTBX + recurrent_DTBX), cell.hidden, dim=-1)
+    gates = dict(zip(cell.gate_names, sigmoids, strict=False))
+    if isinstance(cell, ShortcutCell):
+        assert passed.skipped_GTBH is not None
+        in_step = iter(sigmoids[len(cell.gate_names) :])
+        for number, gate in enumerate(cell.gates, start=1):
+            name = "shortcut" if len(cell.gates) == 1 else f"shortcut {number}"
+            if gate.in_step:
+                gates[name] = next(in_step)
+            elif isinstance(gate, VectorGate):
+                gates[name] = gate.values(passed.below_GTBI, gate.skip(passed.skipped_GTBH))
+    return gates
+
+
+def met(passed: Passed) -> Tensor:
+    """What met the recurrent weights at each step: the previous output, or the mixture of the K last ones, met_DTBF."""
+    output_DTBF, read_DTBK = passed.unrolled.output_GTBF, passed.unrolled.read_GTBK
+    reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
+    steps = output_DTBF.shape[1]
+    padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
+    earlier = [padded_DSBF[:, reach - back : reach - back + steps] for back in range(1, reach + 1)]
+    if read_DTBK is None:
+        return earlier[0]
+    return torch.stack([part * read_DTBK[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
+
+
+def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
+    """|dL/dh_t| of each layer, norm_DTB.
+
+    h_t is read by the layers above and, through U, by later steps of its own layer: its gradient is that of the output
+    as others see it, and U pre' for each step that read it, as much of it as that step read. What an attention's own
+    weights owe to h_t is left out.
+    """
+    wanted = [[each.unrolled.output_GTBF, each.unrolled.pre_GTBX] for each in passed]
+    given = [tensor for pair in wanted for tensor in pair if tensor is not None]
+    by_direction = []
+    for direction in range(model.stack.directions):
+        loss = _last_loss(model, features_RUBF, counts_RB, backward=direction == 1)
+        found = iter(torch.autograd.grad(loss, given, retain_graph=True, materialize_grads=True))
+        by_direction.append(
+            [[None if tensor is None else next(found)[direction] for tensor in pair] for pair in wanted]
+        )
+    norms: list[Tensor | None] = []
+    for number, each in enumerate(passed):
+        layer = each.layer.cell if isinstance(each.layer, SkipLayer) else each.layer
+        if not isinstance(layer, Cell):
+            norms.append(None)
+            continue
+        per_direction = []
+        for direction, gradients in enumerate(by_direction):
+            output_TBF, pre_TBX = gradients[number]
+            assert output_TBF is not None
+            assert pre_TBX is not None
+            later_TBF = pre_TBX @ layer.recurrent_weight()[direction].T
+            per_direction.append(_with_later(output_TBF, later_TBF, each, direction).norm(dim=-1).detach())
+        norms.append(torch.stack(per_direction))
+    return norms
+
+
+def _with_later(output_TBF: Tensor, later_TBF: Tensor, passed: Passed, direction: int) -> Tensor:
+    """The gradient of each output, with what the steps that read it have to give."""
+    read_DTBK, steps = passed.unrolled.read_GTBK, len(output_TBF)
+    total_TBF = output_TBF.clone()
+    reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
+    for back in range(1, min(reach, steps - 1) + 1):
+        share = 1.0 if read_DTBK is None else read_DTBK[direction, back:, :, back - 1, None]
+        total_TBF[: steps - back] += share * later_TBF[back:]
+    return total_TBF
+
+
+def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
+    """The loss of the decision on the token that a direction reads last, summed over the sentences."""
+    place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
+    return model.decision_loss(features_RUBF, counts_RB, place_RB).sum()

@@ -1,0 +1,22 @@
+"""What a layer makes of all time steps. Shapes: G lanes in each direction, T time, B sentences, F features,
+X pre-activations, K states that may be read.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from models.skips.policy import Choices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unrolled:
+    """The outputs, and for whoever looks inside: the share of the pre-activations from below, W x + b (None where no
+    step reads another), the choices of a layer that makes any, and how much of each of the K last outputs a step read
+    (None where it read the previous one alone).
+    """
+
+    output_GTBF: Tensor
+    pre_GTBX: Tensor | None = None
+    choices: Choices | None = None
+    read_GTBK: Tensor | None = None

@@ -1,0 +1,132 @@
+"""Raw text in, words out: bundles of characters, from a small corpus to the command line."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from dashboards.cli import app
+from search.bundle import load_bundle, spans_in
+from tests.search.bundles import exported
+
+STUDY = """
+base:
+  data:
+    corpus: {{kind: {kind}, train: train.txt, dev: dev.txt, test: test.txt}}
+    scheme: {scheme}
+  model:
+    embedder: {{word_size: 8, capital_size: 0, affix_characters: 0, window: 3, dropout: 0}}
+    stack: {{depth: 1, hidden: 8, dropout: 0}}
+    head: {{kind: crf, constrained: true}}
+  training: {{epochs: {epochs}, batch_size: 4, optimiser: {{kind: adam, learning_rate: 0.03}}}}
+search: {{trials: 1, seeds: 1, asha: null}}
+"""
+WORDS = [("中国", "NR"), ("人", "NN"), ("人民", "NN"), ("共和国", "NN"), ("爱", "VV"), ("和", "CC"), ("好", "VA")]
+KINDS = {
+    "tagged": ("word_tag, unit: character", "null", 5),
+    "converted": ("word_tag, unit: character", "bioes", 5),
+    "segmented": ("segmented", "null", 2),
+    "word by word": ("word_tag", "null", 2),
+}
+Sentence = list[tuple[str, str]]
+
+
+def written(sentences: list[Sentence], kind: str) -> str:
+    tokens = [[word if kind == "segmented" else f"{word}_{tag}" for word, tag in sentence] for sentence in sentences]
+    return "".join(f"{' '.join(each)}\n" for each in tokens)
+
+
+def drawn(seed: int, count: int) -> list[Sentence]:
+    draw = random.Random(seed)
+    return [draw.choices(WORDS, k=draw.randint(1, 6)) for _ in range(count)]
+
+
+def read(line: str) -> Sentence:
+    return [(word, tag) for word, _, tag in (token.partition("_") for token in line.split(" ") if token)]
+
+
+def spans(sentence: Sentence) -> set[tuple[int, int, str]]:
+    """Where each word stands among the characters, and its tag."""
+    ends = [sum(len(word) for word, _ in sentence[: place + 1]) for place in range(len(sentence))]
+    return {(end - len(word), end, tag) for (word, tag), end in zip(sentence, ends, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The bundle of a kind; each is trained once."""
+    made: dict[str, Path] = {}
+
+    def bundle(kind: str) -> Path:
+        if kind not in made:
+            folder = tmp_path_factory.mktemp("study")
+            for seed, (split, count) in enumerate((("train", 40), ("dev", 15), ("test", 30))):
+                (folder / f"{split}.txt").write_text(written(drawn(seed, count), kind))
+            corpus, scheme, epochs = KINDS[kind]
+            (folder / "study.yaml").write_text(STUDY.format(kind=corpus, scheme=scheme, epochs=epochs))
+            softmax = ["model.head={kind: softmax}"] if kind == "word by word" else []
+            made[kind] = exported(folder / "study.yaml", softmax)
+        return made[kind]
+
+    return bundle
+
+
+def predict(bundle: Path, text: str, *options: str) -> Result:
+    answer = CliRunner().invoke(app, ["predict", str(bundle), "--device", "cpu", *options], input=text)
+    assert answer.exit_code == 0, answer.output
+    return answer
+
+
+@pytest.mark.parametrize("kind", ["tagged", "converted", "segmented"])
+def test_raw_text_becomes_the_words_that_the_bundle_was_measured_by(kind: str, bundles: Callable[[str], Path]) -> None:
+    """The words found in the raw text of the test split are right as often as the bundle's metrics say."""
+    gold = [[(word, "" if kind == "segmented" else tag) for word, tag in sentence] for sentence in drawn(2, 30)]
+    raw = ["".join(word for word, _ in sentence) for sentence in gold]
+    lines = predict(bundles(kind), "".join(f"{line}\n" for line in raw)).stdout.splitlines()
+    found = [read(line) for line in lines]
+    assert ["".join(word for word, _ in sentence) for sentence in found] == raw
+    counted = spans_in(load_bundle(bundles(kind), torch.device("cpu")).metrics["test"])
+    assert counted is not None
+    assert sum(map(len, found)) == counted.predicted
+    assert sum(len(spans(one) & spans(other)) for one, other in zip(gold, found, strict=True)) == counted.correct
+    assert counted.f1 > 0.5, "something was learnt"
+
+
+def test_blanks_are_dropped_and_every_line_keeps_its_place(bundles: Callable[[str], Path], tmp_path: Path) -> None:
+    text = "中国人民好\n中 国\u3000人\t民 好\r\n\n \n好"
+    lines = predict(bundles("tagged"), text).stdout.split("\n")
+    assert lines[0] == lines[1] == predict(bundles("tagged"), "中国人民好").stdout.removesuffix("\n")
+    assert lines[2:4] == ["", ""]
+    assert [word for word, _ in read(lines[4])] == ["好"]
+    assert lines[5:] == [""]
+    (tmp_path / "raw.txt").write_text(f"\ufeff{text}")
+    assert predict(bundles("tagged"), "", str(tmp_path / "raw.txt")).stdout.split("\n") == lines
+
+
+def test_columns_give_every_character_its_tag(bundles: Callable[[str], Path]) -> None:
+    text = "共和国爱人民\n\n好\n"
+    blocks = predict(bundles("converted"), text, "--format", "columns").stdout.split("\n\n")
+    rows = [[line.split("\t") for line in block.strip("\n").split("\n")] for block in blocks[:1]]
+    assert [character for character, _ in rows[0]] == [*"共和国爱人民"]
+    tags = load_bundle(bundles("converted"), torch.device("cpu")).tags
+    assert {tag for _, tag in rows[0]} <= set(tags)
+    words = read(predict(bundles("converted"), text).stdout.split("\n")[0])
+    assert [tag for _, tag in rows[0] if tag[0] in "BS"] == [
+        f"{'S' if len(word) == 1 else 'B'}-{tag}" for word, tag in words
+    ]
+
+
+def test_words_that_are_given_stay_as_they_are_in_either_form(bundles: Callable[[str], Path]) -> None:
+    columns = predict(bundles("word by word"), "中国 爱和平\n").stdout
+    assert [line.split("\t")[0] for line in columns.split("\n")] == ["中国", "爱和平", "", ""]
+    lines = predict(bundles("word by word"), "中国 爱和平\n", "--format", "lines").stdout
+    assert lines == " ".join("_".join(row.split("\t")) for row in columns.split("\n") if row) + "\n"
+
+
+def test_text_in_another_encoding_is_told_with_its_line(bundles: Callable[[str], Path], tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_bytes("好\n".encode() + "中国\n".encode("gbk"))
+    answer = CliRunner().invoke(app, ["predict", str(bundles("tagged")), str(tmp_path / "raw.txt"), "--device", "cpu"])
+    assert str(answer.exception) == f"{tmp_path / 'raw.txt'}:2: got bytes that are not UTF-8 (allowed: UTF-8 text)"
+    assert not answer.stdout

@@ -1,0 +1,80 @@
+"""The space over all families: what is proposed from it builds and trains."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from data.batches import training_batches
+from data.config import GrammarCorpus
+from data.prepared import prepare
+from data.store import StoredCorpus, open_store, store
+from models.config import LONGEST_AFFIX
+from models.lanes import Lane
+from models.training.loop import Training
+from search.preparation import needs
+from search.proposer import Proposer, Random
+from search.study_file import load_study
+from search.tpe import Tpe
+from spaces.space import Point, Space
+
+STUDY, _ = load_study("flagship")
+SPACE = Space(STUDY.space)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> StoredCorpus:
+    folder = tmp_path_factory.mktemp("corpus")
+    return open_store(store(GrammarCorpus(train=40, dev=5, test=5), root=folder, data_dir=None, folder=folder))
+
+
+def trains(point: Point, corpus: StoredCorpus, seed: int) -> None:
+    """One step of the whole recipe, in whatever size the point has, ends in weights that are numbers."""
+    config = SPACE.config(point)
+    run = Training(
+        model=config.model,
+        training=config.training.model_copy(update={"batch_size": 4}),
+        corpus=prepare(corpus, config.data, LONGEST_AFFIX),
+        lanes=[Lane(seed=seed)],
+        order_seed=0,
+        device=torch.device("cpu"),
+    )
+    run.model.train()
+    batch = next(training_batches(corpus.splits["train"], batch_size=4, order_seed=0, lane_seeds=[seed], epoch=0))
+    before = {name: weight.clone() for name, weight in run.model.state_dict().items()}
+    loss, _ = run.step(batch)
+    after = run.model.state_dict()
+    assert loss.isfinite().all()
+    assert all(weight.isfinite().all() for weight in after.values())
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+
+
+def walk(proposer: Proposer, count: int, corpus: StoredCorpus) -> Counter[str]:
+    """Ask, train a step and tell a made-up score, ``count`` times: how often each family was met."""
+    random, families = np.random.default_rng(1), Counter[str]()
+    for number in range(count):
+        point = proposer.ask(number)
+        assert point is not None
+        proposer.proposed(number, point)
+        trains(point, corpus, number)
+        stack = SPACE.config(point).model.stack
+        families[stack.kind if stack.kind == "feedback" or stack.skip is None else stack.skip.kind] += 1
+        proposer.ended(number, "completed", ((1, float(random.random())),))
+    return families
+
+
+def test_the_space_holds_every_family_and_its_base(corpus: StoredCorpus) -> None:
+    assert SPACE.contains(STUDY.space.base)
+    assert len(needs(STUDY.space)) == 1
+    families = walk(Random(SPACE, seed=3), 12, corpus)
+    assert families["recurrent"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("proposer", [Random, Tpe])
+def test_five_hundred_proposals_build_and_train_a_step(proposer: type[Random | Tpe], corpus: StoredCorpus) -> None:
+    families = walk(proposer(SPACE, seed=5), 500, corpus)
+    assert set(families) == {"recurrent", "feedback", "fixed", "attention", "dynamic"}
+    assert min(families.values()) > 5
