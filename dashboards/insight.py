@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from search.inspection import LayerView, SentenceView
+from models.insight import LayerView
+from search.inspection import SentenceView
 
 STEPS = 20
 """Steps whose share of the gradient is shown, as in gui2019 Figure 4."""

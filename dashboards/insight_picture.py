@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from dashboards.insight import Summary, summaries
-from search.inspection import LayerView, SentenceView
+from models.insight import LayerView
+from search.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
 """Pixels: of the page, around it, of a line of text, and of the height of a curve."""

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from data.errors import UserError
 from models.cells.base import Cell
 from models.cells.shortcut import ShortcutCell
 from models.embedder import LexiconTensors
 from models.gates import VectorGate
-from models.model import Stacked, Tokens
+from models.model import Network, Stacked, Tokens
 from models.skips.layer import SkipLayer
 from models.stack import Passed
 
@@ -35,6 +36,51 @@ class LayerInsight:
     gates: Mapping[str, Tensor]
     back_TB: Tensor | None
     norm_TB: Tensor | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerView:
+    """What ``LayerInsight`` has of one sentence, in plain numbers.
+
+    ``gates`` and ``back`` stand in the order of the text; ``norms`` in the direction's own order of reading.
+    """
+
+    layer: int
+    direction: str
+    gates: Mapping[str, tuple[float, ...]]
+    back: tuple[int, ...] | None
+    norms: tuple[float, ...] | None
+
+    @property
+    def name(self) -> str:
+        """``layer 2 backward``."""
+        return f"layer {self.layer} {self.direction}"
+
+
+def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple[LayerView, ...]]:
+    """The layers of a network of one lane on each sentence.
+
+    Raises UserError for a network of another family than recurrent layers.
+    """
+    if not isinstance(model, Stacked):
+        raise UserError("a network of label feedback has no gates to look at (allowed: recurrent layers)")
+    found = insights(model, tokens, lexicon)
+    lengths_B = tokens.lengths_RB[0].tolist()
+    return [tuple(_view(each, place, length) for each in found) for place, length in enumerate(lengths_B)]
+
+
+def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
+    def in_text(values_TB: Tensor) -> Tensor:
+        own_T = values_TB[:length, place]
+        return own_T.flip(0) if seen.direction == "backward" else own_T
+
+    return LayerView(
+        layer=seen.layer,
+        direction=seen.direction,
+        gates={name: tuple(in_text(gate_TB).tolist()) for name, gate_TB in seen.gates.items()},
+        back=None if seen.back_TB is None else tuple(in_text(seen.back_TB).tolist()),
+        norms=None if seen.norm_TB is None else tuple(seen.norm_TB[:length, place].tolist()),
+    )
 
 
 def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:

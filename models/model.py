@@ -16,7 +16,7 @@ from models.heads.base import Head
 from models.one_hot import OneHotEmbedder
 from models.pooling import pooled
 from models.skips.reinforce import Reinforce
-from models.stack import Passed, Stack
+from models.stack import Memory, Passed, Stack
 
 AnyInput = Embedder | FeatureMapEmbedder | OneHotEmbedder
 """What turns tokens into numbers."""
@@ -24,10 +24,14 @@ AnyInput = Embedder | FeatureMapEmbedder | OneHotEmbedder
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end."""
+    """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end.
+
+    Texts that go on from batch to batch come with a ``memory``.
+    """
 
     forms_RTB: Tensor
     lengths_RB: Tensor
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,8 @@ class Stacked(Network):
 
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
         """What the stack makes of the tokens: features_RTBF; what passes through it comes to the end of ``passed``."""
-        features_RTBF: Tensor = self.stack(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB, passed)
+        x_RTBI = self.embedder(tokens.forms_RTB, lexicon)
+        features_RTBF: Tensor = self.stack(x_RTBI, tokens.lengths_RB, passed, tokens.memory)
         return features_RTBF
 
     def read(

@@ -26,6 +26,16 @@ class Passed:
     unrolled: Unrolled
 
 
+class Memory:
+    """The states that layers leave at the end of a batch and start the next one from, as constants.
+
+    ``states`` are those of the layers, bottom up; there are none before the first batch.
+    """
+
+    def __init__(self) -> None:
+        self.states: list[Tensor | None] = []
+
+
 class Stack(nn.Module):
     """``depth`` layers a direction, bottom up; layer l takes layer ``sources[l]`` as ``skipped`` (0: none).
 
@@ -56,10 +66,17 @@ class Stack(nn.Module):
         self.join_each = join_each
         self.features = directions * cells[-1].features if cells else below
 
-    def forward(self, x_RTBI: Tensor, lengths_RB: Tensor, passed: list[Passed] | None = None) -> Tensor:
+    def forward(
+        self,
+        x_RTBI: Tensor,
+        lengths_RB: Tensor,
+        passed: list[Passed] | None = None,
+        memory: Memory | None = None,
+    ) -> Tensor:
         """[forward; backward] outputs of the top layer in reading order: features_RTB(DF).
 
-        What passes through the layers comes to the end of ``passed``, bottom up.
+        What passes through the layers comes to the end of ``passed``, bottom up. With a
+        ``memory``, layers start from the states in it and leave theirs; so texts must go on where they stopped.
         """
         if not self.cells:
             return x_RTBI
@@ -67,9 +84,12 @@ class Stack(nn.Module):
         views = [x_RTBI] if self.directions == 1 else [x_RTBI, backwards(x_RTBI, lengths_RB)]
         below_GTBI = torch.stack(views, dim=1).flatten(0, 1)
         outputs_GTBF: list[Tensor] = []
+        starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
+        lasts = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
             skipped_GTBH = outputs_GTBF[source - 1] if source else None
-            unrolled = unroll(cell, below_GTBI, skipped_GTBH)
+            unrolled = unroll(cell, below_GTBI, skipped_GTBH, starts[number - 1])
+            lasts.append(unrolled.last)
             output_GTBF = unrolled.output_GTBF
             if passed is not None:
                 passed.append(Passed(cell, below_GTBI, skipped_GTBH, unrolled))
@@ -77,6 +97,8 @@ class Stack(nn.Module):
                 output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
             outputs_GTBF.append(output_GTBF)
             below_GTBI = self._joined(output_GTBF, lengths_RB) if self.join_each else output_GTBF
+        if memory is not None:
+            memory.states = lasts
         top = _lanes_apart(outputs_GTBF[-1], lanes).unbind(1)
         return top[0] if self.directions == 1 else torch.cat([top[0], backwards(top[1], lengths_RB)], dim=-1)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from models.cells.base import Cell
+from models.cells.base import Cell, HiddenState
 from models.cells.feedforward import FeedForwardLayer
 from models.cells.lstm import LstmCell
 from models.cells.lstm_loop import LstmLoop
@@ -22,30 +22,38 @@ Layer = Cell | FeedForwardLayer | SkipLayer
 """What a stack is made of."""
 
 
-def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Unrolled:
-    """A layer over all time steps, from the state of zeros.
+def unroll(layer: Layer, below_GTBI: Tensor, skipped_GTBH: Tensor | None, start: Tensor | None = None) -> Unrolled:
+    """A layer over all time steps, from the state of zeros, or from the ``last`` one of an earlier call.
 
     Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed.
     """
     if isinstance(layer, FeedForwardLayer):
         return Unrolled(layer.outputs(below_GTBI, skipped_GTBH))
     if isinstance(layer, SkipLayer):
-        return layer.unrolled(below_GTBI)
+        return layer.unrolled(below_GTBI, start)
     pre_GTBX, *known_GTBX = layer.project(below_GTBI, skipped_GTBH)
     if isinstance(layer, LstmCell):  # the layer that nearly every study has
-        output_GTBF: Tensor = LstmLoop.apply(pre_GTBX, layer.recurrent_weight())  # type: ignore[no-untyped-call]
-        return Unrolled(output_GTBF, pre_GTBX)
-    return Unrolled(step_by_step(layer, pre_GTBX, known_GTBX), pre_GTBX)
+        weight_GHX = layer.recurrent_weight()
+        output_GTBF, last = LstmLoop.apply(pre_GTBX, weight_GHX, start)  # type: ignore[no-untyped-call]
+        return Unrolled(output_GTBF, pre_GTBX, last=last)
+    output_GTBF, last = step_by_step(layer, pre_GTBX, known_GTBX, start)
+    return Unrolled(output_GTBF, pre_GTBX, last=last)
 
 
-def step_by_step(cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
-    """The outputs of any cell from what it knows before the loop."""
+def step_by_step(
+    cell: Cell, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor], start_GBY: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The outputs of any cell from what it knows before the loop, and its last state [h; c]."""
     recurrence = Recurrence(cell.recurrent_weight(), pre_GTBX)
     known = [part.unbind(1) for part in known_GTBX]
     state = cell.start(pre_GTBX[:, 0])
+    if start_GBY is not None:
+        h_GBF, c_GBH = start_GBY.tensor_split([cell.features], dim=-1)
+        state = HiddenState(h_GBF, None if state.c_GBH is None else c_GBH)
     outputs = []
     for step in range(pre_GTBX.shape[1]):
         pre_GBX = recurrence.pre(step, state.h_GBF)
         state = cell.step(pre_GBX, [part[step] for part in known], state)
         outputs.append(state.h_GBF)
-    return torch.stack(outputs, dim=1)
+    last = [state.h_GBF] if state.c_GBH is None else [state.h_GBF, state.c_GBH]
+    return torch.stack(outputs, dim=1), torch.cat(last, dim=-1).detach()

@@ -14,9 +14,12 @@ class Unrolled:
     """The outputs, and for whoever looks inside: the share of the pre-activations from below, W x + b (None where no
     step reads another), the choices of a layer that makes any, and how much of each of the K last outputs a step read
     (None where it read the previous one alone).
+
+    ``last``: the state at the end, as the layer takes it to start from; None where there is nothing to carry on.
     """
 
     output_GTBF: Tensor
     pre_GTBX: Tensor | None = None
     choices: Choices | None = None
     read_GTBK: Tensor | None = None
+    last: Tensor | None = None

@@ -11,23 +11,29 @@ from torch.autograd.function import once_differentiable
 
 
 class LstmLoop(torch.autograd.Function):
-    """h_t for all t, from pre_t = W below_t + b and U (``models/cells/lstm.py`` has the equations: wu2017 eqs 5-6)
+    """h_t for all t, and the last state, from pre_t = W below_t + b, U and the first state, zeros where none is given
 
+    (``models/cells/lstm.py`` has the equations: wu2017 eqs 5-6)
     With a' for the gradient of a, and the gates' order i, f, o, s, backward from the last step:
     h_t' = (from above)_t + U^T pre_{t+1}'
     c_t' = h_t' o_t (1 - tanh^2 c_t) + c_{t+1}' f_{t+1}
     pre_t' = (c_t' s_t i_t (1 - i_t),  c_t' c_{t-1} f_t (1 - f_t),  h_t' tanh(c_t) o_t (1 - o_t),  c_t' i_t (1 - s_t^2))
     U' = sum_t h_{t-1} pre_t'^T
-    All factors but the gradients themselves are computed for all steps at once.
+    All factors but the gradients themselves are computed for all steps at once. No gradient goes to the first state,
+    and none comes from the last: what is carried over is a constant.
     """
 
     @staticmethod
-    def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor) -> Tensor:
-        """h_GTBH; pre is left as it is."""
+    def forward(
+        ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_2GBH: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """h_GTBH, and last_2GBH: h and c; pre is left as it is."""
         hidden = weight_GHX.shape[1]
         gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
         steps, groups, sentences, _ = gates_TGBX.shape
         h_TGBH, c_TGBH = gates_TGBX.new_zeros(2, steps + 1, groups, sentences, hidden).unbind()
+        if start_2GBH is not None:
+            h_TGBH[0], c_TGBH[0] = start_2GBH
         tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
@@ -39,11 +45,13 @@ class LstmLoop(torch.autograd.Function):
             torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], s[t])
             torch.mul(o[t], torch.tanh(c[t + 1], out=tanh[t]), out=h[t + 1])
         ctx.save_for_backward(weight_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH)
-        return h_TGBH[1:].transpose(0, 1).contiguous()
+        last_2GBH = torch.stack([h_TGBH[-1], c_TGBH[-1]])
+        ctx.mark_non_differentiable(last_2GBH)
+        return h_TGBH[1:].transpose(0, 1).contiguous(), last_2GBH
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None]:
         """The gradients of pre and U."""
         weight_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
@@ -71,4 +79,4 @@ class LstmLoop(torch.autograd.Function):
         pre_GTBX = pre_TGBX.transpose(0, 1).contiguous()
         before_GTBH = h_TGBH[:-1].transpose(0, 1)
         rows_before, rows_pre = before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2)
-        return pre_GTBX, torch.bmm(rows_before.transpose(1, 2), rows_pre)
+        return pre_GTBX, torch.bmm(rows_before.transpose(1, 2), rows_pre), None

@@ -28,10 +28,10 @@ class FixedSkipLstm(nn.Module):
         self.reach = config.reach
         self.features = self.cell.features
 
-    def unrolled(self, below_GTBI: Tensor) -> Unrolled:
+    def unrolled(self, below_GTBI: Tensor, start_KGBY: Tensor | None = None) -> Unrolled:
         """The layer over all time steps."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
-        start_KGBY = nothing_yet(self.reach, pre_GTBX)
+        start_KGBY = nothing_yet(self.reach, pre_GTBX) if start_KGBY is None else start_KGBY
         back_GB = torch.full(start_KGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
         share_G = pre_GTBX.new_ones(len(pre_GTBX))
         state_SGBY, _ = SkipLoop.apply(  # type: ignore[no-untyped-call]
@@ -39,7 +39,8 @@ class FixedSkipLstm(nn.Module):
         )
         read_K = functional.one_hot(torch.tensor(self.reach - 1), self.reach).to(pre_GTBX)
         read_GTBK = read_K.expand(*pre_GTBX.shape[:3], -1)
-        return Unrolled(_outputs(state_SGBY, self.reach), pre_GTBX, read_GTBK=read_GTBK)
+        last_KGBY = state_SGBY[-self.reach :].detach()
+        return Unrolled(_outputs(state_SGBY, self.reach), pre_GTBX, read_GTBK=read_GTBK, last=last_KGBY)
 
 
 class DynamicSkipLstm(nn.Module):
@@ -56,10 +57,10 @@ class DynamicSkipLstm(nn.Module):
         self.streams = streams
         self.features = self.cell.features
 
-    def unrolled(self, below_GTBI: Tensor) -> Unrolled:
+    def unrolled(self, below_GTBI: Tensor, start_KGBY: Tensor | None = None) -> Unrolled:
         """The layer over all time steps, and what was chosen at each."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
-        start_KGBY = nothing_yet(self.config.reach, pre_GTBX)
+        start_KGBY = nothing_yet(self.config.reach, pre_GTBX) if start_KGBY is None else start_KGBY
         directions = len(pre_GTBX) // len(self.shares_R)
         share_G = pre_GTBX.new_tensor(self.shares_R).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
@@ -72,7 +73,8 @@ class DynamicSkipLstm(nn.Module):
         read_GTBK[..., 0] = 1 - share_G.view(-1, 1, 1)
         share_GTB1 = share_G.view(-1, 1, 1, 1).expand(*choices.back_GTB.shape, 1)
         read_GTBK.scatter_add_(-1, choices.back_GTB.unsqueeze(-1), share_GTB1)
-        return Unrolled(_outputs(state_SGBY, self.config.reach), pre_GTBX, choices, read_GTBK)
+        last_KGBY = state_SGBY[-self.config.reach :].detach()
+        return Unrolled(_outputs(state_SGBY, self.config.reach), pre_GTBX, choices, read_GTBK, last_KGBY)
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
         """-log(-log u), u uniform in (0, 1): noise_GTBK; None where nothing is drawn."""
@@ -97,12 +99,13 @@ class AttentionSkipLstm(nn.Module):
         self.reach = config.reach
         self.features = self.cell.features
 
-    def unrolled(self, below_GTBI: Tensor) -> Unrolled:
+    def unrolled(self, below_GTBI: Tensor, start_KGBY: Tensor | None = None) -> Unrolled:
         """The layer over all time steps."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
         read_GTBK = []
         weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
-        states_GBY = list(nothing_yet(self.reach, pre_GTBX).unbind())
+        start_KGBY = nothing_yet(self.reach, pre_GTBX) if start_KGBY is None else start_KGBY
+        states_GBY = list(start_KGBY.unbind())
         for step in range(pre_GTBX.shape[1]):
             before_G1BH = states_GBY[-1][..., :hidden].unsqueeze(1)
             p_GBK = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH).squeeze(1).softmax(dim=-1)
@@ -112,7 +115,8 @@ class AttentionSkipLstm(nn.Module):
             pre_GBX = torch.baddbmm(pre_GTBX[:, step], mixed_GBY[..., :hidden], weight_GHX)
             states_GBY.append(self._next(pre_GBX, mixed_GBY[..., hidden:]))
         output_GTBH = torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
-        return Unrolled(output_GTBH, pre_GTBX, read_GTBK=torch.stack(read_GTBK, dim=1))
+        last_KGBY = torch.stack(states_GBY[-self.reach :]).detach()
+        return Unrolled(output_GTBH, pre_GTBX, read_GTBK=torch.stack(read_GTBK, dim=1), last=last_KGBY)
 
     def _next(self, pre_GBX: Tensor, c_GBH: Tensor) -> Tensor:
         """[h_t; c_t] from the pre-activations and c^."""

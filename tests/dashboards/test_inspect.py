@@ -12,8 +12,9 @@ from typer.testing import CliRunner, Result
 from dashboards.cli import app
 from dashboards.insight import summaries
 from data.errors import UserError
+from models.insight import LayerView
 from search.bundle import load_bundle
-from search.inspection import LayerView, SentenceView, inspected
+from search.inspection import SentenceView, inspected
 from tests.search.bundles import exported
 
 SKIPPING = "{depth: 2, hidden: 6, composition: [0, 1], dropout: 0.0, skip: {kind: dynamic, reach: 3, policy_hidden: 4}}"
@@ -102,7 +103,7 @@ def test_what_has_nothing_to_show_is_refused(bundles: Callable[[str], Path]) -> 
     empty = run(bundles("skipping"), text="\n\n")
     assert str(empty.exception) == "stdin: got no sentence (allowed: one or more, one a line)"
     other = run(bundles("feedback"))
-    assert "a network of label feedback has no gates (allowed: recurrent layers)" in str(other.exception)
+    assert "a network of label feedback has no gates to look at (allowed: recurrent layers)" in str(other.exception)
 
 
 def test_a_share_is_of_the_mean_over_the_sentences_that_reach_a_step() -> None:

@@ -151,7 +151,7 @@ def test_a_character_in_no_span_is_a_word_of_its_own() -> None:
     [
         (GrammarCorpus(), "word"),
         (NumbersCorpus(), "word"),
-        (TextCorpus(train="a", dev="a", test="a"), "word"),
+        (TextCorpus(train="a", dev="a", test="a"), "text"),
         (NamedCorpus(name="conll2003"), "word"),
         (NamedCorpus(name="pku-199801"), "character"),
         (NamedCorpus(name="ud-chinese-simplified"), "character"),
@@ -161,7 +161,7 @@ def test_a_character_in_no_span_is_a_word_of_its_own() -> None:
         (ColumnCorpus(train="a", dev="a", test="a", scheme="bmes"), "word"),
     ],
 )
-def test_a_token_is_a_character_where_words_are_found(corpus: Corpus, expected: str) -> None:
+def test_what_stands_between_blanks_is_told_by_the_kind_of_corpus(corpus: Corpus, expected: str) -> None:
     assert token_unit(corpus) == expected
 
 

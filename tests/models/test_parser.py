@@ -17,6 +17,7 @@ from data.tasks import Task
 from models.build import Sizes, build
 from models.config import LONGEST_AFFIX, ModelConfig
 from models.evaluate import on_device
+from models.insight import views
 from models.lanes import Lane
 from models.model import Decoded, Gold
 from models.parsing.parser import Parser
@@ -121,6 +122,34 @@ def test_an_arc_is_right_where_its_head_and_its_relation_are() -> None:
     assert decoded.right(gold).flatten().tolist() == [True, False, False, False, False]
     tags_alone = Decoded(decoded.tags_RUB).right(Gold(gold.tags_RUB))
     assert tags_alone.flatten().tolist() == [True, True, False, False, False]
+
+
+def test_the_losses_of_the_arcs_one_by_one_add_up_to_that_of_the_tree(corpus: PreparedCorpus) -> None:
+    run = training(corpus, 1, 2)
+    network = run.model.eval()
+    assert isinstance(network, Parser)
+    batch = next(evaluation_batches(corpus.stored.splits["dev"], batch_size=4))
+    tokens, _ = on_device(batch, 2, CPU)
+    features, counts = network.read(tokens, run.lexicon)
+    decoded = network.decode(tokens, run.lexicon)
+    inside = torch.arange(features.shape[1])[:, None] < counts.unsqueeze(1)
+    assert decoded.heads_RTB is not None
+    own = (each.masked_fill(~inside, -1) for each in (decoded.heads_RTB, decoded.tags_RUB))
+    together = network.head.loss(features, *own, counts)
+    one_by_one = [
+        network.decision_loss(features, counts, torch.full_like(counts, place)) * (place < counts)
+        for place in range(features.shape[1])
+    ]
+    assert torch.allclose(torch.stack(one_by_one).sum(dim=0), together, atol=1e-4)
+
+
+def test_what_passes_through_its_layers_can_be_looked_at(corpus: PreparedCorpus) -> None:
+    run = training(corpus, 1)
+    batch = next(evaluation_batches(corpus.stored.splits["dev"], batch_size=2))
+    tokens, _ = on_device(batch, 1, CPU)
+    for layers, length in zip(views(run.model.eval(), tokens, run.lexicon), batch.lengths_RB[0].tolist(), strict=True):
+        assert [layer.name for layer in layers] == ["layer 1 forward", "layer 1 backward"]
+        assert all(layer.norms is not None and len(layer.norms) == length and min(layer.norms) > 0 for layer in layers)
 
 
 def test_a_resumed_parser_equals_the_uninterrupted_one(corpus: PreparedCorpus) -> None:

@@ -7,7 +7,7 @@ import torch
 from models.build import _stack
 from models.config import StackConfig
 from models.lanes import Dropout, Lane, Streams
-from models.stack import Stack, backwards
+from models.stack import Memory, Stack, backwards
 from tests.oracles import networks
 
 LANES, STEPS, BELOW, HIDDEN = 2, 6, 3, 4
@@ -151,3 +151,27 @@ def test_a_stack_of_no_layers_puts_out_what_it_reads(directions: str) -> None:
     stack, x = random_stack(2, directions, depth=0), random_input()
     assert stack.train()(x, LENGTHS) is x
     assert (stack.features, list(stack.parameters())) == (BELOW, [])
+
+
+SKIPS = [
+    None,
+    {"kind": "fixed", "reach": 3},
+    {"kind": "attention", "reach": 3, "policy_hidden": 4},
+    {"kind": "dynamic", "reach": 3, "policy_hidden": 4},
+]
+
+
+@pytest.mark.parametrize("parts", [*({"skip": skip} for skip in SKIPS), {"cell": "simple"}, {"cell": "sutskever"}])
+def test_a_text_read_in_pieces_with_a_memory_is_the_text_read_at_once(parts: dict[str, Any]) -> None:
+    composition = (0,) * 5 if "cell" in parts else 2
+    stack = random_stack(composition, "forward", **parts)
+    generator = torch.Generator().manual_seed(3)
+    x_RTBI = torch.randn(LANES, 9, 2, BELOW, generator=generator, dtype=torch.float64)
+    lengths = torch.full((LANES, 2), 9)
+    whole = stack(x_RTBI, lengths)
+    memory = Memory()
+    split = x_RTBI.split([4, 1, 4], dim=1)
+    pieces = [stack(piece, torch.full((LANES, 2), piece.shape[1]), memory=memory) for piece in split]
+    assert (torch.cat(pieces, dim=1) - whole).abs().max() < 1e-12
+    assert (stack(x_RTBI[:, 4:], lengths - 4) - whole[:, 4:]).abs().max() > 1e-6
+    assert not any(state is not None and state.requires_grad for state in memory.states)
