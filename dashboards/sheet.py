@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from data.metrics import Measure
+from data.metrics import MEASURES, Measure
 from search.ablation import BASE, BASELINE, BEST, Ablation, Row
 from search.parts import written
 from search.records import TrialRecord
@@ -59,7 +59,7 @@ class Column:
 
 def headed(heading: str, measure: Measure) -> str:
     """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
-    return heading.replace("%", "F1") if measure == "f1" else heading
+    return heading if measure == "accuracy" else heading.replace("%", MEASURES[measure])
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Sheet:
         return " ".join(
             [
                 f"n: trials{' (2/3: 2 of 3 have a score)' if unscored else ''}; a row shows the best of them on dev.",
-                f"After {'an F1' if self.measure == 'f1' else 'an accuracy'}: ± standard deviation"
+                f"After an {MEASURES[self.measure]}: ± standard deviation"
                 + (f" over {seeds} seeds." if seeds > 1 else f" ({NONE}: one seed has none)."),
                 f"Difference: to the base on dev, in points, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
                 if has_base

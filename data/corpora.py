@@ -111,7 +111,7 @@ _TAGGED = ("tagged/pos/wsj", "TAGGED/POS/WSJ")
 _CARDS = (
     Card(
         name="ud-english-ewt",
-        about="English Web Treebank, parts of speech: XPOS (49 tags) or UPOS (17 tags)",
+        about="English Web Treebank: parts of speech, XPOS (49 tags) or UPOS (17 tags), and trees",
         folder="ud_english_ewt",
         files={
             "train": FileCard(
@@ -122,7 +122,7 @@ _CARDS = (
                 "en_ewt-ud-test.conllu", "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd"
             ),
         },
-        format=ConlluFormat(layers=("xpos", "upos")),
+        format=ConlluFormat(layers=("xpos", "upos", "heads")),
         licence="CC BY-SA 4.0",
         origin="UniversalDependencies/UD_English-EWT at 15d613d8447b",
     ),
@@ -173,7 +173,7 @@ _CARDS = (
     ),
     Card(
         name="ud-french-sequoia",
-        about="French treebank Sequoia: parts of speech, UPOS (16 tags)",
+        about="French treebank Sequoia: parts of speech, UPOS (16 tags), and trees",
         folder="ud_french_sequoia",
         files={
             "train": FileCard(
@@ -186,7 +186,7 @@ _CARDS = (
                 "fr_sequoia-ud-test.conllu", "a650e7a223fe191009ded17cedae740659449be20354bd68205c376de4ddef2d"
             ),
         },
-        format=ConlluFormat(layers=("upos",)),
+        format=ConlluFormat(layers=("upos", "heads")),
         licence="LGPL-LR",
         origin="UniversalDependencies/UD_French-Sequoia at f5b049600c89",
     ),

@@ -17,7 +17,7 @@ from data.readers.treebank import read_treebank
 from data.readers.word_tags import Mark, read_word_tags
 from data.schemes import Scheme
 from data.sentences import Sentence
-from data.tasks import Task
+from data.tasks import TREES, Task
 
 Unit = Literal["word", "character", "text"]
 """What is between blanks: a word; a word whose characters are tokens, where words are found as well; or running text,
@@ -26,7 +26,7 @@ whose words and marks are tokens."""
 
 @dataclass(frozen=True, slots=True)
 class ConlluFormat:
-    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first."""
+    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first; ``heads`` for its trees."""
 
     layers: tuple[str, ...]
     scheme: ClassVar[None] = None
@@ -140,9 +140,11 @@ def unit_of(format: Format) -> Unit:  # noqa: A002
             return "word"
 
 
-def task_of(format: Format) -> Task:  # noqa: A002
-    """What the tags of a format's sentences are of."""
-    return "classification" if isinstance(format, TextFormat) else "tagging"
+def task_of(format: Format, layer: str) -> Task:  # noqa: A002
+    """What a layer of tags of a format's sentences asks for."""
+    if isinstance(format, TextFormat):
+        return "classification"
+    return "parsing" if layer == TREES else "tagging"
 
 
 def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentence]:  # noqa: A002

@@ -3,13 +3,18 @@
 Array legend: R lanes, U tags of a sentence, B sentence in the batch. Where the truth has one lane, it holds for all.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Measure = Literal["accuracy", "f1"]
-"""The share of right tags, or the F1 of spans (``data.spans.SpanCounts``)."""
+Measure = Literal["accuracy", "f1", "las"]
+"""The share of right tags, the F1 of spans (``data.spans.SpanCounts``), or the labelled attachment score of trees
+(``data.attachment.AttachmentCounts``)."""
+
+MEASURES: Mapping[Measure, str] = {"accuracy": "accuracy", "f1": "F1", "las": "LAS"}
+"""How people write them."""
 
 Ids = NDArray[np.int64]
 

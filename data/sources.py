@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import assert_never
 
 from data.config import (
+    LAYERS_OF_FILES,
     ColumnCorpus,
     Corpus,
     FileCorpus,
@@ -22,6 +23,7 @@ from data.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from data.errors import UserError
 from data.formats import (
     ColumnFormat,
+    ConlluFormat,
     DerivationFormat,
     Format,
     PipedFormat,
@@ -39,7 +41,7 @@ from data.readers.files import SourceFile, joint_sha256, matching
 from data.schemes import Scheme
 from data.sentences import SPLITS
 from data.synthetic import grammar, numbers
-from data.tasks import Task
+from data.tasks import TREES, Task
 
 OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus
 Json = str | int | list[str] | list[float]
@@ -73,14 +75,16 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     task: Task = "tagging"
     match corpus:
         case GrammarCorpus():
+            if corpus.tags == TREES:
+                task = "parsing"
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
         case NumbersCorpus():
             behind, task = {"edition": numbers.EDITION}, "classification"
             read = partial(_numbers, corpus)
         case NamedCorpus():
-            form = find_card(corpus.name).format
-            scheme, task = form.scheme, task_of(form)
+            card = find_card(corpus.name)
+            scheme, task = card.format.scheme, task_of(card.format, card.layer(corpus.tags))
             behind, read = _named(corpus, data_dir)
         case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus():
             files = {
@@ -89,7 +93,7 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             }
             behind = {split: _digests(those) for split, those in files.items()}
             form, layer = _format(corpus)
-            scheme, task = form.scheme, task_of(form)
+            scheme, task = form.scheme, task_of(form, layer)
             read = partial(_read, form, layer, files)
         case _:
             assert_never(corpus)
@@ -110,7 +114,8 @@ def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Split
 
 def _generate(corpus: GrammarCorpus) -> Splits:
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {split: grammar.sentences(corpus.seed, split, sizes[split]) for split in SPLITS}
+    parsed = corpus.tags == TREES
+    return {split: grammar.sentences(corpus.seed, split, sizes[split], parsed=parsed) for split in SPLITS}
 
 
 def _numbers(corpus: NumbersCorpus) -> Splits:
@@ -173,6 +178,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             form: Format = DerivationFormat()
         case FileCorpus(kind="word_pos_supertag"):
             form = PipedFormat()
+        case FileCorpus(kind="conllu"):
+            form = ConlluFormat(LAYERS_OF_FILES["conllu"])
         case FileCorpus():
             form = TreebankFormat()
     return form, corpus.tags or next(iter(form.layers))

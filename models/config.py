@@ -317,6 +317,16 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
+    if task == "parsing" and config.head.kind != "biaffine":
+        raise UserError(
+            f"model.head.kind: got {config.head.kind} for a corpus of dependency trees "
+            "(allowed: biaffine, or another layer of tags as data.corpus.tags)"
+        )
+    if task != "parsing" and config.head.kind == "biaffine":
+        raise UserError(
+            "model.head.kind: got biaffine for a corpus without heads "
+            "(allowed: softmax, crf, margin, or data.corpus.tags: heads where the corpus has trees)"
+        )
     if task == "classification" and config.stack.kind == "feedback":
         raise UserError(
             "model.stack.kind: got feedback for a corpus of classified texts, whose tags do not follow one another "

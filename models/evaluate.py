@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from data.batches import Batch, evaluation_batches, put_back
+from data.attachment import AttachmentCounts
+from data.batches import Batch, Ids, evaluation_batches, put_back
 from data.metrics import accuracy, correct_tags
-from data.scoring import span_counts
+from data.scoring import attachment_counts, span_counts
 from data.spans import SpanCounts
 from data.store import StoredCorpus
 from models.embedder import LexiconTensors
@@ -21,13 +23,14 @@ SENTENCES_AT_ONCE = 64
 class Evaluation:
     """What the lanes reach on a split: right tags of ``total``, and the mean of the loss a tag.
 
-    ``spans``: counts of each lane; empty where the tags have no scheme.
+    Counts of each lane: ``spans``, empty where the tags have no scheme; ``attachments``, empty where nothing is parsed.
     """
 
     correct: tuple[int, ...]
     total: int
     loss: tuple[float, ...]
     spans: tuple[SpanCounts, ...] = ()
+    attachments: tuple[AttachmentCounts, ...] = ()
 
     @property
     def accuracy(self) -> tuple[float, ...]:
@@ -36,8 +39,9 @@ class Evaluation:
 
     @property
     def score(self) -> tuple[float, ...]:
-        """What trials are ranked by, in [0, 1]: F1 where the tags have a scheme, accuracy where not."""
-        return tuple(counts.f1 for counts in self.spans) or self.accuracy
+        """What trials are ranked by, in [0, 1]: LAS of trees, F1 where the tags have a scheme, accuracy where not."""
+        las = tuple(counts.las for counts in self.attachments)
+        return las or tuple(counts.f1 for counts in self.spans) or self.accuracy
 
 
 @torch.no_grad()
@@ -50,12 +54,16 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=device)
     total = 0
     predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
+    heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
     for batch in evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE):
         tokens, gold = on_device(batch, lanes, device)
         loss_RB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
         correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
         put_back(predicted_RUB, batch, chosen, predicted_RL)
+        if heads_RL is not None:
+            assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
+            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RL)
         loss_R += loss_RB.sum(dim=1)
         total += int(batch.tag_counts_RB.sum())
     return Evaluation(
@@ -63,11 +71,15 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
         total=total,
         loss=tuple((loss_R / total).tolist()),
         spans=span_counts(predicted_RL, corpus, split),
+        attachments=attachment_counts(heads_RL, predicted_RL, corpus, split),
     )
 
 
 def on_device(batch: Batch, lanes: int, device: torch.device) -> tuple[Tokens, Gold]:
     """``batch`` as tensors, read and right; one that all lanes share is read by each without a copy."""
-    arrays = (batch.forms_RTB, batch.lengths_RB, batch.tags_RUB)
-    forms, lengths, tags = (torch.as_tensor(array, device=device).expand(lanes, *array.shape[1:]) for array in arrays)
-    return Tokens(forms, lengths), Gold(tags)
+
+    def shared(array: Ids) -> Tensor:
+        return torch.as_tensor(array, device=device).expand(lanes, *array.shape[1:])
+
+    heads_RTB = None if batch.heads_RTB is None else shared(batch.heads_RTB)
+    return Tokens(shared(batch.forms_RTB), shared(batch.lengths_RB)), Gold(shared(batch.tags_RUB), heads_RTB)

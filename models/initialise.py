@@ -1,7 +1,7 @@
 """Initial values as wu2017 gives them (section 5.1.2), lane by lane.
 
-What a parameter is, its own name says: ``bias*`` is zero, ``recurrent`` is orthogonal, ``table`` is
-a lookup table, everything else a weight whose last two axes are (fan in, fan out).
+What a parameter is, its own name says: ``bias*`` and ``bilinear`` are zero, ``recurrent`` is orthogonal,
+``table`` is a lookup table, everything else a weight whose last two axes are (fan in, fan out).
 """
 
 import math
@@ -34,9 +34,10 @@ def _values(
 ) -> Tensor:
     """N(0, 1/sqrt(fan_in)) * scale; we read 1/sqrt(fan_in) as the standard deviation.
 
-    A lookup has no fan in; we take the width of its vectors.
+    A lookup has no fan in; we take the width of its vectors. A bilinear form, which the paper does not have, takes its
+    gradient from both sides at once: it can start at zero, where it prefers nothing.
     """
-    if name.startswith("bias"):
+    if name.startswith("bias") or name == "bilinear":
         return torch.zeros(shape, dtype=torch.float64)
     if spread is not None:
         return (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1) * spread

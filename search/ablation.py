@@ -109,11 +109,12 @@ def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
 
 
 def _baseline(record: StudyRecord) -> Iterator[Row]:
-    """The most frequent tag of each word, on the base's corpus."""
+    """The most frequent tag or arc of each word, on the base's corpus."""
     prepared = record.corpora.get(identity(record.study.space.base.data.corpus))
     if prepared is not None:
         dev, test = Spread((prepared.baseline_dev,)), Spread((prepared.baseline_test,))
-        yield Row(axis=BASELINE, value="most frequent tag of each word", trials=0, scored=0, dev=dev, test=test)
+        unit = "arc" if prepared.measure == "las" else "tag"
+        yield Row(axis=BASELINE, value=f"most frequent {unit} of each word", trials=0, scored=0, dev=dev, test=test)
 
 
 def _axis(record: StudyRecord, axis: str, base: TrialRecord | None) -> list[Row]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from data.attachment import AttachmentCounts
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
 from data.spans import SpanCounts
@@ -30,7 +31,8 @@ from models.training.schedule import next_learning_rate
 class EpochReport:
     """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
 
-    ``dev_score`` is the F1 of ``dev_spans``, or accuracy where the tags have no scheme and there are none.
+    ``dev_score`` is the LAS of ``dev_attachments`` where there are trees, the F1 of ``dev_spans`` where the tags have a
+    scheme, and otherwise accuracy.
     """
 
     epoch: int
@@ -39,6 +41,7 @@ class EpochReport:
     dev_accuracy: tuple[float, ...]
     dev_score: tuple[float, ...]
     dev_spans: tuple[SpanCounts, ...]
+    dev_attachments: tuple[AttachmentCounts, ...]
     learning_rate: tuple[float, ...]
     seconds: float
 
@@ -104,6 +107,7 @@ class Training:
             dev_accuracy=dev.accuracy,
             dev_score=dev.score,
             dev_spans=dev.spans,
+            dev_attachments=dev.attachments,
             learning_rate=_numbers(learning_rate_R),
             seconds=time.perf_counter() - started,
         )
