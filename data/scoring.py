@@ -1,4 +1,5 @@
-"""What a corpus is scored by: trees where it has heads, spans where its tags have a scheme, otherwise single tags.
+"""What a corpus is scored by: trees where it has heads, words of running text, spans where its tags have a scheme,
+otherwise single tags.
 
 Array legend: R lanes, N tokens of a split.
 """
@@ -13,6 +14,8 @@ def measure_of(corpus: StoredCorpus) -> Measure:
     """What trials on the corpus are ranked by."""
     if corpus.task == "parsing":
         return "las"
+    if corpus.task == "language_modelling":
+        return "perplexity"
     return "accuracy" if corpus.scheme is None else "f1"
 
 

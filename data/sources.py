@@ -14,6 +14,7 @@ from data.config import (
     GrammarCorpus,
     NamedCorpus,
     NumbersCorpus,
+    RunningTextCorpus,
     SegmentedCorpus,
     TextCorpus,
     WordTagCorpus,
@@ -27,6 +28,7 @@ from data.formats import (
     DerivationFormat,
     Format,
     PipedFormat,
+    RunningTextFormat,
     SegmentedFormat,
     TextFormat,
     TreebankFormat,
@@ -43,7 +45,7 @@ from data.sentences import SPLITS
 from data.synthetic import grammar, numbers
 from data.tasks import TREES, Task
 
-OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus
+OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus | RunningTextCorpus
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
@@ -86,7 +88,7 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             card = find_card(corpus.name)
             scheme, task = card.format.scheme, task_of(card.format, card.layer(corpus.tags))
             behind, read = _named(corpus, data_dir)
-        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus():
+        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus() | RunningTextCorpus():
             files = {
                 split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
@@ -172,6 +174,8 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             return WordTagFormat(*options), "pos"
         case SegmentedCorpus():
             return SegmentedFormat(corpus.encoding), "segmentation"
+        case RunningTextCorpus():
+            return RunningTextFormat(corpus.encoding), "word"
         case TextCorpus():
             return TextFormat(label=0, text=1, columns=2, encoding=corpus.encoding), "label"
         case FileCorpus(kind="ccgbank_auto"):

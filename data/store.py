@@ -156,6 +156,8 @@ def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> N
     forms = [BOUNDARY, *sorted(words)]
     learnt = {tag for sentence in splits["train"] for tag in sentence.tags}
     tags = sorted(learnt if scheme is None else closed(learnt, scheme))
+    if task == "language_modelling":
+        _check_closed(splits, learnt)
     tables = {
         "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
     }
@@ -171,6 +173,15 @@ def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> N
             tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
     write_tables(folder, tables, notes)
+
+
+def _check_closed(splits: Splits, words: set[str]) -> None:
+    """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
+    for split in ("dev", "test"):
+        for word in splits[split][0].tags:
+            if word not in words:
+                allowed = "words of train, one of which may stand for rare ones, such as <unk>"
+                raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
 
 
 def _spans(

@@ -327,8 +327,25 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             "model.head.kind: got biaffine for a corpus without heads "
             "(allowed: softmax, crf, margin, or data.corpus.tags: heads where the corpus has trees)"
         )
+    if task == "language_modelling":
+        _check_reads_no_further(config)
     if task == "classification" and config.stack.kind == "feedback":
         raise UserError(
             "model.stack.kind: got feedback for a corpus of classified texts, whose tags do not follow one another "
             "(allowed: recurrent)"
         )
+
+
+def _check_reads_no_further(config: ModelConfig) -> None:
+    """Raise UserError for a network that would see the word that it is to predict."""
+    stack, embedder = config.stack, config.embedder
+    if stack.kind == "feedback" or stack.directions == "both":
+        got = "kind feedback" if stack.kind == "feedback" else "directions both"
+        raise UserError(f"model.stack: got {got} for a language model (allowed: recurrent layers, directions forward)")
+    if embedder.kind == "feature_maps" or (embedder.kind == "tokens" and embedder.window > 1):
+        got = "kind feature_maps" if embedder.kind == "feature_maps" else f"window {embedder.window}"
+        raise UserError(
+            f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
+        )
+    if config.head.kind != "softmax":
+        raise UserError(f"model.head.kind: got {config.head.kind} for a language model (allowed: softmax)")

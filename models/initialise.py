@@ -29,9 +29,7 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: flo
             row.copy_(_values(name.rpartition(".")[2], row.shape, scale, spread, generator))
 
 
-def _values(
-    name: str, shape: torch.Size, scale: float, spread: float | None, generator: torch.Generator
-) -> Tensor:
+def _values(name: str, shape: torch.Size, scale: float, spread: float | None, generator: torch.Generator) -> Tensor:
     """N(0, 1/sqrt(fan_in)) * scale; we read 1/sqrt(fan_in) as the standard deviation.
 
     A lookup has no fan in; we take the width of its vectors. A bilinear form, which the paper does not have, takes its

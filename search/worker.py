@@ -142,6 +142,7 @@ class TrainingWorker(Worker):
             evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
         return {
             "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
+            **_perplexity("test", [each.perplexity[0] for each in evaluations if each.running]),
             **_span_metrics("test", [counts for evaluation in evaluations for counts in evaluation.spans]),
             **_attachment_metrics("test", [counts for evaluation in evaluations for counts in evaluation.attachments]),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
@@ -172,6 +173,7 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
         "dev_accuracy": tuple(value for report in reports for value in report.dev_accuracy),
+        **_perplexity("dev", [value for report in reports for value in report.dev_perplexity]),
         **_span_metrics("dev", [counts for report in reports for counts in report.dev_spans]),
         **_attachment_metrics("dev", [counts for report in reports for counts in report.dev_attachments]),
         "learning_rate": tuple(value for report in reports for value in report.learning_rate),
@@ -180,6 +182,11 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
     score = math.nan if diverged else fmean(value for report in reports for value in report.dev_score)
     seconds = sum(report.seconds for report in reports)
     return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds)
+
+
+def _perplexity(split: str, values_R: Sequence[float]) -> Metrics:
+    """The perplexities, by name; nothing where no running text is predicted."""
+    return {f"{split}_perplexity": tuple(values_R)} if values_R else {}
 
 
 def _span_metrics(split: str, counts_R: Sequence[SpanCounts]) -> Metrics:
