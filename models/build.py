@@ -124,7 +124,7 @@ def build(
         case _:
             assert_never(config.stack)
     model.to(dtype=dtype, device=device)
-    initialise(model, seeds, config.initial_scale)
+    initialise(model, seeds, config.initial_scale, config.initial_range)
     if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
         for module in model.stack.modules():
             if isinstance(module, LstmCell):

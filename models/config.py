@@ -18,7 +18,7 @@ from data.frozen import Frozen
 from data.tasks import Task
 from models.feedback.config import FeedbackConfig
 from models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
-from models.skips.config import SkipConfig
+from models.skips.config import AnySkip
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -239,7 +239,7 @@ class StackConfig(Frozen):
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
-    skip: SkipConfig | None = None
+    skip: AnySkip = None
     """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
     skipping: Literal["all", "top"] = "all"
     """The layers that skip: all of those, or the last layer alone, as in gui2019's language models."""
@@ -284,6 +284,8 @@ class ModelConfig(Frozen):
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+    initial_range: PositiveFloat | None = None
+    """Weights, recurrent ones and vectors included, start uniform between this and its negative in place of that."""
 
     @model_validator(mode="before")
     @classmethod

@@ -14,8 +14,11 @@ from data.seeding import derive
 
 
 @torch.no_grad()
-def initialise(model: nn.Module, seeds: Sequence[int], scale: float) -> None:
+def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: float | None = None) -> None:
     """Fill every parameter of ``model``; row r of each comes from ``seeds[r]`` and its name alone.
+
+    With a ``spread``, all but biases and bilinear forms are uniform between its negative and itself (Zaremba et al., 2014), and ``scale``
+    is not read.
 
     Values are drawn in float64 on the CPU, so they are the same in every precision, on every
     device, and whatever other parameters the network has.
@@ -23,10 +26,10 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float) -> None:
     for name, parameter in model.named_parameters():
         for seed, row in zip(seeds, parameter, strict=True):
             generator = torch.Generator().manual_seed(derive(seed, "initialise", name))
-            row.copy_(_values(name.rpartition(".")[2], row.shape, scale, generator))
+            row.copy_(_values(name.rpartition(".")[2], row.shape, scale, spread, generator))
 
 
-def _values(name: str, shape: torch.Size, scale: float, generator: torch.Generator) -> Tensor:
+def _values(name: str, shape: torch.Size, scale: float, spread: float | None, generator: torch.Generator) -> Tensor:
     """N(0, 1/sqrt(fan_in)) * scale; we read 1/sqrt(fan_in) as the standard deviation.
 
     A lookup has no fan in; we take the width of its vectors. A bilinear form, which the paper does not have, takes its
@@ -34,6 +37,8 @@ def _values(name: str, shape: torch.Size, scale: float, generator: torch.Generat
     """
     if name.startswith("bias") or name == "bilinear":
         return torch.zeros(shape, dtype=torch.float64)
+    if spread is not None:
+        return (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1) * spread
     normal = torch.randn(shape, generator=generator, dtype=torch.float64)
     match name:
         case "recurrent":
