@@ -17,8 +17,8 @@ from data.seeding import derive
 def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: float | None = None) -> None:
     """Fill every parameter of ``model``; row r of each comes from ``seeds[r]`` and its name alone.
 
-    With a ``spread``, all but biases are uniform between its negative and itself (Zaremba et al., 2014), and ``scale``
-    is not read.
+    With a ``spread``, all but biases and bilinear forms are uniform between its negative and itself (Zaremba et al.,
+    2014), and ``scale`` is not read.
 
     Values are drawn in float64 on the CPU, so they are the same in every precision, on every
     device, and whatever other parameters the network has.
