@@ -67,6 +67,7 @@ def test_the_default_layers_are_the_documented_ones() -> None:
         "wnut17": ("ner",),
         "ccgbank": ("category", "pos"),
         "wsj": ("pos",),
+        "ptb-lm": ("word",),
         "imdb": ("label",),
     }
 

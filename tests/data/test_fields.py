@@ -47,6 +47,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "word_tag",
         "segmented",
         "labelled_text",
+        "running_text",
     ]
     assert kinds(EmbedderConfig) == {}
 
