@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from models.config import Pooling
-from models.embedder import Embedder, LexiconTensors
-from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
-from models.one_hot import OneHotEmbedder
+from models.inputs.feature_maps import FeatureMapEmbedder
+from models.inputs.one_hot import OneHotEmbedder
+from models.inputs.tokens import Embedder, LexiconTensors
 from models.pooling import pooled
 from models.skips.reinforce import Reinforce
 from models.stack import Memory, Passed, Stack

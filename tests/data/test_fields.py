@@ -5,7 +5,8 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from data.config import Corpus
 from data.fields import describe, fields, kinds, paths
-from models.config import EmbedderConfig, StackConfig
+from models.config import StackConfig
+from models.inputs.config import EmbedderConfig
 from models.training.config import Adagrad, Adam, Optimiser, Sgd
 from spaces.trial import TrialConfig
 

@@ -14,7 +14,7 @@ from models.build import Sizes, build
 from models.cells.base import LayerSizes
 from models.cells.lstm import LstmCell
 from models.config import ModelConfig
-from models.embedder import LexiconTensors
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane, Streams
 from models.model import Gold, Tagger, Tokens
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig

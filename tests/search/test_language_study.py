@@ -15,8 +15,9 @@ from data.config import DataConfig, RunningTextCorpus
 from data.errors import UserError
 from data.prepared import PreparedCorpus, prepare
 from data.store import open_store, store
-from models.config import LONGEST_AFFIX, EmbedderConfig, ModelConfig, StackConfig
+from models.config import ModelConfig, StackConfig
 from models.evaluate import evaluate, on_device
+from models.inputs.config import LONGEST_AFFIX, EmbedderConfig
 from models.lanes import Lane
 from models.model import Gold, Tokens
 from models.stack import Memory
