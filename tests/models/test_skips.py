@@ -278,7 +278,7 @@ def test_the_top_layer_alone_may_skip_and_forget_gates_may_start_open() -> None:
 @pytest.mark.parametrize("reward", ["log_likelihood", "correct"])
 def test_a_text_of_which_nothing_is_left_teaches_nothing(reward: str) -> None:
     config = {**NETWORK, "stack": {**NETWORK["stack"], "skip": {**NETWORK["stack"]["skip"], "reward": reward}}}
-    model, tokens, gold = tagger(config, Lane(seed=5))
+    model, tokens, _ = tagger(config, Lane(seed=5))
     empty = Tokens(tokens.forms_RTB[:, :, :1], torch.tensor([[0]]))
     loss = model.loss(empty, Gold(torch.full((1, 6, 1), -1)), LEXICON)
     loss.sum().backward()
