@@ -7,7 +7,6 @@ the same state after the same events.
 from collections.abc import Callable, Sequence
 
 from data.errors import UserError
-from search.asha import Decision, scheduler
 from search.events import (
     Decided,
     Ended,
@@ -26,6 +25,8 @@ from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
+from search.scheduler import Decision
+from search.schedulers import scheduler
 from search.task import EpochResult, TrialTask
 from spaces.space import Point
 
@@ -60,7 +61,7 @@ class Driver:
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})
-        self._scheduler = scheduler(study.search.asha, study.space.base.training.epochs, spared)
+        self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
         for event in past:
             self._apply(event)
