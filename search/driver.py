@@ -27,7 +27,7 @@ from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
 from search.scheduler import Decision
 from search.schedulers import scheduler
-from search.task import EpochResult, TrialTask
+from search.task import EpochResult, TrialTask, trial_task
 from spaces.space import Point
 
 Reader = Callable[[Event], None]
@@ -139,20 +139,15 @@ class Driver:
 
     def task(self, number: int) -> TrialTask:
         """What a worker needs to train or to test a trial."""
-        trial, search = self.record.trials[number], self.record.study.search
-        vectors = self.record.vectors_of(trial.config)
-        return TrialTask(
+        trial = self.record.trials[number]
+        return trial_task(
+            self.record,
+            self.folder,
+            trial.config,
             number=number,
-            config=trial.config,
             seeds=trial.seeds,
-            order_seed=search.seed,
-            lanes=search.lanes,
-            # A worker of another process has another working directory.
-            corpus=self.folder.corpus(self.record.corpus_of(trial.config)).resolve(),
-            folder=self.folder.trial(number).resolve(),
             device=self.device,
             reported=len(trial.reports),
-            vectors=None if vectors is None else self.folder.vectors(vectors).resolve(),
         )
 
     def _propose(self, number: int) -> Point | None:

@@ -118,11 +118,14 @@ class Space:
         seen = {canonical_json(point)}
         for changed, old in point.items():
             for value in self.domains[changed].neighbours(old):
-                kept = point | {changed: value}
-                other = self.compose(partial(self._kept, kept))
+                other = self.moved(point, changed, value)
                 if (text := canonical_json(other)) not in seen and self.allowed(other):
                     seen.add(text)
                     yield other
+
+    def moved(self, point: Point, path: str, value: Json) -> Point:
+        """The point with another value on one axis; maybe forbidden. Axes that it activates follow as neighbours' do."""
+        return self.compose(partial(self._kept, point | {path: value}))
 
     def config(self, point: Point) -> TrialConfig:
         """The trial at a point. Raises UserError where the point does not fit the axes or the config is not valid."""
