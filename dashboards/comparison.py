@@ -49,7 +49,7 @@ NUMBERS: Mapping[str, Callable[[ComparedRow], Scalar]] = {
     "test_mean": lambda row: row.test.mean if row.test else None,
     "test_deviation": lambda row: row.test.deviation if row.test else None,
 }
-"""The numbers of a row by their full names. Scores and their differences are shares in [-1, 1], not percent."""
+"""The numbers of a row by their full names. Scores and their differences are those of ``data.metrics``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +58,30 @@ class Column:
 
     whose: str
     heading: str
-    write: Callable[[Numbers], str]
+    write: Callable[[Numbers, Measure], str]
 
     def headed(self, measure: Measure) -> str:
         """Whose it is, and the heading as it is printed over scores of this kind."""
         return f"{self.whose}: {headed(self.heading, measure)}"
 
 
-def _paper(name: str, form: str) -> Callable[[Numbers], str]:
-    return lambda numbers: with_error(numbers[f"paper_{name}"], None, form).partition(" ")[0]
+def _paper(name: str, form: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, form, measure).partition(" ")[0]
 
 
-def _ours(name: str) -> Callable[[Numbers], str]:
-    return lambda numbers: with_error(numbers[f"{name}_mean"], numbers[f"{name}_deviation"], ".2f")
+def _ours(name: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"{name}_mean"], numbers[f"{name}_deviation"], ".2f", measure)
 
 
-def _paper_difference(numbers: Numbers) -> str:
-    return "base" if numbers["is_base"] else _paper("difference", "+.2f")(numbers)
+def _paper_difference(numbers: Numbers, measure: Measure) -> str:
+    return "base" if numbers["is_base"] else _paper("difference", "+.2f")(numbers, measure)
 
 
-def _our_difference(numbers: Numbers) -> str:
+def _our_difference(numbers: Numbers, measure: Measure) -> str:
     if numbers["is_base"] and numbers["trial"] is not None:
         return "base "
     mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
-    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f") + mark
+    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark
 
 
 COLUMNS = (
@@ -91,7 +91,7 @@ COLUMNS = (
     Column("ours", "dev %", _ours("dev")),
     Column("ours", "difference", _our_difference),
     Column("ours", "test %", _ours("test")),
-    Column("ours", "trial", lambda numbers: NONE if numbers["trial"] is None else str(numbers["trial"])),
+    Column("ours", "trial", lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"])),
 )
 
 
@@ -139,8 +139,8 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     )
 
 
-def _cells(numbers: Numbers) -> list[str]:
-    return [column.write(numbers) for column in COLUMNS]
+def _cells(numbers: Numbers, measure: Measure) -> list[str]:
+    return [column.write(numbers, measure) for column in COLUMNS]
 
 
 def _markdown(comparison: Comparison, lines: Sequence[Numbers]) -> str:
@@ -148,7 +148,7 @@ def _markdown(comparison: Comparison, lines: Sequence[Numbers]) -> str:
     rows = [
         [
             f"{DISAGREES} " * bool(line["disagrees"]) + escaped(str(line["row"])),
-            *(cell.strip() for cell in _cells(line)),
+            *(cell.strip() for cell in _cells(line, comparison.measure)),
         ]
         for line in lines
     ]
@@ -180,7 +180,7 @@ def _json(comparison: Comparison, lines: Sequence[Numbers]) -> str:
 
 
 def _text(comparison: Comparison, lines: Sequence[Numbers], width: int | None, *, terminal: bool) -> str:
-    cells = [_cells(line) for line in lines]
+    cells = [_cells(line, comparison.measure) for line in lines]
     widths = [
         max(cell_len(text) for text in (headed(column.heading, comparison.measure), *each))
         for column, *each in zip(COLUMNS, *cells, strict=True)

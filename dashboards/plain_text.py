@@ -37,8 +37,13 @@ def tagged(pairs: Sequence[tuple[str, str]], form: Form) -> str:
     There a word is ``word_TAG``, or itself where its tag is empty.
     """
     if form == "columns":
-        return "".join(f"{word}\t{tag}\n" for word, tag in pairs) + "\n"
+        return columns(pairs)
     return " ".join(f"{word}_{tag}" if tag else word for word, tag in pairs) + "\n"
+
+
+def columns(lines: Iterable[Sequence[str]]) -> str:
+    """A sentence as lines of columns, with an empty line after it."""
+    return "".join("\t".join(line) + "\n" for line in lines) + "\n"
 
 
 def _lines(file: Path | None) -> Iterator[str]:

@@ -14,6 +14,7 @@ from rich.text import Text
 from dashboards.sheet import NONE
 from dashboards.standing import Standing
 from data.frozen import canonical_json
+from data.metrics import FACTORS
 from search.events import Decided, Ended, Event
 from search.parts import written
 from search.records import StudyRecord, TrialRecord
@@ -192,7 +193,7 @@ def _label(domain: Domain, value: Json) -> str:
 
 
 def _score(trial: TrialRecord) -> str:
-    return NONE if trial.score is None else f"{100 * trial.score:.2f}"
+    return NONE if trial.score is None else f"{FACTORS[trial.measure] * trial.score:.2f}"
 
 
 def _pace(standing: Standing, now: float) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from dashboards.plain_text import Form, sentences, tagged
+from dashboards.plain_text import Form, columns, sentences, tagged
 from dashboards.printing import print_report
 from data.errors import UserError
 from search.ablation import ablation
@@ -74,12 +74,17 @@ def verify(
     device: Device = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
-    from search.bundle import spans_in
+    from search.bundle import attachments_in, spans_in
     from search.export import verify_bundle
 
     for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
         share = counts["correct"] / counts["total"]
         told = f"{counts['correct']} of {counts['total']} tokens right ({share:.2%})"
+        if (arcs := attachments_in(counts)) is not None:
+            told = (
+                f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
+                f"{arcs.labelled} the right relation to it (LAS {arcs.las:.2%})"
+            )
         if (spans := spans_in(counts)) is not None:
             told += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
         print(f"{split}: {told}, as exported")
@@ -100,16 +105,22 @@ def predict(
 
     Words that are given come in columns, words that are found in lines, unless --format says otherwise. A bundle of
     characters reads raw text: blanks in it are dropped. One that classifies texts gives a line of `label<TAB>text` for
-    each, in either format.
+    each, in either format; one that parses, columns of word, head and relation, whose head is 0 for the root or the
+    number of a word.
     """
     from models.device import choose_device
     from search.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
     chosen = form or ("lines" if tagger.unit == "character" else "columns")
-    for tokens, tags in tagger.tag(sentences(file, tagger.unit)):
+    if tagger.task == "parsing" and chosen == "lines":
+        raise UserError("--format: got lines for a bundle that parses (allowed: columns)")
+    for sentence in tagger.annotate(sentences(file, tagger.unit)):
+        tokens, tags = sentence.words, sentence.tags
         if tagger.task == "classification":
             sys.stdout.write(f"{tags[0]}\t{' '.join(tokens)}\n")
+        elif sentence.heads is not None:
+            sys.stdout.write(columns(zip(tokens, map(str, sentence.heads), tags, strict=True)))
         else:
             pairs = list(zip(tokens, tags, strict=True)) if chosen == "columns" else tagger.words(tokens, tags)
             sys.stdout.write(tagged(pairs, chosen))

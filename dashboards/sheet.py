@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from data.metrics import Measure
+from data.metrics import FACTORS, MEASURES, Measure
 from search.ablation import BASE, BASELINE, BEST, Ablation, Row
 from search.parts import written
 from search.records import TrialRecord
@@ -42,7 +42,8 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "epochs": lambda row: row.epochs,
     "seconds": lambda row: row.seconds,
 }
-"""The numbers of a row by their full names. Scores and their differences are shares in [-1, 1], not percent."""
+"""The numbers of a row by their full names. Scores and their differences are those of ``data.metrics``: shares in
+[-1, 1], not percent, and negative perplexities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Column:
     """A column for people: its heading, and how a cell is written from the numbers of a line."""
 
     heading: str
-    write: Callable[[Numbers], str]
+    write: Callable[[Numbers, Measure], str]
 
     def headed(self, measure: Measure) -> str:
         """The heading as it is printed over scores of this kind."""
@@ -59,7 +60,7 @@ class Column:
 
 def headed(heading: str, measure: Measure) -> str:
     """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
-    return heading.replace("%", "F1") if measure == "f1" else heading
+    return heading if measure == "accuracy" else heading.replace("%", MEASURES[measure])
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +142,14 @@ class Sheet:
         lines = [line.numbers for line in self.lines]
         seeds = max((int(numbers["seeds"] or 0) for numbers in lines), default=0)
         unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in lines)
+        article, points = ("a", "") if self.measure == "perplexity" else ("an", ", in points")
         has_base = any(numbers["selected_is_base"] for numbers in lines)
         return " ".join(
             [
                 f"n: trials{' (2/3: 2 of 3 have a score)' if unscored else ''}; a row shows the best of them on dev.",
-                f"After {'an F1' if self.measure == 'f1' else 'an accuracy'}: ± standard deviation"
+                f"After {article} {MEASURES[self.measure]}: ± standard deviation"
                 + (f" over {seeds} seeds." if seeds > 1 else f" ({NONE}: one seed has none)."),
-                f"Difference: to the base on dev, in points, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
+                f"Difference: to the base on dev{points}, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
                 if has_base
                 else "No differences: no trial of the base has a score.",
                 f"{LEADS}: best of its axis.",
@@ -162,7 +164,7 @@ def sheet(ablation: Ablation) -> Sheet:
     return Sheet(
         study=ablation.study,
         measure=ablation.measure,
-        lines=tuple(_line(row) for row in ablation.rows),
+        lines=tuple(_line(row, ablation.measure) for row in ablation.rows),
         ends=ablation.ends,
         epochs=ablation.epochs,
         seconds=ablation.seconds,
@@ -175,50 +177,50 @@ def _best(trial: TrialRecord, changes: Numbers) -> Best:
     return Best(trial=trial.number, identity=config.identity, changes=changes, config=config.model_dump(mode="json"))
 
 
-def _line(row: Row) -> Line:
+def _line(row: Row, measure: Measure) -> Line:
     numbers = {name: read(row) for name, read in NUMBERS.items()}
     spreads = {"dev": row.dev, "difference": row.difference, "test": row.test}
     by_seed = {name: spread.values for name, spread in spreads.items() if spread is not None}
-    return Line(numbers, tuple(column.write(numbers) for column in COLUMNS), {"seeds": row.seeds, **by_seed})
+    return Line(numbers, tuple(column.write(numbers, measure) for column in COLUMNS), {"seeds": row.seeds, **by_seed})
 
 
-def _count(numbers: Numbers) -> str:
+def _count(numbers: Numbers, measure: Measure) -> str:
     trials, scored = numbers["trials"], numbers["scored_trials"]
     if numbers["axis"] == BASELINE:
         return ""
     return f"{trials}" if scored == trials else f"{scored}/{trials}"
 
 
-def _score(split: str) -> Callable[[Numbers], str]:
-    return lambda numbers: with_error(numbers[f"{split}_mean"], numbers[f"{split}_deviation"], ".2f")
+def _score(split: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"{split}_mean"], numbers[f"{split}_deviation"], ".2f", measure)
 
 
-def _difference(numbers: Numbers) -> str:
+def _difference(numbers: Numbers, measure: Measure) -> str:
     if numbers["selected_is_base"]:
         return "base "
     mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
-    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f") + mark
+    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark
 
 
-def with_error(mean: Scalar, error: Scalar, form: str) -> str:
+def with_error(mean: Scalar, error: Scalar, form: str, measure: Measure) -> str:
     """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
     if not isinstance(mean, float):
         return NONE
-    shown = f"{_percent(error):.2f}" if isinstance(error, float) else f"{NONE:4}"
-    return f"{_percent(mean):{form}} ± {shown}"
+    shown = f"{abs(_shown(error, measure)):.2f}" if isinstance(error, float) else f"{NONE:4}"
+    return f"{_shown(mean, measure):{form}} ± {shown}"
 
 
-def _percent(share: float) -> float:
-    """In percent, to the two decimals shown; never -0.0."""
-    return round(100 * share, 2) + 0.0
+def _shown(score: float, measure: Measure) -> float:
+    """In percent, or as perplexity, to the two decimals shown; never -0.0."""
+    return round(FACTORS[measure] * score, 2) + 0.0
 
 
-def _selected(numbers: Numbers) -> str:
+def _selected(numbers: Numbers, measure: Measure) -> str:
     return NONE if numbers["selected_trial"] is None else str(numbers["selected_trial"])
 
 
-def _spent(name: str, form: str) -> Callable[[Numbers], str]:
-    return lambda numbers: f"{numbers[name]:{form}}" if numbers[name] else ""
+def _spent(name: str, form: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, _: f"{numbers[name]:{form}}" if numbers[name] else ""
 
 
 COLUMNS = (

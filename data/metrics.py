@@ -3,13 +3,21 @@
 Array legend: R lanes, U tags of a sentence, B sentence in the batch. Where the truth has one lane, it holds for all.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Measure = Literal["accuracy", "f1"]
-"""The share of right tags, or the F1 of spans (``data.spans.SpanCounts``)."""
+Measure = Literal["accuracy", "f1", "las", "perplexity"]
+"""The share of right tags, the F1 of spans (``data.spans.SpanCounts``), the labelled attachment score of trees
+(``data.attachment.AttachmentCounts``), or the exponential of the mean loss of a word (nats)."""
+
+MEASURES: Mapping[Measure, str] = {"accuracy": "accuracy", "f1": "F1", "las": "LAS", "perplexity": "perplexity"}
+"""How people write them."""
+
+FACTORS: Mapping[Measure, float] = {"accuracy": 100, "f1": 100, "las": 100, "perplexity": -1}
+"""What people see is a score times this. Of scores the larger one is better: a perplexity is its negative."""
 
 Ids = NDArray[np.int64]
 

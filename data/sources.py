@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import assert_never
 
 from data.config import (
+    LAYERS_OF_FILES,
     ColumnCorpus,
     Corpus,
     FileCorpus,
     GrammarCorpus,
     NamedCorpus,
     NumbersCorpus,
+    RunningTextCorpus,
     SegmentedCorpus,
     TextCorpus,
     WordTagCorpus,
@@ -22,9 +24,11 @@ from data.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from data.errors import UserError
 from data.formats import (
     ColumnFormat,
+    ConlluFormat,
     DerivationFormat,
     Format,
     PipedFormat,
+    RunningTextFormat,
     SegmentedFormat,
     TextFormat,
     TreebankFormat,
@@ -39,9 +43,9 @@ from data.readers.files import SourceFile, joint_sha256, matching
 from data.schemes import Scheme
 from data.sentences import SPLITS
 from data.synthetic import grammar, numbers
-from data.tasks import Task
+from data.tasks import TREES, Task
 
-OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus
+OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus | RunningTextCorpus
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
@@ -73,23 +77,25 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     task: Task = "tagging"
     match corpus:
         case GrammarCorpus():
+            if corpus.tags == TREES:
+                task = "parsing"
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             read: Callable[[], Splits] = partial(_generate, corpus)
         case NumbersCorpus():
             behind, task = {"edition": numbers.EDITION}, "classification"
             read = partial(_numbers, corpus)
         case NamedCorpus():
-            form = find_card(corpus.name).format
-            scheme, task = form.scheme, task_of(form)
+            card = find_card(corpus.name)
+            scheme, task = card.format.scheme, task_of(card.format, card.layer(corpus.tags))
             behind, read = _named(corpus, data_dir)
-        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus():
+        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus() | RunningTextCorpus():
             files = {
                 split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
             form, layer = _format(corpus)
-            scheme, task = form.scheme, task_of(form)
+            scheme, task = form.scheme, task_of(form, layer)
             read = partial(_read, form, layer, files)
         case _:
             assert_never(corpus)
@@ -110,7 +116,8 @@ def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Split
 
 def _generate(corpus: GrammarCorpus) -> Splits:
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {split: grammar.sentences(corpus.seed, split, sizes[split]) for split in SPLITS}
+    parsed = corpus.tags == TREES
+    return {split: grammar.sentences(corpus.seed, split, sizes[split], parsed=parsed) for split in SPLITS}
 
 
 def _numbers(corpus: NumbersCorpus) -> Splits:
@@ -167,12 +174,16 @@ def _format(corpus: OwnFiles) -> tuple[Format, str]:
             return WordTagFormat(*options), "pos"
         case SegmentedCorpus():
             return SegmentedFormat(corpus.encoding), "segmentation"
+        case RunningTextCorpus():
+            return RunningTextFormat(corpus.encoding), "word"
         case TextCorpus():
             return TextFormat(label=0, text=1, columns=2, encoding=corpus.encoding), "label"
         case FileCorpus(kind="ccgbank_auto"):
             form: Format = DerivationFormat()
         case FileCorpus(kind="word_pos_supertag"):
             form = PipedFormat()
+        case FileCorpus(kind="conllu"):
+            form = ConlluFormat(LAYERS_OF_FILES["conllu"])
         case FileCorpus():
             form = TreebankFormat()
     return form, corpus.tags or next(iter(form.layers))

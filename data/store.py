@@ -1,8 +1,8 @@
 """Prepared corpora: written once as Arrow, memory-mapped by every trial.
 
 A store is a folder of ``forms.arrow`` (form, count), one ``<split>.arrow`` a split (forms, tags and
-length of each sentence), one ``<split>.spans.arrow`` where tags have a scheme, and ``manifest.json``,
-which has the digests of the others.
+length of each sentence, and its heads where there are trees), one ``<split>.spans.arrow`` where tags
+have a scheme, and ``manifest.json``, which has the digests of the others.
 
 Shapes: N tokens of a split, L tags of a split (N, or S where texts are classified), S sentences of a split, S1 = S + 1,
 F distinct forms of the corpus, M spans.
@@ -50,6 +50,7 @@ class Split:
     a single one. A form is a row of ``StoredCorpus.forms``; a tag is a row of ``StoredCorpus.tags``, or -1 where train
     lacks it.
     ``spans`` are the gold ones, of tags that train lacks as well; None where tags have no scheme.
+    ``heads_N`` are those of ``data.sentences.Sentence``, whose tags are relations; None where nothing is parsed.
     """
 
     forms_N: NDArray[np.int32]
@@ -58,6 +59,7 @@ class Split:
     offsets_S1: NDArray[np.int64]
     tag_offsets_S1: NDArray[np.int64]
     spans: Spans | None = None
+    heads_N: NDArray[np.int32] | None = None
 
     @property
     def tags_token_by_token(self) -> bool:
@@ -143,7 +145,8 @@ def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
     digest = hashlib.sha256()
     for split in SPLITS:
         for sentence in splits[split]:
-            digest.update(json.dumps([split, sentence.words, sentence.tags]).encode() + b"\n")
+            heads = [] if sentence.heads is None else [sentence.heads]
+            digest.update(json.dumps([split, sentence.words, sentence.tags, *heads]).encode() + b"\n")
     return digest.hexdigest()[:16]
 
 
@@ -153,13 +156,15 @@ def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> N
     forms = [BOUNDARY, *sorted(words)]
     learnt = {tag for sentence in splits["train"] for tag in sentence.tags}
     tags = sorted(learnt if scheme is None else closed(learnt, scheme))
+    if task == "language_modelling":
+        _check_closed(splits, learnt)
     tables = {
         "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
     }
     row_of = {form: row for row, form in enumerate(forms)}
     tag_of = {tag: row for row, tag in enumerate(tags)}
     for split in SPLITS:
-        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
+        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of, task)
     span_types: tuple[str, ...] = ()
     if scheme is not None:
         everywhere = sorted({tag for split in SPLITS for sentence in splits[split] for tag in sentence.tags})
@@ -168,6 +173,15 @@ def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> N
             tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
     write_tables(folder, tables, notes)
+
+
+def _check_closed(splits: Splits, words: set[str]) -> None:
+    """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
+    for split in ("dev", "test"):
+        for word in splits[split][0].tags:
+            if word not in words:
+                allowed = "words of train, one of which may stand for rare ones, such as <unk>"
+                raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
 
 
 def _spans(
@@ -203,16 +217,19 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
     return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
 
 
-def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:
+def _table(
+    sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int], task: Task
+) -> pa.RecordBatch:
     """Lists with 64-bit offsets: their parts are the flat arrays of a ``Split`` as they stand."""
     tokens = pa.large_list(pa.int32())
-    return pa.record_batch(
-        {
-            "forms": pa.array([[row_of[word] for word in sentence.words] for sentence in sentences], tokens),
-            "tags": pa.array([[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences], tokens),
-            "length": pa.array([len(sentence.words) for sentence in sentences], pa.int32()),
-        }
-    )
+    columns = {
+        "forms": pa.array([[row_of[word] for word in sentence.words] for sentence in sentences], tokens),
+        "tags": pa.array([[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences], tokens),
+        "length": pa.array([len(sentence.words) for sentence in sentences], pa.int32()),
+    }
+    if task == "parsing":
+        columns["heads"] = pa.array([sentence.heads for sentence in sentences], tokens)
+    return pa.record_batch(columns)
 
 
 def _map(path: Path, digest: str) -> pa.RecordBatch:
@@ -226,6 +243,7 @@ def _map(path: Path, digest: str) -> pa.RecordBatch:
 
 def _split(table: pa.RecordBatch, spans: pa.RecordBatch | None) -> Split:
     forms, tags = table.column("forms"), table.column("tags")
+    heads = table.column("heads") if "heads" in table.schema.names else None
     return Split(
         forms_N=forms.values.to_numpy(zero_copy_only=True),
         tags_L=tags.values.to_numpy(zero_copy_only=True),
@@ -233,6 +251,7 @@ def _split(table: pa.RecordBatch, spans: pa.RecordBatch | None) -> Split:
         offsets_S1=forms.offsets.to_numpy(zero_copy_only=True),
         tag_offsets_S1=tags.offsets.to_numpy(zero_copy_only=True),
         spans=None if spans is None else Spans(*(each.to_numpy(zero_copy_only=True) for each in spans.columns)),
+        heads_N=None if heads is None else heads.values.to_numpy(zero_copy_only=True),
     )
 
 

@@ -50,12 +50,14 @@ from models.gates import (
 )
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
+from models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
 from models.lanes import Dropout, Lane, Streams
-from models.model import AnyInput, Network, Tagger
+from models.model import AnyInput, Network, Stacked, Tagger
 from models.one_hot import OneHotEmbedder
+from models.parsing.head import BiaffineHead
+from models.parsing.parser import Parser
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
 from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
 from models.skips.reinforce import Reinforce
@@ -108,18 +110,22 @@ def build(
     match config.stack:
         case StackConfig():
             stack = _stack(config.stack, below, lanes, dropout)
-            head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
             skip, pooling = config.stack.skip, config.stack.pooling if sizes.task == "classification" else None
             reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
-            model = Tagger(embedder, stack, head, pooling=pooling, reinforce=reinforce)
+            if isinstance(config.head, BiaffineConfig):
+                arcs = _biaffine(config.head, sizes.tags, stack.features, streams)
+                model = Parser(embedder, stack, arcs, reinforce=reinforce)
+            else:
+                head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
+                model = Tagger(embedder, stack, head, pooling=pooling, reinforce=reinforce)
         case FeedbackConfig():
             layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
         case _:
             assert_never(config.stack)
     model.to(dtype=dtype, device=device)
-    initialise(model, seeds, config.initial_scale)
-    if isinstance(config.stack, StackConfig) and isinstance(model, Tagger):
+    initialise(model, seeds, config.initial_scale, config.initial_range)
+    if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
         for module in model.stack.modules():
             if isinstance(module, LstmCell):
                 module.open_forget_gates(config.stack.forget_bias)
@@ -262,7 +268,7 @@ def _feedback(config: FeedbackConfig, below: int, lanes: int, tags: int) -> tupl
     return layer, FeedbackHead(lanes=lanes, directions=directions, hidden=hidden, tags=tags)
 
 
-def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:
+def _head(config: TagHeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:
     match config:
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
@@ -271,3 +277,17 @@ def _head(config: HeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Hea
             return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
         case _:
             assert_never(config)
+
+
+def _biaffine(config: BiaffineConfig, relations: int, features: int, streams: Streams) -> BiaffineHead:
+    lanes = len(streams.generators)
+    return BiaffineHead(
+        lanes=lanes,
+        features=features,
+        relations=relations,
+        arc_size=config.arc_size,
+        relation_size=config.relation_size,
+        dropout_R=[config.dropout] * lanes,
+        streams=streams,
+        tree=config.decoder == "tree",
+    )

@@ -18,7 +18,7 @@ from data.frozen import Frozen
 from data.tasks import Task
 from models.feedback.config import FeedbackConfig
 from models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
-from models.skips.config import SkipConfig
+from models.skips.config import AnySkip
 from models.wiring import sources
 
 LONGEST_AFFIX = 7
@@ -239,7 +239,7 @@ class StackConfig(Frozen):
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     shortcut: ShortcutConfig = ShortcutConfig()
-    skip: SkipConfig | None = None
+    skip: AnySkip = None
     """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
     skipping: Literal["all", "top"] = "all"
     """The layers that skip: all of those, or the last layer alone, as in gui2019's language models."""
@@ -284,6 +284,8 @@ class ModelConfig(Frozen):
     head: HeadConfig = SoftmaxConfig()
     initial_scale: PositiveFloat = 0.1
     """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/initialise.py``)."""
+    initial_range: PositiveFloat | None = None
+    """Weights, recurrent ones and vectors included, start uniform between this and its negative in place of that."""
 
     @model_validator(mode="before")
     @classmethod
@@ -315,8 +317,35 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
+    if task == "parsing" and config.head.kind != "biaffine":
+        raise UserError(
+            f"model.head.kind: got {config.head.kind} for a corpus of dependency trees "
+            "(allowed: biaffine, or another layer of tags as data.corpus.tags)"
+        )
+    if task != "parsing" and config.head.kind == "biaffine":
+        raise UserError(
+            "model.head.kind: got biaffine for a corpus without heads "
+            "(allowed: softmax, crf, margin, or data.corpus.tags: heads where the corpus has trees)"
+        )
+    if task == "language_modelling":
+        _check_reads_no_further(config)
     if task == "classification" and config.stack.kind == "feedback":
         raise UserError(
             "model.stack.kind: got feedback for a corpus of classified texts, whose tags do not follow one another "
             "(allowed: recurrent)"
         )
+
+
+def _check_reads_no_further(config: ModelConfig) -> None:
+    """Raise UserError for a network that would see the word that it is to predict."""
+    stack, embedder = config.stack, config.embedder
+    if stack.kind == "feedback" or stack.directions == "both":
+        got = "kind feedback" if stack.kind == "feedback" else "directions both"
+        raise UserError(f"model.stack: got {got} for a language model (allowed: recurrent layers, directions forward)")
+    if embedder.kind == "feature_maps" or (embedder.kind == "tokens" and embedder.window > 1):
+        got = "kind feature_maps" if embedder.kind == "feature_maps" else f"window {embedder.window}"
+        raise UserError(
+            f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
+        )
+    if config.head.kind != "softmax":
+        raise UserError(f"model.head.kind: got {config.head.kind} for a language model (allowed: softmax)")

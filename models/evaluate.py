@@ -1,33 +1,48 @@
 """How well a network does on a split. Shapes: R lanes, U tags of a sentence, B sentences, L tags of the split."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from data.batches import Batch, evaluation_batches, put_back
+from data.attachment import AttachmentCounts
+from data.batches import Batch, Ids, evaluation_batches, put_back
 from data.metrics import accuracy, correct_tags
-from data.scoring import span_counts
+from data.scoring import attachment_counts, span_counts
 from data.spans import SpanCounts
 from data.store import StoredCorpus
+from data.streams import stream_batches
 from models.embedder import LexiconTensors
 from models.model import Gold, Network, Tokens
+from models.stack import Memory
 
 SENTENCES_AT_ONCE = 64
 """A matter of speed alone."""
+
+STREAMS, STREAM_WINDOW = 10, 50
+"""At how many places running text is read side by side, and how far at once: each place but the first begins without
+what stands before it, which is a word in some thousands."""
+
+LARGEST_LOSS = 700.0
+"""Beyond it there is no floating point number for the perplexity."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """What the lanes reach on a split: right tags of ``total``, and the mean of the loss a tag.
 
-    ``spans``: counts of each lane; empty where the tags have no scheme.
+    Counts of each lane: ``spans``, empty where the tags have no scheme; ``attachments``, empty where nothing is parsed.
+    ``running``: whether it is running text that is predicted.
     """
 
     correct: tuple[int, ...]
     total: int
     loss: tuple[float, ...]
     spans: tuple[SpanCounts, ...] = ()
+    attachments: tuple[AttachmentCounts, ...] = ()
+    running: bool = False
 
     @property
     def accuracy(self) -> tuple[float, ...]:
@@ -35,27 +50,50 @@ class Evaluation:
         return tuple(accuracy(correct, self.total) for correct in self.correct)
 
     @property
+    def perplexity(self) -> tuple[float, ...]:
+        """The exponential of the loss of a tag; infinite where no number holds it."""
+        return tuple(math.exp(loss) if loss < LARGEST_LOSS else math.inf for loss in self.loss)
+
+    @property
     def score(self) -> tuple[float, ...]:
-        """What trials are ranked by, in [0, 1]: F1 where the tags have a scheme, accuracy where not."""
-        return tuple(counts.f1 for counts in self.spans) or self.accuracy
+        """What trials are ranked by: LAS of trees, F1 where the tags have a scheme, accuracy where not, in [0, 1].
+
+        Of running text it is the negative perplexity.
+        """
+        if self.running:
+            return tuple(-value for value in self.perplexity)
+        las = tuple(counts.las for counts in self.attachments)
+        return las or tuple(counts.f1 for counts in self.spans) or self.accuracy
 
 
 @torch.no_grad()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
     """Every lane on the same sentences; a gold tag that training never showed counts as an error."""
     model.eval()
+    running = corpus.task == "language_modelling"
+    memory = Memory() if running else None
     chosen = corpus.splits[split]
     device = lexicon.word_F.device
     correct_R = np.zeros(lanes, dtype=np.int64)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=device)
     total = 0
     predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
-    for batch in evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE):
-        tokens, gold = on_device(batch, lanes, device)
+    heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
+    batches = (
+        stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
+        if running
+        else evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE)
+    )
+    for batch in batches:
+        tokens, gold = on_device(batch, lanes, device, memory)
         loss_RB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
         correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
-        put_back(predicted_RUB, batch, chosen, predicted_RL)
+        if not running:
+            put_back(predicted_RUB, batch, chosen, predicted_RL)
+        if heads_RL is not None:
+            assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
+            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RL)
         loss_R += loss_RB.sum(dim=1)
         total += int(batch.tag_counts_RB.sum())
     return Evaluation(
@@ -63,11 +101,19 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
         total=total,
         loss=tuple((loss_R / total).tolist()),
         spans=span_counts(predicted_RL, corpus, split),
+        attachments=attachment_counts(heads_RL, predicted_RL, corpus, split),
+        running=running,
     )
 
 
-def on_device(batch: Batch, lanes: int, device: torch.device) -> tuple[Tokens, Gold]:
-    """``batch`` as tensors, read and right; one that all lanes share is read by each without a copy."""
-    arrays = (batch.forms_RTB, batch.lengths_RB, batch.tags_RUB)
-    forms, lengths, tags = (torch.as_tensor(array, device=device).expand(lanes, *array.shape[1:]) for array in arrays)
-    return Tokens(forms, lengths), Gold(tags)
+def on_device(batch: Batch, lanes: int, device: torch.device, memory: Memory | None = None) -> tuple[Tokens, Gold]:
+    """``batch`` as tensors, read and right; one that all lanes share is read by each without a copy.
+
+    ``memory`` is what it goes on from.
+    """
+
+    def shared(array: Ids) -> Tensor:
+        return torch.as_tensor(array, device=device).expand(lanes, *array.shape[1:])
+
+    heads_RTB = None if batch.heads_RTB is None else shared(batch.heads_RTB)
+    return Tokens(shared(batch.forms_RTB), shared(batch.lengths_RB), memory), Gold(shared(batch.tags_RUB), heads_RTB)

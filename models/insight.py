@@ -16,7 +16,7 @@ from models.cells.base import Cell
 from models.cells.shortcut import ShortcutCell
 from models.embedder import LexiconTensors
 from models.gates import VectorGate
-from models.model import Network, Tagger, Tokens
+from models.model import Network, Stacked, Tokens
 from models.skips.layer import SkipLayer
 from models.stack import Passed
 
@@ -62,7 +62,7 @@ def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple
 
     Raises UserError for a network of another family than recurrent layers.
     """
-    if not isinstance(model, Tagger):
+    if not isinstance(model, Stacked):
         raise UserError("a network of label feedback has no gates to look at (allowed: recurrent layers)")
     found = insights(model, tokens, lexicon)
     lengths_B = tokens.lengths_RB[0].tolist()
@@ -83,7 +83,7 @@ def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
     )
 
 
-def insights(model: Tagger, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
+def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
     """What every layer of a network of one lane does with these sentences, bottom up, forward before backward."""
     passed: list[Passed] = []
     with torch.enable_grad():
@@ -144,7 +144,7 @@ def met(passed: Passed) -> Tensor:
     return torch.stack([part * read_DTBK[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
 
 
-def _norms(model: Tagger, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
+def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
     """|dL/dh_t| of each layer, norm_DTB.
 
     h_t is read by the layers above and, through U, by later steps of its own layer: its gradient is that of the output
@@ -188,10 +188,7 @@ def _with_later(output_TBF: Tensor, later_TBF: Tensor, passed: Passed, direction
     return total_TBF
 
 
-def _last_loss(model: Tagger, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
+def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
     """The loss of the decision on the token that a direction reads last, summed over the sentences."""
     place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
-    at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
-    feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)
-    decided_R1B = model.head.decode(feature_R1BF, one_RB)
-    return model.head.loss(feature_R1BF, decided_R1B, one_RB).sum()
+    return model.decision_loss(features_RUBF, counts_RB, place_RB).sum()

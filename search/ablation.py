@@ -5,7 +5,7 @@ have it. Selection looks at dev alone; only selected trials are measured on test
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -17,6 +17,14 @@ from search.parts import parts
 from search.records import StudyRecord, TrialRecord
 from search.statistics import Spread, paired_difference
 from spaces.trial import Scalar, TrialConfig
+
+BASELINES: Mapping[Measure, str] = {
+    "accuracy": "most frequent tag of each word",
+    "f1": "most frequent tag of each word",
+    "las": "most frequent arc of each word",
+    "perplexity": "frequency of each word",
+}
+"""What the baseline does."""
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
 """The ``axis`` of the rows that belong to none."""
@@ -109,11 +117,11 @@ def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
 
 
 def _baseline(record: StudyRecord) -> Iterator[Row]:
-    """The most frequent tag of each word, on the base's corpus."""
+    """The most frequent tag or arc of each word, on the base's corpus."""
     prepared = record.corpora.get(identity(record.study.space.base.data.corpus))
     if prepared is not None:
         dev, test = Spread((prepared.baseline_dev,)), Spread((prepared.baseline_test,))
-        yield Row(axis=BASELINE, value="most frequent tag of each word", trials=0, scored=0, dev=dev, test=test)
+        yield Row(axis=BASELINE, value=BASELINES[prepared.measure], trials=0, scored=0, dev=dev, test=test)
 
 
 def _axis(record: StudyRecord, axis: str, base: TrialRecord | None) -> list[Row]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from data.metrics import Measure
+from data.metrics import FACTORS, Measure
 from search.papers import PaperRow, PaperTable
 from search.records import StudyRecord, TrialRecord
 from search.statistics import Spread, paired_difference, rank_correlation
@@ -19,7 +19,7 @@ Split = Literal["dev", "test"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper and the trial that stands for it. Scores and differences are shares, as everywhere.
+    """A row of the paper and the trial that stands for it. Scores and differences are those of ``data.metrics``.
 
     ``difference`` is to the trial of the paper's base row, seed by seed. Both are measured on the split of the
     comparison, and None for the base itself and where one of the two is missing. ``disagrees``: ours has
@@ -69,7 +69,8 @@ def compare(record: StudyRecord, name: str, table: PaperTable) -> Comparison:
     base = record.study.space.base
     by_identity = {trial.config.identity: trial for trial in record.ranked()}
     reference = _trial(by_identity, base, table.base)
-    rows = tuple(_row(row, _trial(by_identity, base, row), table.base, reference, split) for row in table.rows)
+    measure = record.measure
+    rows = tuple(_row(row, _trial(by_identity, base, row), table.base, reference, split, measure) for row in table.rows)
     pairs = [pair for row in rows if (pair := _pair(row, split)) is not None]
     corpus = base.data.corpus
     return Comparison(
@@ -78,7 +79,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable) -> Comparison:
         table=name,
         title=table.title,
         note=table.note,
-        measure=record.measure,
+        measure=measure,
         split=split,
         rows=rows,
         shared=len(pairs),
@@ -104,10 +105,15 @@ def _varied(base: TrialConfig, has: Mapping[str, Json]) -> TrialConfig | None:
 
 
 def _row(
-    row: PaperRow, trial: TrialRecord | None, base: PaperRow, reference: TrialRecord | None, split: Split
+    row: PaperRow,
+    trial: TrialRecord | None,
+    base: PaperRow,
+    reference: TrialRecord | None,
+    split: Split,
+    measure: Measure,
 ) -> ComparedRow:
     printed, measured = (base.dev, row.dev) if split == "dev" else (base.test, row.test)
-    in_paper = None if row.base or printed is None or measured is None else _share(measured - printed)
+    in_paper = None if row.base or printed is None or measured is None else _score(measured - printed, measure)
     ours = None
     if trial is not None and reference is not None and trial is not reference:
         ours = paired_difference(_by_seed(trial, split), _by_seed(reference, split))
@@ -116,8 +122,8 @@ def _row(
     return ComparedRow(
         label=row.label,
         is_base=row.base,
-        paper_dev=_share(row.dev),
-        paper_test=_share(row.test),
+        paper_dev=_score(row.dev, measure),
+        paper_test=_score(row.test, measure),
         paper_difference=in_paper,
         trial=None if trial is None else trial.number,
         seeds=() if trial is None else trial.seeds,
@@ -137,6 +143,6 @@ def _pair(row: ComparedRow, split: Split) -> tuple[float, float] | None:
     return None if paper is None or ours is None else (paper, ours.mean)
 
 
-def _share(percent: float | None) -> float | None:
-    """Of 1, with the two decimals of the percent that papers print and no others."""
-    return None if percent is None else round(percent / 100, 4) + 0.0
+def _score(printed: float | None, measure: Measure) -> float | None:
+    """What papers print, as a score, with the two decimals that they print and no others."""
+    return None if printed is None else round(printed / FACTORS[measure], 4) + 0.0

@@ -1,4 +1,4 @@
-"""Bundles: a trained tagger as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
+"""Bundles: a trained network as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
 
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
@@ -18,12 +18,14 @@ import numpy as np
 import torch
 from pydantic import TypeAdapter, ValidationError
 
+from data.attachment import AttachmentCounts
 from data.errors import UserError
 from data.explain import explain
 from data.features import lexicon
 from data.formats import Unit
 from data.prepared import PreparedCorpus
 from data.readers.segmented import in_words
+from data.sentences import Sentence
 from data.sources import token_unit
 from data.spans import SpanCounts
 from data.tasks import Task
@@ -45,12 +47,13 @@ SENTENCES_AT_ONCE = 64
 """Sentences that ``predict`` reads before it answers."""
 
 Metrics = dict[str, dict[str, int]]
-"""By split: ``correct`` tokens of ``total``; where the tags have a scheme, spans as well (``SpanCounts``)."""
+"""By split: ``correct`` tags of ``total``; where the tags have a scheme, spans as well (``SpanCounts``), and where
+there are trees, words with the right head and the right arc (``AttachmentCounts``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A trained tagger with everything it needs to read text."""
+    """A trained network with everything it needs to read text."""
 
     path: Path
     config: TrialConfig
@@ -79,13 +82,18 @@ class Bundle:
         return in_words(tokens, tags, self.provenance["scheme"])
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
-        """Each sentence, given as its tokens, with its tags, in the order they come.
+        """Each sentence, given as its tokens, with its tags, in the order they come; as ``annotate``, without heads."""
+        for sentence in self.annotate(sentences):
+            yield list(sentence.words), list(sentence.tags)
+
+    def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
+        """Each sentence, given as its tokens, with its tags, and where it is parsed its heads, in the order they come.
 
         An empty one has no tags; where texts are classified, each has one.
         """
         pending = iter(sentences)
         while batch := list(islice(pending, SENTENCES_AT_ONCE)):
-            yield from zip(batch, self._tag_together(batch), strict=True)
+            yield from self._annotate_together(batch)
 
     def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
         """Sentences as the network takes them, with the features of their words; an empty one is its boundary."""
@@ -99,14 +107,18 @@ class Bundle:
         return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
 
     @torch.no_grad()
-    def _tag_together(self, sentences: list[list[str]]) -> Iterator[list[str]]:
-        predicted_UB = self.model.decode(*self.read(sentences)).tags_RUB[0].tolist()
+    def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
+        decoded = self.model.decode(*self.read(sentences))
+        tags_UB = decoded.tags_RUB[0].tolist()
+        heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
         for place, sentence in enumerate(sentences):
-            count = len(sentence) if self.task == "tagging" else 1
-            yield [self.tags[predicted_UB[each][place]] for each in range(count)]
+            count = 1 if self.task == "classification" else len(sentence)
+            tags = tuple(self.tags[tags_UB[each][place]] for each in range(count))
+            heads = None if heads_TB is None else tuple(heads_TB[each][place] for each in range(count))
+            yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Right tags, and spans, on dev and test of the corpus it was trained on."""
+        """Right tags, spans and arcs on dev and test of the corpus it was trained on."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics = {}
         for split in ("dev", "test"):
@@ -114,6 +126,8 @@ class Bundle:
             metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total}
             for spans in evaluation.spans:
                 metrics[split] |= {f"{name}_spans": count for name, count in asdict(spans).items()}
+            for arcs in evaluation.attachments:
+                metrics[split] |= {"attached_words": arcs.attached, "labelled_words": arcs.labelled}
         return metrics
 
 
@@ -123,6 +137,13 @@ def spans_in(counts: Mapping[str, int]) -> SpanCounts | None:
     if f"{names[0]}_spans" not in counts:
         return None
     return SpanCounts(**{name: counts[f"{name}_spans"] for name in names})
+
+
+def attachments_in(counts: Mapping[str, int]) -> AttachmentCounts | None:
+    """The arcs among the counts of a split; None where nothing is parsed."""
+    if "attached_words" not in counts:
+        return None
+    return AttachmentCounts(counts["total"], attached=counts["attached_words"], labelled=counts["labelled_words"])
 
 
 def load_bundle(path: Path, device: torch.device) -> Bundle:

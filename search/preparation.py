@@ -9,6 +9,7 @@ from data.config import Corpus, VocabularyConfig
 from data.cutting import with_longest
 from data.errors import UserError
 from data.frozen import identity
+from data.metrics import MEASURES
 from data.prepared import vocabulary_of, with_learnt_tags
 from data.schemes import Scheme
 from data.scoring import measure_of
@@ -87,10 +88,10 @@ def prepared(
             )
         )
     if len({event.measure for event in events}) > 1:
-        raise UserError(
-            "data.corpus: got corpora scored by accuracy and corpora scored by F1 (allowed: one kind in a study, "
-            "or its trials could not be compared)"
+        got = " and ".join(
+            f"corpora scored by {MEASURES[each]}" for each in sorted({event.measure for event in events})
         )
+        raise UserError(f"data.corpus: got {got} (allowed: one kind in a study, or its trials could not be compared)")
     return events
 
 

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from data.errors import UserError
 from data.frozen import identity
-from data.metrics import Measure
+from data.metrics import FACTORS, Measure
 from search.config import StudyConfig
 from search.events import (
     CorpusPrepared,
@@ -71,13 +71,18 @@ class TrialRecord:
     @property
     def dev(self) -> dict[int, float]:
         """The dev score by seed, at the best epoch; empty without one."""
-        values = () if self.best is None else self.best.metrics[f"dev_{self.measure}"]
-        return dict(zip(self.seeds, values, strict=True)) if values else {}
+        return {} if self.best is None else self._scores("dev", self.best.metrics)
 
     @property
     def test(self) -> dict[int, float]:
         """The test score by seed; empty where the trial was not tested."""
-        return dict(zip(self.seeds, self.tested[f"test_{self.measure}"], strict=True)) if self.tested else {}
+        return self._scores("test", self.tested) if self.tested else {}
+
+    def _scores(self, split: str, metrics: Metrics) -> dict[int, float]:
+        """By seed, the larger the better (``data.metrics.FACTORS``)."""
+        sign = math.copysign(1, FACTORS[self.measure])
+        values = metrics[f"{split}_{self.measure}"]
+        return {seed: sign * value for seed, value in zip(self.seeds, values, strict=True)}
 
 
 class StudyRecord:

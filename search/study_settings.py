@@ -7,6 +7,7 @@ from typing import Any
 from data.corpora import CORPORA
 from data.errors import UserError, unknown
 from data.fields import paths
+from data.tasks import TREES
 from search.config import SearchConfig
 from search.study_document import Raw, Source, with_axis
 from search.yaml_lines import read_yaml
@@ -43,13 +44,21 @@ class Setting:
 
 
 def corpus_setting(name: str, raw: Raw) -> Setting:
-    """``--corpus NAME``: a named corpus, or ``grammar``. The corpus that the study has already keeps its options."""
+    """``--corpus NAME``: a named corpus, or ``grammar``. The corpus that the study has already keeps its options.
+
+    A study of dependency trees stays one where the corpus has trees too.
+    """
     if name != "grammar" and name not in CORPORA:
         raise UserError(unknown("corpus", name, ["grammar", *CORPORA]))
     wanted = {"kind": "grammar"} if name == "grammar" else {"kind": "named", "name": name}
+    has_trees = name == "grammar" or TREES in CORPORA[name].layers
     data = raw["base"].get("data")
     own = data.get("corpus") if isinstance(data, Mapping) else None
-    same = isinstance(own, Mapping) and wanted.items() <= own.items()
+    if not isinstance(own, Mapping):
+        own = {}
+    if own.get("tags") == TREES and has_trees:
+        wanted["tags"] = TREES
+    same = wanted.items() <= own.items()
     return Setting(Source(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
 
 

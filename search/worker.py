@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from data.attachment import AttachmentCounts
 from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
 from data.spans import SpanCounts
@@ -123,7 +124,7 @@ class TrainingWorker(Worker):
 
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:
-        """Accuracy, F1 and loss of each lane on the test split, with the weights of the trial's best epoch."""
+        """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch."""
         torch.set_num_threads(1)
         device = choose_device(task.device)
         corpus = corpus_of(task.corpus, task.config.data)
@@ -141,7 +142,9 @@ class TrainingWorker(Worker):
             evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
         return {
             "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
+            **_perplexity("test", [each.perplexity[0] for each in evaluations if each.running]),
             **_span_metrics("test", [counts for evaluation in evaluations for counts in evaluation.spans]),
+            **_attachment_metrics("test", [counts for evaluation in evaluations for counts in evaluation.attachments]),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
         }
 
@@ -170,13 +173,20 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
         "dev_accuracy": tuple(value for report in reports for value in report.dev_accuracy),
+        **_perplexity("dev", [value for report in reports for value in report.dev_perplexity]),
         **_span_metrics("dev", [counts for report in reports for counts in report.dev_spans]),
+        **_attachment_metrics("dev", [counts for report in reports for counts in report.dev_attachments]),
         "learning_rate": tuple(value for report in reports for value in report.learning_rate),
     }
     diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
     score = math.nan if diverged else fmean(value for report in reports for value in report.dev_score)
     seconds = sum(report.seconds for report in reports)
     return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds)
+
+
+def _perplexity(split: str, values_R: Sequence[float]) -> Metrics:
+    """The perplexities, by name; nothing where no running text is predicted."""
+    return {f"{split}_perplexity": tuple(values_R)} if values_R else {}
 
 
 def _span_metrics(split: str, counts_R: Sequence[SpanCounts]) -> Metrics:
@@ -188,6 +198,16 @@ def _span_metrics(split: str, counts_R: Sequence[SpanCounts]) -> Metrics:
         f"{split}_precision": tuple(counts.precision for counts in counts_R),
         f"{split}_recall": tuple(counts.recall for counts in counts_R),
         f"{split}_segmentation_f1": tuple(counts.segmentation_f1 for counts in counts_R),
+    }
+
+
+def _attachment_metrics(split: str, counts_R: Sequence[AttachmentCounts]) -> Metrics:
+    """The attachment scores, by name; nothing where nothing is parsed."""
+    if not counts_R:
+        return {}
+    return {
+        f"{split}_uas": tuple(counts.uas for counts in counts_R),
+        f"{split}_las": tuple(counts.las for counts in counts_R),
     }
 
 

@@ -21,6 +21,11 @@ each word is right for about four tokens in five. What decides between the readi
 Near by: ``that`` is DET or MARK, ``near`` is PREP or, before a verb, ADV. Names are an open class with a
 capital; now and then a noun or a verb has a prefix. So some words of dev and test are not in
 train, and their capitals and affixes tell what they are.
+
+Every sentence has a dependency tree, that of its derivation, and it too is a function of the words. Relations have
+the names of Universal Dependencies. The first verb of a clause is its head: under it are nouns as ``nsubj``, ``obj``
+and ``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a noun and
+``obl`` under a verb; a clause after ``that`` is ``acl``, one before a comma ``advcl``.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +35,7 @@ import numpy as np
 from data.seeding import generator
 from data.sentences import Sentence
 from data.synthetic import words
+from data.synthetic.phrases import Phrase, joined, word
 
 EDITION = 1
 """To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""
@@ -37,21 +43,20 @@ EDITION = 1
 SHORTEST, LONGEST = 6, 16
 """Tokens of a sentence, at least and at most."""
 
-Token = tuple[str, str]
-"""A word and its tag."""
-
 _OPPOSITE = {"PAST": "PRESENT", "PRESENT": "PAST"}
 
 
-def sentences(seed: int, split: str, size: int) -> list[Sentence]:
-    """The first ``size`` sentences of a split. Every split is a stream of its own under ``seed``."""
+def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list[Sentence]:
+    """The first ``size`` sentences of a split, with their tags, or with heads and relations where ``parsed``.
+
+    Every split is a stream of its own under ``seed``; the words are the same with either.
+    """
     random = generator(seed, "grammar", split)
     drawn: list[Sentence] = []
     while len(drawn) < size:
-        tokens = _Draft(random).sentence()
-        if SHORTEST <= len(tokens) <= LONGEST:
-            forms, tags = zip(*tokens, strict=True)
-            drawn.append(Sentence(forms, tags))
+        phrase = _Draft(random).sentence()
+        if SHORTEST <= len(phrase.words) <= LONGEST:
+            drawn.append(phrase.sentence(parsed=parsed))
     return drawn
 
 
@@ -67,122 +72,136 @@ class _Draft:
         self._tense = "PAST" if self._chance(0.5) else "PRESENT"
         self._timed = False
 
-    def sentence(self) -> list[Token]:
+    def sentence(self) -> Phrase:
         """Opening, clause, time word, and full stop or question mark."""
         shifted = self._chance(0.15)  # seldom: a rule and its rare exception are learnt, an even split is not
         question = not shifted and self._chance(0.35)
-        opening = [(words.SHIFT, "MARK")] if shifted else self._maybe(0.3, self._before_comma)
+        opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
         clause = self._question() if question else self._clause(None)
-        time: list[Token] = []
+        time: list[Phrase] = []
         if self._timed or self._chance(0.1):
-            time = [(words.TIMES[_OPPOSITE[self._tense] if shifted else self._tense], "TIME")]
-        return [*opening, *clause, *time, ("?" if question else ".", "PUNCT")]
+            form = words.TIMES[_OPPOSITE[self._tense] if shifted else self._tense]
+            time = [word(form, "TIME", "advmod")]
+        return joined(opening, clause, [*time, word("?" if question else ".", "PUNCT", "punct")]).related("root")
 
-    def _before_comma(self) -> list[Token]:
-        phrase = [*self._noun_phrase(), *self._maybe(0.6, self._prepositional)]
-        verbs = self._verbs(None) if self._chance(0.5) else []
+    def _before_comma(self) -> Phrase:
+        noun = joined([], self._noun_phrase(), self._maybe(0.6, self._prepositional))
+        verbs = [self._verbs(None)] if self._chance(0.5) else []
         opener = self._one(words.MARKS_OR_PREPOSITIONS)
-        return [(opener, "MARK" if verbs else "PREP"), *phrase, *verbs, (",", "PUNCT")]
+        comma = word(",", "PUNCT", "punct")
+        if not verbs:
+            return joined([word(opener, "PREP", "case")], noun, [comma]).related("obl")
+        return joined([word(opener, "MARK", "mark"), noun.related("nsubj")], verbs[0], [comma]).related("advcl")
 
-    def _question(self) -> list[Token]:
+    def _question(self) -> Phrase:
         reading = self._one(tuple(words.AUXILIARIES))
-        return [(words.AUXILIARIES[reading], "AUX"), *self._clause(reading)]
+        return joined([self._auxiliary(reading)], self._clause(reading))
 
-    def _clause(self, reading: str | None) -> list[Token]:
+    def _clause(self, reading: str | None) -> Phrase:
         """Subject, verb, object. An auxiliary before them gives the verb ``reading``."""
         if reading != "PARTICIPLE" and self._chance(0.2):
             return self._clause_with_hidden_verb(reading)
-        subject = [
-            *(self._pair() if self._chance(0.5) else self._noun_phrase()),
-            *self._maybe(0.3, self._prepositional),
-            *self._maybe(0.5, self._relative),
-        ]
+        subject = joined(
+            [],
+            self._pair() if self._chance(0.5) else self._noun_phrase(),
+            [*self._maybe(0.3, self._prepositional), *self._maybe(0.5, self._relative)],
+        )
         like_a_noun = reading != "PARTICIPLE" and self._chance(0.05)
-        verbs = [self._noun_as_verb(reading)] if like_a_noun else self._verbs(reading)
-        return [*subject, *self._maybe(0.3, self._adverb), *verbs, *self._object()]
+        verbs = self._noun_as_verb(reading) if like_a_noun else self._verbs(reading)
+        return joined([subject.related("nsubj"), *self._maybe(0.3, self._adverb)], verbs, [self._object()])
 
-    def _clause_with_hidden_verb(self, reading: str | None) -> list[Token]:
+    def _clause_with_hidden_verb(self, reading: str | None) -> Phrase:
         """``the old guard near the river the dog``: that no other verb comes makes ``guard`` one."""
-        return [
-            self._determiner(),
-            (self._one(words.ADJECTIVES_OR_NOUNS), "NOUN"),
-            self._noun_as_verb(reading),
+        determiner = self._determiner()
+        subject = joined([determiner], word(self._one(words.ADJECTIVES_OR_NOUNS), "NOUN", "nsubj"))
+        verb = self._noun_as_verb(reading)
+        beside = [
             *self._maybe(0.2, self._manner),
-            *self._maybe(0.7, self._prepositional),
-            *self._object(),
+            *(each.related("obl") for each in self._maybe(0.7, self._prepositional)),
         ]
+        return joined([subject], verb, [*beside, self._object()])
 
-    def _object(self) -> list[Token]:
-        return [*self._noun_phrase(), *self._maybe(0.15, self._relative)]
+    def _object(self) -> Phrase:
+        return joined([], self._noun_phrase(), self._maybe(0.15, self._relative)).related("obj")
 
-    def _pair(self) -> list[Token]:
+    def _pair(self) -> Phrase:
         """``the old guard`` where a verb does follow."""
-        return [self._determiner(), (self._one(words.ADJECTIVES_OR_NOUNS), "ADJ"), self._noun()]
+        before = [self._determiner(), word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod")]
+        return joined(before, self._noun())
 
-    def _noun_phrase(self) -> list[Token]:
+    def _noun_phrase(self) -> Phrase:
         """A name, or a determiner, perhaps an adjective, and a noun; never a pair."""
         kind = self._random.random()
         if kind < 0.25:
-            return [self._name()]
+            return self._name()
         if kind < 0.5:
-            return [(self._prefixed(words.NOUNS) + "s", "PLURAL")]
-        determiner = self._determiner()
+            return word(self._prefixed(words.NOUNS) + "s", "PLURAL")
+        before = [self._determiner()]
         if kind < 0.55:
-            return [determiner, (self._one(words.ADJECTIVES_OR_NOUNS), "ADJ"), (self._prefixed(words.NOUNS), "NOUN")]
-        adjective = [(self._one(words.ADJECTIVES), "ADJ")] if self._chance(0.15) else []
-        noun = (self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun()
-        return [determiner, *adjective, noun]
+            before.append(word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod"))
+            return joined(before, word(self._prefixed(words.NOUNS), "NOUN"))
+        before += [word(self._one(words.ADJECTIVES), "ADJ", "amod")] if self._chance(0.15) else []
+        return joined(before, word(self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun())
 
-    def _prepositional(self) -> list[Token]:
-        return [(self._one(words.PREPOSITIONS), "PREP"), *self._noun_phrase()]
+    def _prepositional(self) -> Phrase:
+        """Under a noun; whoever puts it under a verb relates it anew."""
+        preposition = word(self._one(words.PREPOSITIONS), "PREP", "case")
+        return joined([preposition], self._noun_phrase()).related("nmod")
 
-    def _relative(self) -> list[Token]:
+    def _relative(self) -> Phrase:
         """``that the dog chased`` or ``that chased the dog``, one time in four with an auxiliary."""
-        auxiliary: list[Token] = []
+        opening = [word("that", "MARK", "mark")]
+        auxiliary: list[Phrase] = []
         reading = None
         if self._chance(0.25):
             reading = self._one(tuple(words.AUXILIARIES))
-            auxiliary = [(words.AUXILIARIES[reading], "AUX")]
-        verbs = [*auxiliary, *self._verbs(reading)]
+            auxiliary = [self._auxiliary(reading)]
+        verbs = self._verbs(reading)
         other = self._noun_phrase()
-        return [("that", "MARK"), *(other + verbs if self._chance(0.7) else verbs + other)]
+        if self._chance(0.7):
+            return joined([*opening, other.related("nsubj"), *auxiliary], verbs).related("acl")
+        return joined([*opening, *auxiliary], verbs, [other.related("obj")]).related("acl")
 
-    def _verbs(self, reading: str | None) -> list[Token]:
+    def _verbs(self, reading: str | None) -> Phrase:
         """``cut``, or ``cut and followed``: two verbs of one clause, under one auxiliary."""
-        second: list[Token] = [("and", "CONJ"), self._verb(reading)] if self._chance(0.45) else []
-        return [self._verb(reading), *second]
+        both = self._chance(0.45)
+        second = [joined([word("and", "CONJ", "cc")], self._verb(reading)).related("conj")] if both else []
+        return joined([], self._verb(reading), second)
 
-    def _verb(self, reading: str | None) -> Token:
+    def _verb(self, reading: str | None) -> Phrase:
         """A verb that is nothing but a verb; ``reading`` comes from its auxiliary, None for none."""
         if reading != "BASE" and self._chance(0.5 if reading else 0.2):
-            return self._prefixed(words.VERBS_IN_ED), reading or "PAST"
+            return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST")
         self._timed = self._timed or reading is None
-        return self._one(words.VERBS_WITHOUT_ENDING), reading or self._tense
+        return word(self._one(words.VERBS_WITHOUT_ENDING), reading or self._tense)
 
-    def _noun_as_verb(self, reading: str | None) -> Token:
+    def _noun_as_verb(self, reading: str | None) -> Phrase:
         ending = "s" if reading is None and self._chance(0.5) else ""
-        return self._one(words.NOUNS_OR_VERBS) + ending, reading or "PRESENT"
+        return word(self._one(words.NOUNS_OR_VERBS) + ending, reading or "PRESENT")
 
-    def _noun(self) -> Token:
+    def _auxiliary(self, reading: str) -> Phrase:
+        return word(words.AUXILIARIES[reading], "AUX", "aux")
+
+    def _noun(self) -> Phrase:
         stem = self._one(words.NOUNS_OR_VERBS)
-        return (stem + "s", "PLURAL") if self._chance(0.5) else (stem, "NOUN")
+        return word(stem + "s", "PLURAL") if self._chance(0.5) else word(stem, "NOUN")
 
     def _prefixed(self, stems: Sequence[str]) -> str:
         """One of ``stems``, now and then with a prefix that makes a rare word of it."""
         return (self._one(words.PREFIXES) if self._chance(0.08) else "") + self._one(stems)
 
-    def _name(self) -> Token:
-        return self._one(words.NAME_STARTS) + self._one(words.NAME_ENDS), "NAME"
+    def _name(self) -> Phrase:
+        return word(self._one(words.NAME_STARTS) + self._one(words.NAME_ENDS), "NAME")
 
-    def _determiner(self) -> Token:
-        return self._one(words.DETERMINERS), "DET"
+    def _determiner(self) -> Phrase:
+        return word(self._one(words.DETERMINERS), "DET", "det")
 
-    def _manner(self) -> list[Token]:
-        return [(self._one(words.ADVERBS), "ADV")]
+    def _manner(self) -> Phrase:
+        return word(self._one(words.ADVERBS), "ADV", "advmod")
 
-    def _adverb(self) -> list[Token]:
+    def _adverb(self) -> Phrase:
         """Before a verb, where a preposition without a noun phrase is an adverb."""
-        return [(self._one((*words.ADVERBS, *words.PREPOSITIONS)), "ADV")]
+        return word(self._one((*words.ADVERBS, *words.PREPOSITIONS)), "ADV", "advmod")
 
     def _one(self, choices: Sequence[str]) -> str:
         return choices[int(self._random.integers(len(choices)))]
@@ -190,5 +209,5 @@ class _Draft:
     def _chance(self, probability: float) -> bool:
         return bool(self._random.random() < probability)
 
-    def _maybe(self, probability: float, phrase: Callable[[], list[Token]]) -> list[Token]:
-        return phrase() if self._chance(probability) else []
+    def _maybe(self, probability: float, phrase: Callable[[], Phrase]) -> list[Phrase]:
+        return [phrase()] if self._chance(probability) else []

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from data.errors import UserError
 from data.frozen import Frozen
@@ -32,7 +32,24 @@ class MarginConfig(Frozen):
     """eta: by how much a tagging must stay behind the gold one for each wrong tag."""
 
 
-HeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig, Field(discriminator="kind")]
+class BiaffineConfig(Frozen):
+    """The head of each word and the relation to it (Dozat and Manning, 2017, whose sizes are 500 and 100)."""
+
+    kind: Literal["biaffine"] = "biaffine"
+    arc_size: PositiveInt = 500
+    """Numbers that say what a word is as a head, and as a dependent."""
+    relation_size: PositiveInt = 100
+    """Numbers that say it for the relation."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.33
+    """On these numbers."""
+    decoder: Literal["tree", "greedy"] = "tree"
+    """The best tree with one word under the root, or the best head of each word, be they a tree or not."""
+
+
+TagHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig, Field(discriminator="kind")]
+"""What decides on tags."""
+
+HeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]
 
 
 def check_scheme(config: HeadConfig, *, has_scheme: bool) -> None:

@@ -46,4 +46,5 @@ class DynamicSkipConfig(Frozen):
     """What the reward is held against: 0, or the mean of the rewards so far, late ones weighing most."""
 
 
-SkipConfig = Annotated[FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig, Field(discriminator="kind")]
+SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig
+AnySkip = Annotated[SkipConfig | None, Field(discriminator="kind")]

@@ -58,8 +58,16 @@ class Linear(Frozen):
     kind: Literal["linear"] = "linear"
 
 
+class Decay(Frozen):
+    """From the epoch after ``after`` on, the rate times ``factor`` before each (Zaremba et al., 2014)."""
+
+    kind: Literal["decay"] = "decay"
+    factor: Annotated[float, Field(gt=0, lt=1)] = 1 / 1.2
+    after: PositiveInt = 6
+
+
 Optimiser = Annotated[Sgd | Adam | Adagrad, Field(discriminator="kind")]
-Schedule = Annotated[Constant | Halving | Linear, Field(discriminator="kind")]
+Schedule = Annotated[Constant | Halving | Linear | Decay, Field(discriminator="kind")]
 
 
 class PretrainingConfig(Frozen):
@@ -97,4 +105,7 @@ class TrainingConfig(Frozen):
     """lambda: an update makes the mean loss + lambda/2 |theta|^2 smaller (dinarelli2016 eq. 1, chen2017 eq. 20), where
     theta are all weights and vectors of a lane, its biases not. What is reported as loss has no such term."""
     pretraining: PretrainingConfig | None = None
+    window: PositiveInt = 35
+    """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how
+    many places the text is read side by side. Other corpora do not read this."""
     precision: Literal["float32", "float64"] = "float32"

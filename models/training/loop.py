@@ -4,15 +4,17 @@ Shapes: R lanes, T time, B sentences.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from data.attachment import AttachmentCounts
 from data.batches import Batch, training_batches
 from data.prepared import PreparedCorpus
 from data.spans import SpanCounts
+from data.streams import stream_batches
 from models.build import Sizes, build
 from models.config import AnyEmbedder, ModelConfig, OneHotConfig
 from models.embedder import LexiconTensors
@@ -20,6 +22,7 @@ from models.evaluate import Evaluation, evaluate, on_device
 from models.lanes import Lane
 from models.model import Network
 from models.pretrained import PretrainedRows
+from models.stack import Memory
 from models.training.config import TrainingConfig
 from models.training.optimisers import clip, optimiser, penalise
 from models.training.pretraining import pretrain
@@ -30,7 +33,8 @@ from models.training.schedule import next_learning_rate
 class EpochReport:
     """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
 
-    ``dev_score`` is the F1 of ``dev_spans``, or accuracy where the tags have no scheme and there are none.
+    ``dev_score`` is the LAS of ``dev_attachments`` where there are trees, the F1 of ``dev_spans`` where the tags have a
+    scheme, the negative ``dev_perplexity`` of running text, which has no other, and accuracy elsewhere.
     """
 
     epoch: int
@@ -38,7 +42,9 @@ class EpochReport:
     dev_loss: tuple[float, ...]
     dev_accuracy: tuple[float, ...]
     dev_score: tuple[float, ...]
+    dev_perplexity: tuple[float, ...]
     dev_spans: tuple[SpanCounts, ...]
+    dev_attachments: tuple[AttachmentCounts, ...]
     learning_rate: tuple[float, ...]
     seconds: float
 
@@ -92,8 +98,9 @@ class Training:
         dev = self.evaluate("dev")
         self.epoch += 1
         error_R = 1 - torch.tensor(dev.score, dtype=torch.float64)
+        left = self.config.epochs - self.epoch
         self.learning_rate_R = next_learning_rate(
-            self.config.schedule, learning_rate_R, self.error_R, error_R, left=self.config.epochs - self.epoch
+            self.config.schedule, learning_rate_R, self.error_R, error_R, done=self.epoch, left=left
         )
         self.error_R = error_R
         return EpochReport(
@@ -102,7 +109,9 @@ class Training:
             dev_loss=dev.loss,
             dev_accuracy=dev.accuracy,
             dev_score=dev.score,
+            dev_perplexity=dev.perplexity if dev.running else (),
             dev_spans=dev.spans,
+            dev_attachments=dev.attachments,
             learning_rate=_numbers(learning_rate_R),
             seconds=time.perf_counter() - started,
         )
@@ -116,27 +125,31 @@ class Training:
     def _train_epoch(self) -> Tensor:
         """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
-        batches = training_batches(
-            self.corpus.stored.splits["train"],
-            batch_size=self.config.batch_size,
-            order_seed=self.order_seed,
-            lane_seeds=[lane.seed for lane in self.lanes],
-            epoch=self.epoch,
-        )
-        totals = [self.step(batch) for batch in batches]
+        memory = Memory() if self.corpus.stored.task == "language_modelling" else None
+        totals = [self.step(batch, memory) for batch in self._batches()]
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
-    def step(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _batches(self) -> Iterator[Batch]:
+        """All of train, once: its sentences in a new order, or running text in its own."""
+        stored, size = self.corpus.stored, self.config.batch_size
+        if stored.task == "language_modelling":
+            return stream_batches(stored.splits["train"], streams=size, window=self.config.window)
+        seeds = [lane.seed for lane in self.lanes]
+        return training_batches(
+            stored.splits["train"], batch_size=size, order_seed=self.order_seed, lane_seeds=seeds, epoch=self.epoch
+        )
+
+    def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
         """One update from ``batch``: the summed loss_R before it, and the tags_R it was summed over.
 
         The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
         the penalty on its weights if there is one; lanes are added up, so the gradient of one never holds anything of
-        another.
+        another. ``memory``: what the batch goes on from.
         """
-        tokens, gold = on_device(batch, len(self.lanes), self.device)
+        tokens, gold = on_device(batch, len(self.lanes), self.device, memory)
         loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
-        tags_R = torch.as_tensor(batch.tag_counts_RB.sum(axis=1), device=self.device)
+        tags_R = torch.as_tensor(batch.tag_counts_RB.sum(axis=1), device=self.device).expand(len(self.lanes))
         self.model.zero_grad(set_to_none=True)
         count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())

@@ -5,19 +5,23 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from models.training.config import Constant, Halving, Linear, Schedule
+from models.training.config import Constant, Decay, Halving, Linear, Schedule
 
 
 def next_learning_rate(
-    config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor, *, left: int
+    config: Schedule, learning_rate_R: Tensor, previous_error_R: Tensor, error_R: Tensor, *, done: int, left: int
 ) -> Tensor:
-    """The rates of the next epoch, given the dev error rates before and after this one; ``left`` epochs follow it.
+    """The rates of the next epoch, given the dev error rates before and after this one.
+
+    Up to now ``done`` epochs are over, and ``left`` follow.
 
     wu2017: a rate >= ``minimum`` is halved where |e_p - e_c| / e_p <= ``tolerance``. ``previous_error_R``
     is NaN before the first epoch, which halves nothing. At e_p = 0 the paper's quotient is not
     defined; an error that stays at 0 counts as no growth and halves.
 
     dinarelli2016: the rate falls by the same amount after each epoch, so that it would be 0 after the last.
+
+    Zaremba et al. (2014): the rate stays for ``after`` epochs, then falls by the same factor after each.
     """
     match config:
         case Constant():
@@ -27,5 +31,7 @@ def next_learning_rate(
             return torch.where(small & (learning_rate_R >= config.minimum), learning_rate_R / 2, learning_rate_R)
         case Linear():
             return learning_rate_R * (max(left, 0) / (max(left, 0) + 1))
+        case Decay():
+            return learning_rate_R * config.factor if done >= config.after else learning_rate_R
         case _:
             assert_never(config)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.baseline import most_frequent_tag
-from data.config import NamedCorpus
+from data.config import GrammarCorpus, NamedCorpus
 from data.sources import read_splits
 from data.spans import find_spans, reading
 from data.store import Split, StoredCorpus, open_store, store
@@ -66,6 +66,35 @@ def test_a_worked_example(test: Tokens, wanted: float) -> None:
 def test_of_all_tags_equally_frequent_the_smallest_goes_to_unknown_forms() -> None:
     assert most_frequent_tag(corpus_of([(1, 2), (2, 1)], [(3, 1), (3, 2)]), "test") == 0.5
     assert most_frequent_tag(corpus_of([(1, 2), (2, 1)], [(3, 1)]), "test") == 1.0
+
+
+def test_where_sentences_are_parsed_the_figure_is_the_las_of_the_most_frequent_arc_of_each_word(
+    tmp_path: Path,
+) -> None:
+    corpus = GrammarCorpus(tags="heads", train=80, dev=30, test=30)
+    stored = open_store(store(corpus, root=tmp_path, data_dir=None, folder=tmp_path))
+    splits = read_splits(corpus, data_dir=None, folder=tmp_path)
+
+    def arcs(split: str) -> list[tuple[str, tuple[int, bool, str]]]:
+        """Of each word how far away its head stands, 0 for the root, whether to the right, and the relation."""
+        return [
+            (word, (abs(head - place) if head else 0, head > place, relation))
+            for one in splits[split]
+            for place, (word, relation, head) in enumerate(zip(one.words, one.tags, one.heads or (), strict=True), 1)
+        ]
+
+    by_word: defaultdict[str, Counter[tuple[int, bool, str]]] = defaultdict(Counter)
+    for word, arc in arcs("train"):
+        by_word[word][arc] += 1
+    overall = sum(by_word.values(), Counter())
+
+    def guess(word: str) -> tuple[int, bool, str]:
+        counter = by_word.get(word, overall)
+        return min(counter, key=lambda arc: (-counter[arc], arc))
+
+    right = sum(guess(word) == arc for word, arc in arcs("test"))
+    assert most_frequent_tag(stored, "test") == right / len(arcs("test"))
+    assert 0.2 < right / len(arcs("test")) < 0.5
 
 
 @pytest.mark.corpus

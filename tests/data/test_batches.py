@@ -1,6 +1,7 @@
 """Batches: every sentence once, the right tokens in the right place, lanes that know nothing of each other."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -87,6 +88,14 @@ def test_a_lane_among_others_equals_the_lane_alone(
         for one, all_lanes in zip(alone, fused, strict=True):
             for name in ("forms_RTB", "tags_RUB", "lengths_RB", "tag_counts_RB", "sentences_RB"):
                 np.testing.assert_array_equal(getattr(one, name), getattr(all_lanes, name)[[lane]], strict=True)
+
+
+@given(lengths_of_splits, batch_sizes, seeds)
+def test_heads_stand_where_their_words_do(lengths: list[int], batch_size: int, seed: int) -> None:
+    split = replace(split_of(lengths), heads_N=np.arange(sum(lengths), dtype=np.int32))
+    for batch in [*drawn(split, batch_size, [seed, 1]), *evaluation_batches(split, batch_size=batch_size)]:
+        np.testing.assert_array_equal(batch.heads_RTB, batch.forms_RTB - 1, strict=True)  # token n is form n + 1
+    assert all(batch.heads_RTB is None for batch in drawn(split_of(lengths), batch_size, [seed]))
 
 
 def test_a_batch_is_as_wide_as_its_bucket_even_where_its_sentences_are_shorter() -> None:

@@ -56,11 +56,11 @@ def test_every_card_is_complete() -> None:
 
 def test_the_default_layers_are_the_documented_ones() -> None:
     assert {name: card.layers for name, card in CORPORA.items()} == {
-        "ud-english-ewt": ("xpos", "upos"),
+        "ud-english-ewt": ("xpos", "upos", "heads"),
         "pmb-ccg-en": ("category",),
         "wsj-sample": ("pos",),
         "atis": ("slot",),
-        "ud-french-sequoia": ("upos",),
+        "ud-french-sequoia": ("upos", "heads"),
         "ud-chinese-simplified": ("pos",),
         "pku-199801": ("pos",),
         "conll2003": ("ner",),
@@ -276,6 +276,18 @@ def test_the_first_sentences_of_the_real_corpora_read_as_printed(data_dir: Path)
     first = read_splits(NamedCorpus(name="pmb-ccg-en"), data_dir=data_dir, folder=data_dir)["train"][0]
     assert first.words == ("A", "girl", "is", "styling", "her", "hair")
     assert first.tags == ("np/n", "n", r"(s:dcl\np)/(s:ng\np)", r"(s:ng\np)/np", "np/n", "n")
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(("name", "relations"), [("ud-english-ewt", 51), ("ud-french-sequoia", 54)])
+def test_the_trees_of_real_corpora_read_as_printed(data_dir: Path, name: str, relations: int) -> None:
+    train = read_splits(NamedCorpus(name=name, tags="heads"), data_dir=data_dir, folder=data_dir)["train"]
+    assert len({tag for sentence in train for tag in sentence.tags}) == relations
+    assert all(sentence.heads is not None and sentence.heads.count(0) == 1 for sentence in train)
+    if name == "ud-english-ewt":
+        assert train[0].heads is not None
+        assert train[0].heads[:9] == (0, 3, 1, 7, 6, 7, 1, 7, 8)
+        assert train[0].tags[:9] == ("root", "punct", "flat", "punct", "amod", "nsubj", "parataxis", "obj", "flat")
 
 
 @pytest.mark.corpus

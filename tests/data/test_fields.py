@@ -43,6 +43,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "ccgbank_auto",
         "word_pos_supertag",
         "treebank_pos",
+        "conllu",
         "word_tag",
         "segmented",
         "labelled_text",

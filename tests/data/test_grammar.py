@@ -12,6 +12,7 @@ from data.config import GrammarCorpus
 from data.sentences import Sentence
 from data.store import fingerprint
 from data.synthetic.grammar import EDITION, LONGEST, SHORTEST, sentences
+from data.trees import find_cycle
 from tests.oracles.grammar import Cue, kind, read
 
 SIZES = GrammarCorpus()
@@ -45,7 +46,7 @@ def test_a_reader_that_sees_only_the_words_finds_every_tag(many: list[Sentence])
         assert read(sentence.words)[0] == list(sentence.tags), " ".join(sentence.words)
 
 
-def test_the_same_words_never_have_other_tags(many: list[Sentence]) -> None:
+def test_the_same_words_never_have_other_tags_or_another_tree(many: list[Sentence]) -> None:
     # Coarser than the words, so that sentences do repeat: names, prefixes and words of one kind are the same word.
     def shape(sentence: Sentence) -> tuple[str, ...]:
         closed = ("AUX", "TIME", "SUPPOSE", "PUNCT")
@@ -54,10 +55,10 @@ def test_the_same_words_never_have_other_tags(many: list[Sentence]) -> None:
             for word in sentence.words
         )
 
-    tags_of: defaultdict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
+    tags_of: defaultdict[tuple[str, ...], set[tuple[object, ...]]] = defaultdict(set)
     times = Counter(shape(sentence) for sentence in many)
-    for sentence in many:
-        tags_of[shape(sentence)].add(sentence.tags)
+    for sentence, parsed in zip(many, sentences(11, "train", MANY, parsed=True), strict=True):
+        tags_of[shape(sentence)].add((sentence.tags, parsed.tags, parsed.heads))
     assert sum(count for count in times.values() if count > 1) > MANY / 10
     assert all(len(tags) == 1 for tags in tags_of.values())
 
@@ -90,6 +91,57 @@ def test_clauses_nest_between_an_auxiliary_and_its_verb(many: list[Sentence]) ->
             between = sentence.tags[cue.at + 1 : cue.token]
             nested += cue.rule == 1 and "MARK" in between and bool({"PAST", "PRESENT", "AUX"} & set(between))
     assert nested > MANY / 20
+
+
+NOMINAL, VERBAL = {"NAME", "NOUN", "PLURAL"}, {"BASE", "PARTICIPLE", "PAST", "PRESENT"}
+RELATIONS = {
+    "acl": (VERBAL, NOMINAL, "left"),
+    "advcl": (VERBAL, VERBAL, "right"),
+    "advmod": ({"ADV", "TIME"}, VERBAL, "either"),
+    "amod": ({"ADJ"}, NOMINAL, "right"),
+    "aux": ({"AUX"}, VERBAL, "right"),
+    "case": ({"PREP"}, NOMINAL, "right"),
+    "cc": ({"CONJ"}, VERBAL, "right"),
+    "conj": (VERBAL, VERBAL, "left"),
+    "det": ({"DET"}, NOMINAL, "right"),
+    "mark": ({"MARK"}, VERBAL, "right"),
+    "nmod": (NOMINAL, NOMINAL, "left"),
+    "nsubj": (NOMINAL, VERBAL, "right"),
+    "obj": (NOMINAL, VERBAL, "left"),
+    "obl": (NOMINAL, VERBAL, "either"),
+    "punct": ({"PUNCT"}, VERBAL | NOMINAL, "left"),
+    "root": (VERBAL, set(), "either"),
+}
+"""The tags of a dependent and of its head, and where the head stands."""
+
+
+def test_relations_join_words_of_the_right_kind_on_the_right_side(many: list[Sentence]) -> None:
+    seen = set()
+    for tagged, parsed in zip(many, sentences(11, "train", MANY, parsed=True), strict=True):
+        assert parsed.words == tagged.words
+        assert parsed.heads is not None
+        for place, (relation, head) in enumerate(zip(parsed.tags, parsed.heads, strict=True), start=1):
+            below, above, side = RELATIONS[relation]
+            assert tagged.tags[place - 1] in below, (relation, parsed)
+            assert (head == 0) == (relation == "root")
+            if head:
+                assert tagged.tags[head - 1] in above, (relation, parsed)
+                assert side in ("either", "left" if head < place else "right"), (relation, parsed)
+                seen.add(relation)
+    assert seen == RELATIONS.keys() - {"root"}
+
+
+def test_heads_are_trees_without_crossing_arcs_and_verbs_have_one_subject(many: list[Sentence]) -> None:
+    for sentence in sentences(11, "train", MANY // 4, parsed=True):
+        heads = sentence.heads
+        assert heads is not None
+        assert heads.count(0) == 1
+        assert find_cycle(heads) == []
+        arcs = [(min(head, word), max(head, word)) for word, head in enumerate(heads, start=1)]
+        assert not any(a < c < b < d for a, b in arcs for c, d in arcs), sentence
+        for relation in ("nsubj", "obj", "aux"):
+            of = [head for head, name in zip(heads, sentence.tags, strict=True) if name == relation]
+            assert len(set(of)) == len(of), (relation, sentence)
 
 
 def test_a_time_word_alone_does_not_tell_the_tense_and_an_opening_alone_does_not() -> None:

@@ -11,6 +11,7 @@ from data.readers.columns import Separator, read_columns
 from data.readers.conllu import Layer, read_conllu
 from data.readers.files import SourceFile
 from data.sentences import Sentence
+from tests.oracles.trees import trees
 
 HARD = "a\u2028\u0085\u00a0\x0b\x0c\x1c#_é漢\U0001f600-.3"
 """Characters at which ``str.splitlines`` or ``str.split`` would cut a word, or that formats use."""
@@ -30,8 +31,14 @@ def file_of(text: str | bytes) -> SourceFile:
     return SourceFile(Path("train.txt"), text if isinstance(text, bytes) else text.encode())
 
 
-def conllu_line(number: str, word: str, tag: str = "_", xpos: str = "_") -> str:
-    return "\t".join([number, word, "lemma", tag, xpos, "_", "0", "root", "_", "_"])
+def conllu_line(
+    number: str, word: str, tag: str = "_", xpos: str = "_", head: int | str = 0, relation: str = "root"
+) -> str:
+    return "\t".join([number, word, "lemma", tag, xpos, "_", str(head), relation, "_", "_"])
+
+
+def arcs(*heads: int | str) -> list[str]:
+    return [conllu_line(str(number), "w", head=head) for number, head in enumerate(heads, start=1)]
 
 
 def message(error: pytest.ExceptionInfo[UserError]) -> str:
@@ -52,6 +59,20 @@ def test_conllu_reads_back_what_was_written(written: list[Sentence], end: str, m
     text = mark + (end + end).join(blocks) + end * ends
     assert read_conllu(file_of(text), "xpos") == written
     assert [set(sentence.tags) for sentence in read_conllu(file_of(text), "upos")] == [{"X"}] * len(written)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([tree for words in (1, 2, 3, 4) for tree in trees(words, single_root=True)])), tags)
+def test_conllu_reads_back_the_trees_that_were_written(written: list[tuple[int, ...]], relation: str) -> None:
+    def block(heads: tuple[int, ...]) -> str:
+        lines = [conllu_line(str(n), "w", head=head, relation=f"{relation}:{n}") for n, head in enumerate(heads, 1)]
+        return "\n".join([conllu_line("1-2", "both", head="_", relation="_"), *lines, conllu_line("1.1", "", head="_")])
+
+    expected = [
+        Sentence(("w",) * len(heads), tuple(f"{relation}:{n}" for n in range(1, len(heads) + 1)), heads)
+        for heads in written
+    ]
+    assert read_conllu(file_of("\n\n".join(map(block, written))), "heads") == expected
 
 
 @settings(deadline=None)
@@ -100,9 +121,17 @@ def test_a_conllu_file_without_words_has_no_sentences(text: str) -> None:
         ),
         ([conllu_line("one", "a", "X")], "upos", "train.txt:3: got the id 'one'"),
         ([conllu_line("1", "", "X")], "upos", "train.txt:3: got an empty word"),
-        ([conllu_line("1", "a", "X")], "xpos", "train.txt:3: got '_' as the xpos tag of 'a'"),
+        ([conllu_line("1", "a", "X")], "xpos", "train.txt:3: got '_' as the xpos tag of 'a', allowed: "),
         ([conllu_line("1", "a", "")], "upos", "train.txt:3: got '' as the upos tag of 'a'"),
         (["\t\t"], "upos", "train.txt:3: got 3 columns"),
+        ([conllu_line("1", "a", relation="_")], "heads", "train.txt:3: got '_' as the relation of 'a', allowed: "),
+        (arcs(0, 3), "heads", "train.txt:4: got the head '3', allowed here: 0 to 2"),
+        (arcs(0, "_"), "heads", "train.txt:4: got the head '_', allowed here: 0 to 2"),
+        (arcs(0, -1), "heads", "train.txt:4: got the head '-1', allowed here: 0 to 2"),
+        (arcs(2, 1), "heads", "train.txt:3: got a sentence without a word of head 0, allowed: exactly one"),
+        (arcs(2, 0, 0), "heads", "train.txt:5: got head 0, which word 2 has too, allowed: one in a sentence"),
+        (arcs(0, 2), "heads", "train.txt:4: got heads in a circle (2, 2), allowed: a tree under head 0"),
+        (arcs(0, 4, 2, 3), "heads", "train.txt:4: got heads in a circle (2, 4, 3, 2), allowed: a tree under head 0"),
     ],
 )
 def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], layer: Layer, expected: str) -> None:

@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 import data.corpora
-from data.config import ColumnCorpus, Corpus, GrammarCorpus, NamedCorpus, SegmentedCorpus, WordTagCorpus
+from data.config import ColumnCorpus, Corpus, FileCorpus, GrammarCorpus, NamedCorpus, SegmentedCorpus, WordTagCorpus
 from data.corpora import CORPORA, FileCard
 from data.division import HeldOut
 from data.errors import UserError
@@ -76,9 +77,31 @@ def test_a_named_corpus_is_read_in_its_layer(tmp_path: Path, monkeypatch: pytest
     (tmp_path / card.folder).mkdir()
     for file in files.values():
         (tmp_path / card.folder / file.name).write_text(line)
-    for layer, tag in ((None, "XPOS"), ("xpos", "XPOS"), ("upos", "UPOS")):
+    for layer, tag, heads in (
+        (None, "XPOS", None),
+        ("xpos", "XPOS", None),
+        ("upos", "UPOS", None),
+        ("heads", "root", (0,)),
+    ):
         splits = read_splits(NamedCorpus(name=card.name, tags=layer), data_dir=tmp_path, folder=tmp_path)
-        assert splits == {split: [Sentence(("word",), (tag,))] for split in SPLITS}
+        assert splits == {split: [Sentence(("word",), (tag,), heads)] for split in SPLITS}
+
+
+def test_files_in_conllu_are_read_in_their_layer_and_trees_ask_for_parsing(tmp_path: Path) -> None:
+    rows = [("1", "a", "l", "UA", "XA", "_", "2", "det"), ("2", "b", "l", "UB", "XB", "_", "0", "root")]
+    (tmp_path / "own.conllu").write_text("".join("\t".join([*row, "_", "_"]) + "\n" for row in rows))
+    own = {"kind": "conllu", "train": "own.conllu", "dev": "own.conllu", "test": "own.conllu"}
+    for layer, tags, heads in (
+        (None, ("UA", "UB"), None),
+        ("xpos", ("XA", "XB"), None),
+        ("heads", ("det", "root"), (2, 0)),
+    ):
+        corpus = FileCorpus.model_validate({**own, "tags": layer})
+        source = open_source(corpus, data_dir=None, folder=tmp_path)
+        assert source.read()["dev"] == [Sentence(("a", "b"), tags, heads)]
+        assert source.task == ("tagging" if heads is None else "parsing")
+    with pytest.raises(ValidationError, match=r"conllu have no 'category' \(allowed: upos, xpos, heads\)"):
+        FileCorpus.model_validate({**own, "tags": "category"})
 
 
 def test_a_name_or_a_layer_that_is_not_known_is_told_before_anything_is_read(tmp_path: Path) -> None:

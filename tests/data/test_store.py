@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -70,6 +70,29 @@ def test_what_is_stored_is_what_was_read(tmp_path_factory: pytest.TempPathFactor
     counts = Counter(word for sentence in splits["train"] for word in sentence.words)
     assert corpus.counts_F.tolist() == [counts[form] for form in corpus.forms]
     assert corpus.fingerprint == fingerprint(splits)
+
+
+@pytest.mark.parametrize("kind", ["heads", "pos"])
+def test_trees_are_stored_and_other_layers_have_none(tmp_path: Path, kind: Literal["heads", "pos"]) -> None:
+    grammar = SMALL.model_copy(update={"tags": kind})
+    corpus = open_store(stored(grammar, tmp_path))
+    assert corpus.task == {"heads": "parsing", "pos": "tagging"}[kind]
+    for name, sentences in read_splits(grammar, data_dir=None, folder=tmp_path).items():
+        heads_N = corpus.splits[name].heads_N
+        if kind == "pos":
+            assert heads_N is None
+        else:
+            assert heads_N is not None
+            assert heads_N.tolist() == [head for sentence in sentences for head in sentence.heads or ()]
+            assert heads_N.dtype == np.int32
+            assert not heads_N.flags.writeable
+
+
+def test_the_fingerprint_covers_the_heads() -> None:
+    def of(heads: tuple[int, ...] | None) -> str:
+        return fingerprint({split: [Sentence(("a", "b"), ("x", "y"), heads)] for split in SPLITS})
+
+    assert len({of((0, 1)), of((2, 0)), of(None)}) == 3
 
 
 def test_arrays_have_their_types_and_are_views_of_the_files(tmp_path: Path) -> None:

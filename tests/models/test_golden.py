@@ -33,6 +33,8 @@ STEPS, LANES, TOLERANCE = 20, (0, 1), 1e-9
 LARGEST = {
     ("model", "stack", "hidden"): 16,
     ("model", "stack", "label_size"): 16,
+    ("model", "head", "arc_size"): 16,
+    ("model", "head", "relation_size"): 8,
     ("model", "embedder", "word_size"): 16,
     ("model", "embedder", "maps"): 12,
     ("training", "batch_size"): 4,
@@ -41,6 +43,8 @@ LARGEST = {
 }
 GRAMMAR, NUMBERS = GrammarCorpus(train=40, dev=5, test=5), NumbersCorpus(train=40, dev=5, test=5)
 """The grammar stands for every preset's corpus but numbers: curves need no data. No cut-off falls on its tags."""
+TREES = GrammarCorpus(tags="heads", train=40, dev=5, test=5)
+"""The same for parsers."""
 
 
 def small(base: TrialConfig) -> TrialConfig:
@@ -57,10 +61,16 @@ def small(base: TrialConfig) -> TrialConfig:
     return TrialConfig.model_validate(tree)
 
 
+def _corpus(config: TrialConfig) -> GrammarCorpus | NumbersCorpus:
+    if isinstance(config.data.corpus, NumbersCorpus):
+        return NUMBERS
+    return TREES if config.model.head.kind == "biaffine" else GRAMMAR
+
+
 def curve(preset: str, folder: Path) -> list[list[float]]:
     """The mean loss a tag before each step, lane by lane."""
     config = small(load_study(preset)[0].space.base)
-    corpus = NUMBERS if isinstance(config.data.corpus, NumbersCorpus) else GRAMMAR
+    corpus = _corpus(config)
     stored = open_store(store(corpus, root=folder, data_dir=None, folder=folder))
     run = Training(
         model=config.model,

@@ -21,7 +21,7 @@ from models.build import Sizes, _head, build
 from models.config import ModelConfig
 from models.heads.base import Head
 from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
+from models.heads.config import CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
 from models.initialise import initialise
 from models.lanes import Lane
 from tests.oracles import chain as oracle
@@ -35,7 +35,7 @@ BIO = Transitions(
     end_K=np.array([True, True, True]),
 )
 """Tags O, B, I: an I stands behind a B or an I."""
-CONFIGS: dict[str, HeadConfig] = {
+CONFIGS: dict[str, TagHeadConfig] = {
     "softmax": SoftmaxConfig(),
     "crf": CrfConfig(),
     "margin": MarginConfig(),
@@ -47,7 +47,7 @@ CHAINS = [config for config in CONFIGS.values() if not isinstance(config, Softma
 EVERY_CHAIN = pytest.mark.parametrize("config", CHAINS, ids=list(CONFIGS)[1:])
 
 
-def head_of(config: HeadConfig, *, lanes: int = LANES, seed: int = 3) -> Head:
+def head_of(config: TagHeadConfig, *, lanes: int = LANES, seed: int = 3) -> Head:
     """With random weights in float64, those of moves and ends as well."""
     head = _head(config, Sizes(words=9, characters=9, tags=TAGS, transitions=BIO), lanes=lanes, features=FEATURES)
     generator = torch.Generator().manual_seed(seed)
@@ -95,12 +95,12 @@ def sentences() -> Iterator[tuple[int, int, int]]:
 
 
 def test_every_head_has_a_twin_and_is_compared_with_it() -> None:
-    assert set(kinds(HeadConfig)) == set(oracle.HEADS) == {config.kind for config in CONFIGS.values()}
+    assert set(kinds(TagHeadConfig)) == set(oracle.HEADS) == {config.kind for config in CONFIGS.values()}
 
 
 @EVERY_HEAD
 @pytest.mark.parametrize("open_share", [0.0, 0.4, 1.0], ids=["observed", "partly", "nothing"])
-def test_a_loss_equals_its_twin_also_where_tags_are_unobserved(config: HeadConfig, open_share: float) -> None:
+def test_a_loss_equals_its_twin_also_where_tags_are_unobserved(config: TagHeadConfig, open_share: float) -> None:
     head, x, tags = head_of(config), features(), gold(open_share=open_share)
     ours = head.loss(x, tags, LENGTHS).detach()
     for lane, sentence, length in sentences():
@@ -132,7 +132,7 @@ def test_the_margin_loss_is_zero_once_the_gold_tagging_leads_by_the_margin() -> 
 
 @EVERY_HEAD
 @pytest.mark.parametrize("open_share", [0.0, 0.4], ids=["observed", "partly"])
-def test_the_gradient_of_a_loss_equals_central_differences(config: HeadConfig, open_share: float) -> None:
+def test_the_gradient_of_a_loss_equals_central_differences(config: TagHeadConfig, open_share: float) -> None:
     head, x, tags = head_of(config), features().requires_grad_(), gold(open_share=open_share)
     weight_RB = torch.linspace(1, 2, LENGTHS.numel(), dtype=torch.float64).view_as(LENGTHS)
 
@@ -154,7 +154,7 @@ def test_the_gradient_of_a_loss_equals_central_differences(config: HeadConfig, o
 
 
 @EVERY_HEAD
-def test_what_is_decoded_is_the_best_tagging(config: HeadConfig) -> None:
+def test_what_is_decoded_is_the_best_tagging(config: TagHeadConfig) -> None:
     head, x = head_of(config), features()
     ours = head.decode(x, LENGTHS)
     for lane, sentence, length in sentences():
@@ -174,7 +174,7 @@ def test_the_best_taggings_come_with_their_scores(config: CrfConfig | MarginConf
 
 
 @EVERY_HEAD
-def test_a_lane_of_a_head_equals_the_head_of_that_lane_alone(config: HeadConfig) -> None:
+def test_a_lane_of_a_head_equals_the_head_of_that_lane_alone(config: TagHeadConfig) -> None:
     head, x, tags = head_of(config), features(), gold(open_share=0.3)
     for lane in range(LANES):
         solo, own = head_of(config, lanes=1), slice(lane, lane + 1)
@@ -235,7 +235,7 @@ def test_a_gold_tagging_that_the_scheme_forbids_has_an_infinite_loss_and_finite_
 
 
 @EVERY_HEAD
-def test_the_weights_of_a_head_are_what_its_files_hold(config: HeadConfig) -> None:
+def test_the_weights_of_a_head_are_what_its_files_hold(config: TagHeadConfig) -> None:
     head = head_of(config)
     assert set(head.state_dict()) == {name for name, _ in head.named_parameters()}
     assert all(len(weight) == LANES for weight in head.state_dict().values())
@@ -289,7 +289,7 @@ def planted(sentence_count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     return tuple(torch.from_numpy(each)[None] for each in (x, tags, lengths))  # type: ignore[return-value]
 
 
-def held_out_accuracy(config: HeadConfig) -> float:
+def held_out_accuracy(config: TagHeadConfig) -> float:
     x, tags, lengths = planted(80, seed=1)
     head = _head(config, Sizes(words=9, characters=9, tags=TAGS), lanes=1, features=FEATURES).double()
     initialise(head, [5], 1.0)

@@ -61,3 +61,13 @@ def test_a_lookup_table_is_scaled_by_its_width() -> None:
     table.table = nn.Parameter(torch.empty(1, 500, 25, dtype=torch.float64))
     initialise(table, [0], scale=1.0)
     assert abs(float(table.table.detach().std()) * 5 - 1) < 0.03
+
+
+def test_a_spread_makes_weights_and_vectors_uniform_and_leaves_biases_at_zero() -> None:
+    cell = lstm(lanes=2, hidden=60)
+    initialise(cell, [1, 2], scale=9.0, spread=0.05)
+    assert not cell.bias.any()
+    for weights in (cell.below, cell.recurrent):
+        assert weights.abs().max() <= 0.05
+        assert abs(weights.std().item() - 0.05 / 3**0.5) < 5e-4
+        assert not torch.equal(weights[0], weights[1])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.training.config import Adagrad, Adam, Halving, Linear, Optimiser, Sgd
+from models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
 from models.training.optimisers import clip, optimiser, penalise
 from models.training.schedule import next_learning_rate
 
@@ -87,7 +87,8 @@ def test_the_halving_rule_is_the_papers_lane_by_lane() -> None:
     for rate, e_p, e_c in zip(rates.tolist(), before.tolist(), after.tolist(), strict=True):
         small = e_p == e_c == 0 or (e_p > 0 and abs(e_p - e_c) / e_p <= 0.005)
         expected.append(rate / 2 if small and rate >= 0.0005 else rate)
-    assert np.allclose(next_learning_rate(Halving(), rates, before, after, left=9).numpy(), expected, rtol=0, atol=0)
+    halved = next_learning_rate(Halving(), rates, before, after, done=1, left=9)
+    assert np.allclose(halved.numpy(), expected, rtol=0, atol=0)
     assert expected == [0.01, 0.02, 0.01, 0.0004, 0.02, 0.01]
 
 
@@ -97,7 +98,15 @@ def test_a_linear_rate_falls_by_as_much_after_each_epoch_to_0_after_the_last() -
     for epoch in range(1, epochs + 3):
         share = max(epochs - epoch + 1, 0) / epochs
         assert torch.allclose(rate, first * share, rtol=1e-14, atol=0)
-        rate = next_learning_rate(Linear(), rate, error, error, left=epochs - epoch)
+        rate = next_learning_rate(Linear(), rate, error, error, done=epoch, left=epochs - epoch)
+
+
+def test_a_decaying_rate_stays_for_some_epochs_then_falls_by_a_factor_before_each() -> None:
+    rate, error, rates = torch.tensor([1.0, 0.5], dtype=torch.float64), torch.zeros(2, dtype=torch.float64), []
+    for epoch in range(1, 6):
+        rates.append(rate.tolist())
+        rate = next_learning_rate(Decay(factor=0.5, after=3), rate, error, error, done=epoch, left=0)
+    assert rates == [[1.0, 0.5], [1.0, 0.5], [1.0, 0.5], [0.5, 0.25], [0.25, 0.125]]
 
 
 def test_the_penalty_is_the_gradient_of_half_lambda_times_the_square_of_each_lanes_weights_alone() -> None:

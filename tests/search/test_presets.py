@@ -59,7 +59,7 @@ def test_every_preset_has_its_base_in_its_space_and_trials_for_all_that_it_walks
 
 def test_the_presets_of_the_issue_are_there_and_offer_a_small_scale() -> None:
     names = {f"wu2017/{table}" for table in ("depth", "topologies", "gates", "compositions", "inputs", "pos")}
-    names |= {"collins/taggers", "wu2017/default", *OF_FEEDBACK}
+    names |= {"collins/taggers", "collins/parser", "wu2017/default", *OF_FEEDBACK}
     assert names <= set(presets())
     assert all(scales(name) == ("small",) for name in names)
 

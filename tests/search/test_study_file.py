@@ -215,7 +215,7 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
         ),
         (
             "base:\n  data:\n    corpus: {kind: named, name: ud-english-ewt, tags: pos}",
-            "mine.yaml:3: unknown layer of ud-english-ewt 'pos' (nearest: 'xpos'; allowed: xpos, upos)",
+            "mine.yaml:3: unknown layer of ud-english-ewt 'pos' (nearest: 'xpos'; allowed: xpos, upos, heads)",
         ),
         (
             "base:\n  data:\n    corpus: {kind: named, name: pmb-ccg-en, held_out: 0.1}",
@@ -348,6 +348,13 @@ def test_a_corpus_takes_the_place_of_the_one_of_the_study_unless_it_is_the_same(
     assert corpus(corpus="ud-english-ewt") == NamedCorpus(name="ud-english-ewt", tags="upos")
     assert corpus(corpus="pmb-ccg-en") == NamedCorpus(name="pmb-ccg-en")
     assert corpus(corpus="grammar") == GrammarCorpus()
+    parser = {name: load_study("collins/parser", corpus=name)[0].space.base.data.corpus for name in ("grammar", "atis")}
+    parser["ewt"] = load_study("collins/parser", corpus="ud-english-ewt")[0].space.base.data.corpus
+    assert parser == {
+        "grammar": GrammarCorpus(tags="heads"),
+        "atis": NamedCorpus(name="atis"),  # it has no trees, which is told when it is prepared
+        "ewt": NamedCorpus(name="ud-english-ewt", tags="heads"),
+    }
     assert corpus(corpus="pmb-ccg-en", overrides=["data.corpus.tags=category"]) == NamedCorpus(
         name="pmb-ccg-en", tags="category"
     )

@@ -1,0 +1,26 @@
+"""Dependency trees, written as the head of each word: 0 is the root, w the w-th word of the sentence."""
+
+from collections.abc import Sequence
+
+ROOT = 0
+"""The place above the words: the head of a word that has no other word for its head."""
+
+
+def find_cycle(heads: Sequence[int]) -> list[int]:
+    """The words of one cycle, each the head of the one before it; none where every word is under the root.
+
+    ``heads[w - 1]`` is the head of word w, 0 to ``len(heads)``. The cycle begins with its first word in the sentence.
+    """
+    reached_from = [0] * (len(heads) + 1)  # the word whose way up came by first; 0: none yet
+    for start in range(1, len(heads) + 1):
+        word = start
+        while word != ROOT and reached_from[word] == 0:
+            reached_from[word] = start
+            word = heads[word - 1]
+        if word != ROOT and reached_from[word] == start:
+            cycle = [word]
+            while heads[cycle[-1] - 1] != word:
+                cycle.append(heads[cycle[-1] - 1])
+            first = cycle.index(min(cycle))
+            return cycle[first:] + cycle[:first]
+    return []

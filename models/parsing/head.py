@@ -1,0 +1,128 @@
+"""Dependency parsing: the head of each word, and the relation between the two.
+
+Shapes: R lanes, T words, S = T + 1 places (0 is the root, w the w-th word), B sentences, F features,
+A numbers for an arc, P numbers for a relation, K relations, X = 2A + 2P.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from data.trees import ROOT
+from models.heads.base import UNSEEN
+from models.lanes import Dropout, Streams
+from models.lookup import Lookup
+from models.parsing.biaffine import ArcScores, RelationScores
+from models.parsing.trees import best_tree
+
+SLOPE = 0.1
+"""Of the leaky rectifier, below zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What each place is as a dependent and as a head: of an arc, and of a relation."""
+
+    arc_dependents_RTBA: Tensor
+    arc_heads_RSBA: Tensor
+    relation_dependents_RTBP: Tensor
+    relation_heads_RSBP: Tensor
+
+
+class BiaffineHead(nn.Module):
+    """Dozat and Manning (2017): arcs and relations are scored from four readings of the features x.
+
+    role_w = leaky(W_role x_w + b_role), dropped out, for the four roles of ``_Roles``        (eqs 4-5)
+
+    Their transfer function is not in the equations: ours is the leaky rectifier of slope 0.1. x of the root is a vector
+    of its own, learnt; it is put before the words behind the stack, which reads words alone. A word is never its own
+    head, neither in training nor in decoding. ``tree``: decode the best tree with one word under the root; otherwise
+    the best head of each word, be it a tree or not.
+    """
+
+    def __init__(
+        self,
+        *,
+        lanes: int,
+        features: int,
+        relations: int,
+        arc_size: int,
+        relation_size: int,
+        dropout_R: Sequence[float],
+        streams: Streams,
+        tree: bool,
+    ) -> None:
+        super().__init__()
+        self.sizes = (arc_size, arc_size, relation_size, relation_size)
+        self.weight = nn.Parameter(torch.empty(lanes, features, sum(self.sizes)))
+        self.bias = nn.Parameter(torch.empty(lanes, 1, sum(self.sizes)))
+        self.root = Lookup(lanes, 1, features)
+        self.dropout = Dropout(dropout_R, streams)
+        self.arcs = ArcScores(lanes=lanes, size=arc_size)
+        self.relations = RelationScores(lanes=lanes, size=relation_size, relations=relations)
+        self.tree = tree
+
+    def loss(self, features_RTBF: Tensor, heads_RTB: Tensor, relations_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
+        """-sum_w log P(h_w) + log P(k_w | h_w), of the gold heads h and relations k: loss_RB (nats).
+
+        Both are softmaxes, over the places of the sentence and over the relations. A head of -1 (padding) counts
+        nothing, and neither does a relation of -1 (padding, or unseen in training).
+        """
+        roles = self._roles(features_RTBF)
+        arcs_RTBS = self._arc_scores(roles, lengths_RB)
+        relations_RTBK = self._relation_scores(roles, heads_RTB.clamp_min(ROOT))
+        return _nll(arcs_RTBS, heads_RTB) + _nll(relations_RTBK, relations_RTB)
+
+    @torch.no_grad()
+    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> tuple[Tensor, Tensor]:
+        """Heads, and the likeliest relation to each: heads_RTB, relations_RTB; what is at padding means nothing."""
+        roles = self._roles(features_RTBF)
+        arcs_RTBS = self._arc_scores(roles, lengths_RB)
+        heads_RTB = arcs_RTBS.argmax(dim=-1)
+        if self.tree:
+            heads_RTB = _best_trees(arcs_RTBS, heads_RTB, lengths_RB)
+        return heads_RTB, self._relation_scores(roles, heads_RTB).argmax(dim=-1)
+
+    def _roles(self, features_RTBF: Tensor) -> _Roles:
+        lanes, _, sentences, features = features_RTBF.shape
+        root_R1BF = self.root.table.unsqueeze(2).expand(lanes, 1, sentences, features)
+        places_RSBF = torch.cat([root_R1BF, features_RTBF], dim=1)
+        rows = torch.baddbmm(self.bias, places_RSBF.flatten(1, 2), self.weight)
+        read = self.dropout(functional.leaky_relu(rows, SLOPE)).view(*places_RSBF.shape[:3], -1)
+        arc_dependents, arc_heads, relation_dependents, relation_heads = read.split(self.sizes, dim=-1)
+        return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
+
+    def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
+        """scores_RTBS, -inf where there is no such place or it is the word itself."""
+        scores_RTBS: Tensor = self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA)
+        place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
+        beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)
+        itself_T1S = (place_S == place_S[1:, None]).unsqueeze(1)
+        return scores_RTBS.masked_fill(beyond_R1BS | itself_T1S, -torch.inf)
+
+    def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
+        """scores_RTBK of the arcs from ``heads_RTB``."""
+        heads_RSBP = roles.relation_heads_RSBP
+        index_RTBP = heads_RTB.unsqueeze(-1).expand(*heads_RTB.shape, heads_RSBP.shape[-1])
+        scores: Tensor = self.relations(roles.relation_dependents_RTBP, heads_RSBP.gather(1, index_RTBP))
+        return scores
+
+
+def _nll(scores_RTBK: Tensor, gold_RTB: Tensor) -> Tensor:
+    """The negative log-likelihood of each sentence, summed over its words: nll_RB; of -1 nothing."""
+    nll = functional.cross_entropy(scores_RTBK.flatten(0, 2), gold_RTB.flatten(), ignore_index=UNSEEN, reduction="none")
+    return nll.view_as(gold_RTB).sum(dim=1)
+
+
+def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
+    """The heads of the best tree of each sentence: heads_RTB; at padding those that are given."""
+    scores = arcs_RTBS.cpu().double().numpy()
+    heads = heads_RTB.cpu().numpy().copy()
+    for (lane, sentence), length in np.ndenumerate(lengths_RB.cpu().numpy()):
+        scores_TS = scores[lane, :length, sentence, : length + 1]
+        heads[lane, :length, sentence] = best_tree(scores_TS, single_root=True)
+    return torch.as_tensor(heads, device=heads_RTB.device)
