@@ -5,6 +5,8 @@ the same state after the same events.
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
 
 from data.errors import UserError
 from search.events import (
@@ -22,32 +24,45 @@ from search.events import (
     Tested,
 )
 from search.folder import StudyFolder
-from search.ledger import Ledger
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
 from search.scheduler import Decision
 from search.schedulers import scheduler
 from search.task import EpochResult, TrialTask, trial_task
-from spaces.space import Point
+from spaces.space import Point, Space
 
 Reader = Callable[[Event], None]
 """Hears every event once it is in the ledger: progress, tracking."""
 
 
+class History(Protocol):
+    """What happened before, and where it is written what happens now: the ledger, or in a simulation nowhere."""
+
+    folder: Path
+
+    def read(self) -> list[Event]:
+        """All events in order, the first of them that the study was opened."""
+
+    def append(self, *events: Event) -> None:
+        """Take events that belong together."""
+
+
 class Driver:
     """Proposes trials, judges their reports, ends them.
 
-    ``clock`` gives Unix seconds; nothing that is decided depends on it.
+    ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
+    not the study's whole space.
     """
 
     def __init__(
         self,
         folder: StudyFolder,
-        ledger: Ledger,
+        ledger: History,
         *,
         device: str,
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
+        space: Space | None = None,
     ) -> None:
         self.folder = folder
         self.device = device
@@ -57,7 +72,7 @@ class Driver:
         self._readers = tuple(readers)
         opened, *past = ledger.read()
         self.record.apply(opened)
-        study, space = self.record.study, self.record.space
+        study, space = self.record.study, space or self.record.space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})

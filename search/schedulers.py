@@ -16,3 +16,12 @@ def scheduler(config: SearchConfig, maximum: int, spared: frozenset[int] = froze
     if config.keep_best is not None:
         return KeepBest(config.keep_best, maximum, spared)
     return NeverStop(maximum, spared)
+
+
+def described(config: SearchConfig) -> str:
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``."""
+    chosen = {"asha": config.asha, "median": config.median, "best-after-first": config.keep_best}
+    for name, own in chosen.items():
+        if own is not None:
+            return f"{name} ({', '.join(f'{key} {value}' for key, value in own)})".replace("_", " ")
+    return "none"

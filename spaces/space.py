@@ -62,7 +62,7 @@ class Space:
     def enumerate(self) -> Iterator[Point]:
         """Every allowed point once, in lexicographic order of the axes. Raises UserError where there is no end."""
         self._check_finite()
-        return (point for point in self._everything() if self.allowed(point))
+        return (point for point in self.everything() if self.allowed(point))
 
     def one_at_a_time(self) -> Iterator[Point]:
         """The base, then each other value of each axis with the other axes at the base; every allowed point once.
@@ -99,7 +99,7 @@ class Space:
             point = self.compose(lambda path, domain: domain.sample(generator))
             if self.allowed(point):
                 return point
-        everything = list(islice(self._everything(), SEARCHED)) if self.finite else []
+        everything = list(islice(self.everything(), SEARCHED)) if self.finite else []
         if 0 < len(everything) < SEARCHED:
             allowed = [point for point in everything if self.allowed(point)]
             return allowed[int(generator.integers(len(allowed)))]
@@ -124,7 +124,7 @@ class Space:
                     yield other
 
     def moved(self, point: Point, path: str, value: Json) -> Point:
-        """The point with another value on one axis; maybe forbidden. Axes that it activates follow as neighbours' do."""
+        """The point with another value on one axis; maybe forbidden. What it activates follows as in neighbours."""
         return self.compose(partial(self._kept, point | {path: value}))
 
     def config(self, point: Point) -> TrialConfig:
@@ -186,7 +186,8 @@ class Space:
             for on, values in self.conditions[path].items()
         )
 
-    def _everything(self) -> Iterator[Point]:
+    def everything(self) -> Iterator[Point]:
+        """Every combination of the values of active axes, forbidden ones included; of finite spaces alone."""
         return self._points(list(self.domains), self.base, {})
 
     def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
@@ -229,7 +230,7 @@ class Space:
 
     def _check_not_empty(self) -> None:
         first: Point | None = None
-        for number, point in enumerate(self._everything()):
+        for number, point in enumerate(self.everything()):
             if self.allowed(point):
                 return
             first = point if first is None else first
