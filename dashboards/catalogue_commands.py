@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from data.corpora import CORPORA, check, find_card
+from data.card_files import check
+from data.corpora import CORPORA, find_card
 from search.config import StudyConfig
 from search.papers import tables
 from search.study_document import presets

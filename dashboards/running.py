@@ -11,6 +11,7 @@ from search.code_version import code_version
 from search.driver import Driver
 from search.events import VectorsPrepared
 from search.folder import StudyFolder
+from search.interruption import terminated_as_interrupted
 from search.ledger import Ledger
 from search.records import StudyRecord
 from search.serial import Engine, SerialEngine
@@ -50,7 +51,7 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
         tracker = Tracker(uri, past, private=tracking_uri is None)
         try:
-            with Progress(before, clock=time.time) as progress:
+            with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
                 readers = (tracker, progress, discard_checkpoints(folder))
                 driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
                 if again:

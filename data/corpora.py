@@ -3,104 +3,21 @@
 No corpus is part of this project. Its files lie under a data directory, ``<folder>/<file>``.
 """
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import assert_never
+from collections.abc import Mapping
 
-from data.division import Consecutive, Division, HeldOut
+from data.cards import Card, FileCard, FilesCard, SectionsCard
+from data.division import Consecutive, HeldOut
 from data.errors import UserError, unknown
 from data.formats import (
     ColumnFormat,
     ConlluFormat,
     DerivationFormat,
-    Format,
     RunningTextFormat,
     SlotFormat,
     TextFormat,
     TreebankFormat,
     WordTagFormat,
 )
-from data.readers.files import SourceFile, joint_sha256
-
-
-@dataclass(frozen=True, slots=True)
-class FileCard:
-    """A file by its name, and the SHA-256 of its bytes."""
-
-    name: str
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class FilesCard:
-    """Several files in their order, and one SHA-256 for all of them (``data.readers.files.joint_sha256``)."""
-
-    names: tuple[str, ...]
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class SectionsCard:
-    """The sections of a corpus that only its owners have: no digest is known, but where its files lie.
-
-    Those of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or in upper case, under the first of ``roots``
-    that is there. Every section must have a file.
-    """
-
-    roots: tuple[str, ...]
-    suffix: str
-    numbers: tuple[int, ...]
-
-
-Files = FileCard | FilesCard | SectionsCard
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """What is known about a corpus without having it.
-
-    ``files`` has the files of each split that there is; ``division`` says how the others are taken from train.
-    """
-
-    name: str
-    about: str
-    folder: str
-    files: Mapping[str, Files]
-    format: Format
-    licence: str
-    origin: str
-    division: Division | None = None
-
-    @property
-    def verified(self) -> bool:
-        """Whether what the files hold is checked; if not, only that every section is there."""
-        return not any(isinstance(files, SectionsCard) for files in self.files.values())
-
-    @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers of tags that may be learnt, the default first."""
-        return tuple(self.format.layers)
-
-    def layer(self, name: str | None) -> str:
-        """The layer called ``name``, the default for None. Raises UserError where there is none of that name."""
-        if name is None:
-            return self.layers[0]
-        if name not in self.layers:
-            raise UserError(unknown(f"layer of {self.name}", name, self.layers))
-        return name
-
-    def divided(self, held_out: float | None) -> Division | None:
-        """How missing splits are taken from train, where ``held_out`` is the share that becomes dev if it is drawn.
-
-        Raises UserError for a share where dev is not drawn.
-        """
-        if held_out is None:
-            return self.division
-        if not isinstance(self.division, HeldOut):
-            raise UserError(f"held_out: got {held_out}, but {self.name} has a dev split of its own (allowed: null)")
-        return HeldOut(held_out)
 
 
 def _sample(first: int, last: int) -> tuple[str, ...]:
@@ -310,52 +227,3 @@ def find_card(name: str) -> Card:
     if name not in CORPORA:
         raise UserError(unknown("corpus", name, CORPORA))
     return CORPORA[name]
-
-
-def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
-    """The files of a split, their bytes checked. Raises UserError where one is missing or is not as on the card."""
-    if data_dir is None:
-        raise UserError(
-            f"corpus {card.name!r} got no data directory, allowed: --data-dir DIR, where DIR holds {card.folder}/"
-        )
-    folder = data_dir / card.folder
-    if not folder.is_dir():
-        raise UserError(f"corpus {card.name!r} got no folder {folder} (its files come from {card.origin})")
-    match card.files[split]:
-        case FileCard(name, sha256):
-            file = SourceFile.read(folder / name)
-            _check_digest(str(file.path), file.sha256, sha256)
-            return (file,)
-        case FilesCard(names, sha256):
-            files = tuple(SourceFile.read(folder / name) for name in names)
-            _check_digest(f"{folder}: one of {names[0]} to {names[-1]}", joint_sha256(files), sha256)
-            return files
-        case SectionsCard() as sections:
-            return tuple(SourceFile.read(path) for path in _in_sections(folder, sections))
-        case _ as never:
-            assert_never(never)
-
-
-def _check_digest(what: str, got: str, expected: str) -> None:
-    if got != expected:
-        raise UserError(f"{what} is damaged or another version: got sha256 {got[:12]}, expected {expected[:12]}")
-
-
-def _in_sections(folder: Path, sections: SectionsCard) -> Iterator[Path]:
-    root = next((folder / root for root in sections.roots if (folder / root).is_dir()), None)
-    if root is None:
-        raise UserError(f"{folder}: got no folder {sections.roots[0]}, allowed: a folder for each section in it")
-    for number in sections.numbers:
-        name = re.compile(rf"wsj_{number:02}\d\d{re.escape(sections.suffix)}", re.IGNORECASE)
-        section = root / f"{number:02}"
-        paths = sorted(path for path in section.glob("*") if name.fullmatch(path.name))
-        if not paths:
-            raise UserError(
-                f"{section}: got no file wsj_{number:02}NN{sections.suffix}, allowed: one or more a section"
-            )
-        yield from paths
-
-
-def check(card: Card, data_dir: Path | None) -> tuple[Path, ...]:
-    """The paths of all files, split by split, each read and found right. Raises UserError as ``read_files`` does."""
-    return tuple(file.path for split in card.files for file in read_files(card, split, data_dir))

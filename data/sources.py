@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import assert_never
 
+from data.card_files import read_files
+from data.cards import SectionsCard
 from data.config import (
     LAYERS_OF_FILES,
     ColumnCorpus,
@@ -19,7 +21,7 @@ from data.config import (
     TextCorpus,
     WordTagCorpus,
 )
-from data.corpora import SectionsCard, find_card, read_files
+from data.corpora import find_card
 from data.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from data.errors import UserError
 from data.formats import (

@@ -16,22 +16,7 @@ from models.cells.lstm import LstmCell
 from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
 from models.cells.simple import SimpleCell
 from models.cells.sutskever import SutskeverCell
-from models.characters import CharacterCnn, CharacterLstm, SpellingReader
-from models.config import (
-    AnyEmbedder,
-    CharacterCnnConfig,
-    CharacterLstmConfig,
-    EmbedderConfig,
-    FeatureMapConfig,
-    ModelConfig,
-    OneHotConfig,
-    ShortcutConfig,
-    SpellingConfig,
-    StackConfig,
-    check_task,
-)
-from models.embedder import Embedder
-from models.feature_maps import FeatureMapEmbedder
+from models.config import ModelConfig, ShortcutConfig, StackConfig, check_task
 from models.feedback.config import FeedbackConfig
 from models.feedback.directions import Directions
 from models.feedback.head import FeedbackHead
@@ -53,9 +38,21 @@ from models.heads.chain import ChainHead
 from models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
 from models.heads.softmax import SoftmaxHead
 from models.initialise import initialise
+from models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
+from models.inputs.config import (
+    AnyEmbedder,
+    CharacterCnnConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    FeatureMapConfig,
+    OneHotConfig,
+    SpellingConfig,
+)
+from models.inputs.feature_maps import FeatureMapEmbedder
+from models.inputs.one_hot import OneHotEmbedder
+from models.inputs.tokens import Embedder
 from models.lanes import Dropout, Lane, Streams
 from models.model import AnyInput, Network, Stacked, Tagger
-from models.one_hot import OneHotEmbedder
 from models.parsing.head import BiaffineHead
 from models.parsing.parser import Parser
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig

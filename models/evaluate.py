@@ -14,7 +14,7 @@ from data.scoring import attachment_counts, span_counts
 from data.spans import SpanCounts
 from data.store import StoredCorpus
 from data.streams import stream_batches
-from models.embedder import LexiconTensors
+from models.inputs.tokens import LexiconTensors
 from models.model import Gold, Network, Tokens
 from models.stack import Memory
 

@@ -14,8 +14,8 @@ from torch.nn import functional
 from data.errors import UserError
 from models.cells.base import Cell
 from models.cells.shortcut import ShortcutCell
-from models.embedder import LexiconTensors
 from models.gates import VectorGate
+from models.inputs.tokens import LexiconTensors
 from models.model import Network, Stacked, Tokens
 from models.skips.layer import SkipLayer
 from models.stack import Passed

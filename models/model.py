@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from models.config import Pooling
-from models.embedder import Embedder, LexiconTensors
-from models.feature_maps import FeatureMapEmbedder
 from models.heads.base import Head
-from models.one_hot import OneHotEmbedder
+from models.inputs.feature_maps import FeatureMapEmbedder
+from models.inputs.one_hot import OneHotEmbedder
+from models.inputs.tokens import Embedder, LexiconTensors
 from models.pooling import pooled
 from models.skips.reinforce import Reinforce
 from models.stack import Memory, Passed, Stack
@@ -137,7 +137,7 @@ class Stacked(Network):
         if self.reinforce.config.reward == "log_likelihood":
             return -loss_RB
         right_RUB = self._decide(features_RUBF, counts_RB).right(gold)
-        reward_RB: Tensor = 2 * right_RUB.sum(dim=1).to(loss_RB) / counts_RB - 1
+        reward_RB: Tensor = 2 * right_RUB.sum(dim=1).to(loss_RB) / counts_RB.clamp(min=1) - 1
         return reward_RB
 
     def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:

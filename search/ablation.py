@@ -1,7 +1,7 @@
 """The ablation table: what each value of each axis reaches, beside the base and the baseline.
 
 A value is represented by its selected trial, the one with the best mean dev score among those that
-have it. Selection looks at dev alone; only selected trials are measured on test.
+have it. Selection looks at dev alone; only selected trials, and a grid's, are measured on test.
 """
 
 from collections import Counter
@@ -106,7 +106,13 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
 
 
 def selected(record: StudyRecord) -> list[int]:
-    """The trials that the whole table selects, by number: those worth measuring on the test split."""
+    """The trials worth measuring on the test split, by number: those that the whole table selects.
+
+    Where a grid is trained to its end, each trial is a row of a table by itself: all that have a score are measured.
+    """
+    search = record.study.search
+    if search.proposer == "grid" and search.asha is None:
+        return sorted(trial.number for trial in record.ranked())
     return sorted({row.selected for row in ablation(record).rows if row.selected is not None})
 
 

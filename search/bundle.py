@@ -31,9 +31,9 @@ from data.spans import SpanCounts
 from data.tasks import Task
 from data.vocabulary import Vocabulary
 from models.build import Sizes
-from models.config import LONGEST_AFFIX
-from models.embedder import LexiconTensors
 from models.evaluate import evaluate
+from models.inputs.config import LONGEST_AFFIX
+from models.inputs.tokens import LexiconTensors
 from models.model import Network, Tokens
 from models.trained import trained
 from models.training.checkpoint import read_tensors

@@ -12,8 +12,8 @@ from data.errors import UserError
 from data.frozen import canonical_json
 from data.prepared import prepare
 from data.store import open_store, store
-from models.config import LONGEST_AFFIX
 from models.device import choose_device
+from models.inputs.config import LONGEST_AFFIX
 from models.trained import lane_of
 from models.training.checkpoint import read_tensors, write_tensors
 from search.bundle import FORMAT, Metrics, load_bundle

@@ -15,19 +15,20 @@ from search.yaml_lines import read_yaml
 from spaces.domains import Json
 from spaces.paths import trial_paths, unknown_path
 
-Percent = Annotated[float, Field(ge=0, le=100)]
+Figure = Annotated[float, Field(ge=0)]
+"""As printed: in percent, or a perplexity."""
 
 
 class PaperRow(Frozen):
-    """One row: its scores, accuracies or F1, as printed, None where the paper has none.
+    """One row: its scores, as printed, None where the paper has none.
 
     ``has``: what the config that the row stands for has at these paths, all else being a study's base; None for a
     system that is no config of ours. ``base``: the paper measures its differences from this row.
     """
 
     label: Annotated[str, Field(min_length=1)]
-    dev: Percent | None = None
-    test: Percent | None = None
+    dev: Figure | None = None
+    test: Figure | None = None
     has: dict[str, Json] | None = None
     base: bool = False
 

@@ -17,7 +17,8 @@ from data.store import StoredCorpus, open_store, store
 from data.vectors import coverage, open_vectors, pretrained, store_vectors
 from data.vocabulary import Vocabulary
 from data.word_classes import word_classes
-from models.config import ModelConfig, OneHotConfig, check_task
+from models.config import ModelConfig, check_task
+from models.inputs.config import OneHotConfig
 from search.config import StudyConfig
 from search.events import CorpusPrepared, VectorsPrepared
 from search.folder import StudyFolder

@@ -16,10 +16,10 @@ from data.spans import SpanCounts
 from data.store import open_store
 from data.vectors import open_vectors
 from models.build import Sizes
-from models.config import LONGEST_AFFIX
 from models.device import choose_device
-from models.embedder import LexiconTensors
 from models.evaluate import evaluate
+from models.inputs.config import LONGEST_AFFIX
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors

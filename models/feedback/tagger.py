@@ -6,9 +6,9 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers a time 
 import torch
 from torch import Tensor
 
-from models.embedder import LexiconTensors
 from models.feedback.head import FeedbackHead
 from models.feedback.layer import Fed, FeedbackLayer, Known
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Dropout
 from models.model import AnyInput, Decoded, Gold, Network, Tokens
 

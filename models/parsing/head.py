@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from data.trees import ROOT
 from models.heads.base import UNSEEN
+from models.inputs.lookup import Lookup
 from models.lanes import Dropout, Streams
-from models.lookup import Lookup
 from models.parsing.biaffine import ArcScores, RelationScores
 from models.parsing.trees import best_tree
 

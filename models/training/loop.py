@@ -16,12 +16,13 @@ from data.prepared import PreparedCorpus
 from data.spans import SpanCounts
 from data.streams import stream_batches
 from models.build import Sizes, build
-from models.config import AnyEmbedder, ModelConfig, OneHotConfig
-from models.embedder import LexiconTensors
+from models.config import ModelConfig
 from models.evaluate import Evaluation, evaluate, on_device
+from models.inputs.config import AnyEmbedder, OneHotConfig
+from models.inputs.pretrained import PretrainedRows
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane
 from models.model import Network
-from models.pretrained import PretrainedRows
 from models.stack import Memory
 from models.training.config import TrainingConfig
 from models.training.optimisers import clip, optimiser, penalise

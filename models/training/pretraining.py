@@ -19,7 +19,7 @@ from data.vocabulary import BOUNDARY
 from models.feedback.links import LabelVectorLink
 from models.feedback.tagger import FeedbackTagger
 from models.initialise import initialise
-from models.lookup import Lookup
+from models.inputs.lookup import Lookup
 from models.model import Network
 from models.training.config import PretrainingConfig
 from models.training.optimisers import optimiser

@@ -14,8 +14,9 @@ from data.batches import training_batches
 from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
 from data.store import Split, StoredCorpus
-from models.config import LONGEST_AFFIX, EmbedderConfig, ModelConfig
+from models.config import ModelConfig
 from models.feedback.config import FeedbackConfig
+from models.inputs.config import LONGEST_AFFIX, EmbedderConfig
 from models.lanes import Lane
 from models.training.config import Constant, Sgd, TrainingConfig
 from models.training.loop import Training

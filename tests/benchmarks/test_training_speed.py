@@ -16,7 +16,8 @@ from data.batches import training_batches
 from data.config import DataConfig, NamedCorpus
 from data.prepared import prepare
 from data.store import open_store, store
-from models.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig, ModelConfig, StackConfig
+from models.config import ModelConfig, StackConfig
+from models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
 from models.lanes import Lane
 from models.training.config import Constant, Sgd, TrainingConfig
 from models.training.loop import Training

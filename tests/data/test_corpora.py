@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data.card_files import check, read_files
+from data.cards import Card, FileCard, FilesCard, SectionsCard
 from data.config import NamedCorpus
 from data.conversion import with_scheme
-from data.corpora import CORPORA, Card, FileCard, FilesCard, SectionsCard, check, find_card, read_files
+from data.corpora import CORPORA, find_card
 from data.division import Consecutive, HeldOut
 from data.errors import UserError
 from data.formats import read_sentences
@@ -67,6 +69,7 @@ def test_the_default_layers_are_the_documented_ones() -> None:
         "wnut17": ("ner",),
         "ccgbank": ("category", "pos"),
         "wsj": ("pos",),
+        "ptb-lm": ("word",),
         "imdb": ("label",),
     }
 

@@ -5,7 +5,8 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from data.config import Corpus
 from data.fields import describe, fields, kinds, paths
-from models.config import EmbedderConfig, StackConfig
+from models.config import StackConfig
+from models.inputs.config import EmbedderConfig
 from models.training.config import Adagrad, Adam, Optimiser, Sgd
 from spaces.trial import TrialConfig
 
@@ -47,6 +48,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
         "word_tag",
         "segmented",
         "labelled_text",
+        "running_text",
     ]
     assert kinds(EmbedderConfig) == {}
 

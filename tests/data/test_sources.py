@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 import data.corpora
+from data.cards import FileCard
 from data.config import ColumnCorpus, Corpus, FileCorpus, GrammarCorpus, NamedCorpus, SegmentedCorpus, WordTagCorpus
-from data.corpora import CORPORA, FileCard
+from data.corpora import CORPORA
 from data.division import HeldOut
 from data.errors import UserError
 from data.sentences import SPLITS, Sentence

@@ -5,7 +5,7 @@ import numpy as np
 from data.config import DataConfig
 from data.prepared import PreparedCorpus, prepare
 from data.store import Split, StoredCorpus
-from models.config import LONGEST_AFFIX
+from models.inputs.config import LONGEST_AFFIX
 
 WORDS = ("", "Anna", "bell", "Carl9", "door", "ends", "falls", "gate", "HALL", "in", "jumps", "keys", "lamp")
 TAGS = ("A", "B", "C")

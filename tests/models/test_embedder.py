@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from data.features import CAPITAL_CLASSES
 from data.vocabulary import FIRST_KNOWN, UNKNOWN
-from models.characters import CharacterCnn, CharacterLstm, SpellingReader
-from models.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
-from models.embedder import Embedder, LexiconTensors
-from models.highway import HighwayLayer
+from models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
+from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
+from models.inputs.highway import HighwayLayer
+from models.inputs.lookup import Distinct
+from models.inputs.tokens import Embedder, LexiconTensors
 from models.lanes import Streams
-from models.lookup import Distinct
 from tests.models.corpora import WORDS, small_corpus
 from tests.oracles import spellings as oracles
 

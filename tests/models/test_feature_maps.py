@@ -15,9 +15,10 @@ from torch import Tensor
 
 from data.explain import explain
 from models.build import Sizes, build
-from models.config import EmbedderConfig, FeatureMapConfig, ModelConfig, StackConfig
-from models.embedder import LexiconTensors
-from models.feature_maps import FeatureMapEmbedder, largest
+from models.config import ModelConfig, StackConfig
+from models.inputs.config import EmbedderConfig, FeatureMapConfig
+from models.inputs.feature_maps import FeatureMapEmbedder, largest
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane
 from models.model import Tagger, Tokens
 from tests.models.corpora import small_corpus

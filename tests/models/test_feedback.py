@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from models.build import Sizes, build
-from models.config import EmbedderConfig, ModelConfig
-from models.embedder import LexiconTensors
+from models.config import ModelConfig
 from models.feedback.config import Activation, Feedback, FeedbackConfig, Variant
 from models.feedback.tagger import FeedbackTagger
 from models.heads.config import CrfConfig
+from models.inputs.config import EmbedderConfig
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane, Streams
 from models.model import Gold, Tokens
 from tests.models.corpora import WORDS, small_corpus

@@ -20,7 +20,7 @@ from data.batches import training_batches
 from data.config import DataConfig, GrammarCorpus, NumbersCorpus
 from data.prepared import prepare
 from data.store import open_store, store
-from models.config import LONGEST_AFFIX
+from models.inputs.config import LONGEST_AFFIX
 from models.lanes import Lane
 from models.training.loop import Training
 from search.study_document import presets

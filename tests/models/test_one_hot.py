@@ -5,8 +5,9 @@ import torch
 
 from data.errors import UserError
 from models.build import Sizes, build
-from models.config import FeedbackConfig, ModelConfig, OneHotConfig
-from models.embedder import LexiconTensors
+from models.config import FeedbackConfig, ModelConfig
+from models.inputs.config import OneHotConfig
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane
 from models.model import Network
 from tests.models.corpora import small_corpus

@@ -15,8 +15,9 @@ from data.sources import read_splits
 from data.store import open_store, store
 from data.tasks import Task
 from models.build import Sizes, build
-from models.config import LONGEST_AFFIX, ModelConfig
+from models.config import ModelConfig
 from models.evaluate import on_device
+from models.inputs.config import LONGEST_AFFIX
 from models.insight import views
 from models.lanes import Lane
 from models.model import Decoded, Gold

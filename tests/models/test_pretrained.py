@@ -9,7 +9,8 @@ import torch
 from data.batches import training_batches
 from data.errors import UserError
 from data.vectors import Pretrained
-from models.config import EmbedderConfig, FeatureMapConfig, ModelConfig, StackConfig
+from models.config import ModelConfig, StackConfig
+from models.inputs.config import EmbedderConfig, FeatureMapConfig
 from models.lanes import Lane
 from models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
 from models.training.loop import Training

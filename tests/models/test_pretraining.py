@@ -9,8 +9,9 @@ from torch.nn import functional
 
 from data.store import Split
 from models.build import Sizes, build
-from models.config import EmbedderConfig, ModelConfig, StackConfig
+from models.config import ModelConfig, StackConfig
 from models.feedback.config import FeedbackConfig
+from models.inputs.config import EmbedderConfig
 from models.lanes import Lane
 from models.model import Network
 from models.training.config import Adam, PretrainingConfig

@@ -14,7 +14,7 @@ from models.build import Sizes, build
 from models.cells.base import LayerSizes
 from models.cells.lstm import LstmCell
 from models.config import ModelConfig
-from models.embedder import LexiconTensors
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane, Streams
 from models.model import Gold, Tagger, Tokens
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
@@ -273,3 +273,15 @@ def test_the_top_layer_alone_may_skip_and_forget_gates_may_start_open() -> None:
         gates = cell.bias.view(2, 4, 5)
         assert (gates[:, 1] == 1.5).all()
         assert not gates[:, [0, 2, 3]].any()
+
+
+@pytest.mark.parametrize("reward", ["log_likelihood", "correct"])
+def test_a_text_of_which_nothing_is_left_teaches_nothing(reward: str) -> None:
+    config = {**NETWORK, "stack": {**NETWORK["stack"], "skip": {**NETWORK["stack"]["skip"], "reward": reward}}}
+    model, tokens, _ = tagger(config, Lane(seed=5))
+    empty = Tokens(tokens.forms_RTB[:, :, :1], torch.tensor([[0]]))
+    loss = model.loss(empty, Gold(torch.full((1, 6, 1), -1)), LEXICON)
+    loss.sum().backward()
+    assert loss.item() == 0
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is None or not parameter.grad.any(), name

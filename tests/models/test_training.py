@@ -16,19 +16,11 @@ from data.batches import Batch, training_batches
 from data.spans import find_spans, reading
 from data.store import Split
 from models.build import Sizes
-from models.config import (
-    CharacterCnnConfig,
-    CharacterLstmConfig,
-    EmbedderConfig,
-    FeatureMapConfig,
-    GateKind,
-    ModelConfig,
-    StackConfig,
-    Topology,
-)
+from models.config import GateKind, ModelConfig, StackConfig, Topology
 from models.evaluate import Evaluation, evaluate, on_device
 from models.feedback.config import FeedbackConfig
 from models.heads.config import CrfConfig, MarginConfig
+from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
 from models.lanes import Lane
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors

@@ -8,7 +8,7 @@ import pytest
 
 from data.errors import UserError
 from search.ablation import Row, ablation, changes, selected
-from search.events import Reason
+from search.events import Event, Reason
 from search.records import StudyRecord
 from spaces.trial import TrialConfig
 from tests.search.made_up import (
@@ -191,6 +191,17 @@ def test_the_table_can_be_asked_for_one_axis() -> None:
 def test_selected_trials_are_those_of_the_rows() -> None:
     record = StudyRecord.of(history(study()))
     assert selected(record) == sorted({row.selected for row in ablation(record).rows if row.selected is not None})
+
+
+def test_of_a_grid_that_is_trained_to_its_end_every_trial_with_a_score_is_selected() -> None:
+    axes = {COMPOSITION: {"choice": [1, 2]}, GATE: {"choice": ["none", "scaled"]}}
+    for asha, chosen in ((None, [0, 1, 2, 3]), ({"grace": 1, "reduction": 2}, [0, 1, 2])):
+        config = study(axes, proposer="grid", asha=asha)
+        events: list[Event] = []
+        for number, score in enumerate((0.9, 0.8, 0.7, 0.1)):
+            point = {COMPOSITION: 1 + number % 2, GATE: ("none", "scaled")[number // 2]}
+            events += [proposed(config, number, point), reported(number, 1, score, score)]
+        assert selected(record_of(config, *events)) == chosen
 
 
 def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:

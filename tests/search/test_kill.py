@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from data.seeding import generator
 from search.events import Event
 from search.folder import StudyFolder
@@ -72,3 +74,24 @@ def test_three_kills_at_random_moments_change_no_trial_no_decision_and_no_winner
 def winner(record: StudyRecord) -> tuple[int, str]:
     best = record.ranked()[0]
     return best.number, best.config.identity
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("engine", ["serial", pytest.param("ray", marks=pytest.mark.slow)])
+def test_a_driver_asked_to_end_ends_in_order_and_the_study_goes_on(
+    engine: str, sent: signal.Signals, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    arguments = [engine if each == "serial" else each for each in SMALL]
+    process = skipstack(*arguments, "--out", str(study))
+    while appends(study) < 6:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(sent)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 130, error
+    assert f"skipstack resume {study}" in error
+    assert "Traceback" not in error
+    assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
+    finish(skipstack("resume", str(study), "--engine", engine))
+    assert read_study(study).finished

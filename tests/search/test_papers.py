@@ -120,7 +120,7 @@ BASE = "{label: b, dev: 1, has: {model.stack.depth: 3}, base: true}"
         ("[{label: a, dev: 1}]", "own.yaml:3: tables.t: got 0 base rows"),
         (f"[{BASE}, {BASE}]", "own.yaml:3: tables.t: got 2 base rows"),
         ("[{label: a, dev: 1, base: true}]", "own.yaml:3: tables.t: got a base row"),
-        (f"[{BASE}, {{label: a, dev: 101}}]", "own.yaml:6: tables.t.rows.1.dev: got 101"),
+        (f"[{BASE}, {{label: a, dev: -1}}]", "own.yaml:6: tables.t.rows.1.dev: got -1"),
         (f"[{BASE}, {{label: a}}]", "own.yaml:6: tables.t.rows.1: "),
         (f"[{BASE}, {{label: a, dev: 1, has: {{model.stack.dpth: 3}}}}]", "own.yaml:6: tables.t.rows.1"),
     ],

@@ -363,7 +363,7 @@ def test_a_corpus_takes_the_place_of_the_one_of_the_study_unless_it_is_the_same(
     assert message("quickstart", corpus="pmb-ccg") == (
         "unknown corpus 'pmb-ccg' (nearest: 'pmb-ccg-en'; "
         "allowed: grammar, ud-english-ewt, pmb-ccg-en, wsj-sample, atis, ud-french-sequoia, ud-chinese-simplified, "
-        "pku-199801, conll2003, wnut17, ccgbank, wsj, imdb)"
+        "pku-199801, conll2003, wnut17, ccgbank, wsj, ptb-lm, imdb)"
     )
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from data.errors import UserError
-from models.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
+from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
 from models.training.config import Adam, Sgd
 from spaces.constraints import CONSTRAINTS
 from spaces.domains import Choice

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.features import CAPITAL_CLASSES, Lexicon
-from models.characters import SpellingReader
-from models.config import EmbedderConfig
+from models.inputs.characters import SpellingReader
+from models.inputs.config import EmbedderConfig
+from models.inputs.lookup import Distinct, Lookup
 from models.lanes import Dropout, Streams
-from models.lookup import Distinct, Lookup
 
 
 @dataclass(frozen=True, slots=True)

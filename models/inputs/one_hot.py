@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from data.vocabulary import FIRST_KNOWN
-from models.config import OneHotConfig
-from models.embedder import LexiconTensors
+from models.inputs.config import OneHotConfig
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Dropout, Streams
 
 

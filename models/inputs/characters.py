@@ -13,9 +13,9 @@ from torch.nn import functional
 from data.vocabulary import BOUNDARY
 from models.cells.base import LayerSizes
 from models.cells.lstm import LstmCell
-from models.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
-from models.highway import HighwayLayer
-from models.lookup import Lookup
+from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
+from models.inputs.highway import HighwayLayer
+from models.inputs.lookup import Lookup
 from models.stack import backwards
 from models.unroll import unroll
 

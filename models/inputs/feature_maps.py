@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from data.vocabulary import BOUNDARY
-from models.config import FeatureMapConfig
-from models.embedder import LexiconTensors
+from models.inputs.config import FeatureMapConfig
+from models.inputs.lookup import Lookup
+from models.inputs.tokens import LexiconTensors
 from models.lanes import Dropout, Streams
-from models.lookup import Lookup
 
 
 class Convolution(nn.Module):

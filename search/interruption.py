@@ -1,0 +1,21 @@
+"""SIGTERM, as cluster managers and ``ray job stop`` send it, taken for Ctrl-C: the study ends in order."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Within, SIGTERM is SIGINT, which whatever runs then knows how to end by; to be entered in the main thread."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

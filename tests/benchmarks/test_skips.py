@@ -1,0 +1,70 @@
+"""What a layer that skips costs beside the LSTM: sizes of gui2019's number prediction, H = 200, B = 100, T = 11."""
+
+import time
+from collections.abc import Callable
+from statistics import median
+
+import pytest
+import torch
+from torch import nn
+
+from models.cells.base import LayerSizes
+from models.cells.lstm import LstmCell
+from models.initialise import initialise
+from models.lanes import Streams
+from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
+from models.skips.reinforce import Reinforce
+from models.unroll import Layer, unroll
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
+
+SIZES = LayerSizes(lanes=1, directions=1, below=10, hidden=200)
+STEPS, TEXTS, ROUNDS, REPEATS, LIMIT = 11, 100, 15, 10, 1.6
+
+
+def trained(layer: nn.Module, reinforce: Reinforce | None) -> Callable[[], None]:
+    """A step of learning from the last state, the policy's share included, all gradients computed."""
+    initialise(layer, [1], 1.0)
+    x = torch.randn(1, STEPS, TEXTS, SIZES.below, generator=torch.Generator().manual_seed(2))
+    lengths = torch.full((1, TEXTS), STEPS)
+
+    def step() -> None:
+        unrolled = unroll(layer, x, None)
+        loss = unrolled.output_GTBF[:, -1].sum(dim=-1)
+        if reinforce is not None:
+            assert unrolled.choices is not None
+            loss = loss - reinforce([unrolled.choices], loss, lengths)
+        loss.sum().backward()
+
+    return step
+
+
+def layers() -> dict[str, tuple[Layer, Reinforce | None]]:
+    config, streams = DynamicSkipConfig(), Streams([0], "skips", torch.device("cpu"))
+    return {
+        "LSTM": (LstmCell(SIZES), None),
+        "fixed skip": (FixedSkipLstm(SIZES, FixedSkipConfig()), None),
+        "attention": (AttentionSkipLstm(SIZES, AttentionSkipConfig()), None),
+        "dynamic skip": (DynamicSkipLstm(SIZES, config, [config.share], streams), Reinforce(config, 1)),
+    }
+
+
+def test_a_dynamic_skip_costs_little_more_than_the_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    torch.set_num_threads(1)
+    steps = {name: trained(*parts) for name, parts in layers().items()}
+    took: dict[str, list[float]] = {name: [] for name in steps}
+    for round_ in range(ROUNDS + 1):
+        for name, step in steps.items():
+            started = time.process_time()
+            for _ in range(REPEATS):
+                step()
+            if round_:  # the first warms up
+                took[name].append((time.process_time() - started) / REPEATS)
+    ratios = {
+        name: median(ours / plain for ours, plain in zip(took[name], took["LSTM"], strict=True)) for name in steps
+    }
+    with capsys.disabled():
+        for name, ratio in ratios.items():
+            print(f"\n{name}: {1000 * median(took[name]):.1f} ms a step, {ratio:.2f} times the LSTM", end="")
+    assert ratios["dynamic skip"] <= LIMIT
