@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 import typer
 
 from dashboards.report_commands import StudyPath
-from dashboards.search_commands import Seed, Trials
+from dashboards.search_commands import Seed, Trials, whole
 from data.errors import UserError
 from search.config import SearchConfig
 from search.records import read_study
+
+MOST_WORKERS = 10_000
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,14 +29,22 @@ def simulate(
             help="asha, median, best-after-first or none; any number of times. The study's own and none if not said.",
         ),
     ] = None,
-    grace: Annotated[int | None, typer.Option(min=1, help="Epochs before asha or median stops any trial.")] = None,
-    reduction: Annotated[int | None, typer.Option(min=2, help="asha: one in so many goes on at a rung.")] = None,
-    keep: Annotated[int | None, typer.Option(min=1, help="best-after-first: so many train on.")] = None,
+    grace: Annotated[
+        int | None, typer.Option(help="Epochs before asha or median stops any trial.", parser=whole, metavar="N")
+    ] = None,
+    reduction: Annotated[
+        int | None, typer.Option(help="asha: one in so many goes on at a rung.", parser=whole, metavar="N")
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option(help="best-after-first: so many train on.", parser=whole, metavar="N")
+    ] = None,
     proposer: Annotated[
         Literal["grid", "one_at_a_time", "random", "tpe"] | None,
         typer.Option(help="Who chooses the trials; the study's own if not said."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=10_000, help="Trials side by side.")] = 1,
+    workers: Annotated[
+        int, typer.Option(help=f"Trials side by side, 1 to {MOST_WORKERS:,}.", parser=whole, metavar="N")
+    ] = 1,
     trials: Trials = None,
     seed: Seed = None,
     extrapolate: Annotated[
@@ -43,8 +53,17 @@ def simulate(
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
 ) -> None:
     """Replay the recorded curves of a study on a simulated clock. Nothing is trained and nothing is written."""
-    _at_least("--trials", trials, 1)
-    _at_least("--seed", seed, 0)
+    for option, value, least in (
+        ("grace", grace, 1),
+        ("reduction", reduction, 2),
+        ("keep", keep, 1),
+        ("trials", trials, 1),
+        ("seed", seed, 0),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"--{option}: got {value} (allowed: {least} or more)")
+    if not 1 <= workers <= MOST_WORKERS:
+        raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     record = read_study(study)
     from dashboards import simulation_text
     from search.recordings import recordings
@@ -73,8 +92,3 @@ def _usual(own: SearchConfig) -> list[str]:
     if own.median is not None:
         return ["median", "none"]
     return ["best-after-first", "none"] if own.keep_best is not None else ["asha", "none"]
-
-
-def _at_least(option: str, value: int | None, least: int) -> None:
-    if value is not None and value < least:
-        raise UserError(f"{option}: got {value} (allowed: {least} or more)")

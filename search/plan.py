@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from typing import Literal
 
 from data.errors import one_line
+from data.frozen import canonical_json
 from data.seeding import generator
 from search.config import SearchConfig, StudyConfig
 from search.extremes import extremes
@@ -19,6 +20,9 @@ from spaces.trial import TrialConfig
 
 DRAWN = 5
 """Configs that are drawn and measured, beside the base, the smallest and the largest."""
+
+SETTLED = ("grid", "one_at_a_time")
+"""Proposers whose points are known beforehand."""
 
 HOUR = 3600.0
 
@@ -133,14 +137,40 @@ def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
     space = Space(made.study.space)
     networks = _networks(made, space, meter, tell)
     made = replace(made, networks=networks)
+    spared = space.contains(made.study.space.base)
     seconds = [(network.roles, network.measured.epoch_seconds) for network in networks if network.measured is not None]
     base = [own for roles, own in seconds if "base" in roles]
     drawn = [own for roles, own in seconds if "drawn" in roles]
-    if not base or not drawn:
-        return replace(made, unmeasured="the base or all that were drawn do not run here")
-    config = made.study.space.base
-    spared = (config.training.epochs, base[0]) if space.contains(config) else (0, 0.0)
-    return replace(made, forecasts=tuple(_timed(made, each, spared, drawn) for each in made.forecasts))
+    others = made.trials - spared
+    if (spared and not base) or (others and not drawn):
+        return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
+    paces = _Paces(
+        base_epochs=made.study.space.base.training.epochs if spared else 0,
+        base=base[0] if spared else 0.0,
+        others=fmean(drawn) if others else 0.0,
+        error=_error_of_mean(drawn, of=others if made.study.search.proposer in SETTLED else None) if others else 0.0,
+    )
+    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in made.forecasts))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Paces:
+    """Seconds an epoch: of the base, which has ``base_epochs``, and of all other trials on average."""
+
+    base_epochs: int
+    base: float
+    others: float
+    error: float | None
+
+
+def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
+    """The standard error; None for a single one. Where they are drawn from so many trials, all of them have none."""
+    if of == len(drawn):
+        return 0.0
+    if len(drawn) == 1:
+        return None
+    rest = 1 - len(drawn) / of if of is not None else 1.0
+    return stdev(drawn) * sqrt(rest / len(drawn))
 
 
 def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
@@ -175,7 +205,7 @@ def _epochs(search: SearchConfig, whole: int, trials: int, *, spared: bool) -> I
 def _networks(made: Plan, space: Space, meter: Meter, tell: Callable[[str], None]) -> tuple[Network, ...]:
     base, search = made.study.space.base, made.study.search
     tell("looking for the smallest and the largest network")
-    points = _drawn(search, space, made.trials)
+    points = _drawn(search, space, made.trials, base)
     smallest, largest = extremes(space, meter.parameters, generator(search.seed, "plan", "extremes"))
     chosen = [("base", base), ("smallest", space.config(smallest)), ("largest", space.config(largest))]
     roles: dict[str, dict[str, None]] = {}
@@ -209,25 +239,27 @@ def _changes(space: Space, config: TrialConfig, base: TrialConfig) -> Point:
     return {path: value for path, value in space.point(config).items() if path not in own or own[path] != value}
 
 
-def _drawn(search: SearchConfig, space: Space, trials: int) -> list[Point]:
-    """Points that stand for what will be proposed: of those that are settled beforehand, else at random."""
+def _drawn(search: SearchConfig, space: Space, trials: int, base: TrialConfig) -> list[Point]:
+    """Points that stand for all trials but the base's: some of them where they are settled, else at random."""
     source = generator(search.seed, "plan", "draw")
-    if search.proposer in ("one_at_a_time", "grid"):
+    if search.proposer in SETTLED:
         walk = space.one_at_a_time() if search.proposer == "one_at_a_time" else space.enumerate()
-        settled = list(islice(walk, trials))
+        own = [canonical_json(space.point(base))] if space.contains(base) else []
+        others = (point for point in walk if canonical_json(point) not in own)
+        settled = list(islice(others, trials - len(own)))
         return [settled[place] for place in source.permutation(len(settled))[:DRAWN]]
     return [space.sample(source) for _ in range(min(DRAWN, trials))]
 
 
-def _timed(made: Plan, forecast: Forecast, base: tuple[int, float], drawn: Sequence[float]) -> Forecast:
-    """With hours: the base's epochs by its own time, all others by the mean of the drawn ones."""
-    own_epochs, own_seconds = base
-    own_hours, others = own_epochs * own_seconds / HOUR, forecast.epochs - own_epochs
-    hours = own_hours + others * fmean(drawn) / HOUR
+def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
+    """With hours: the base's epochs at its own pace, all others at the mean of those that were drawn."""
+    own = paces.base_epochs * paces.base / HOUR
+    others = forecast.epochs - paces.base_epochs
+    hours = own + others * paces.others / HOUR
     return replace(
         forecast,
         hours=hours,
-        error=others * stdev(drawn) / sqrt(len(drawn)) / HOUR if len(drawn) > 1 else None,
+        error=None if paces.error is None else others * paces.error / HOUR,
         gpu_hours=hours * made.room.gpus_per_trial,
-        elapsed=max(own_hours, hours / min(made.room.slots, made.trials)),
+        elapsed=max(own, hours / min(made.room.slots, made.trials)),
     )
