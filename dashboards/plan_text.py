@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -22,6 +23,9 @@ WIDTH = 80
 
 MEGABYTE = 1e6
 
+LONGEST_COUNT = 24
+"""Digits of a number that is still written out."""
+
 Content = Mapping[str, Any]
 
 
@@ -34,7 +38,7 @@ def content(plan: Plan) -> Content:
         "about": study.about,
         "space": {
             "combinations": counted.combinations,
-            "configurations": counted.estimate if counted.allowed is None else counted.allowed,
+            "configurations": counted.estimate,
             "exact": counted.allowed is not None,
             "allowed_share": counted.share,
             "allowed_share_standard_error": counted.standard_error,
@@ -71,7 +75,7 @@ def as_json(plan: Plan) -> str:
 def as_text(plan: Plan, width: int = WIDTH) -> str:
     """The content for people, no line longer than ``width``."""
     told = content(plan)
-    parts: list[RenderableType] = [Text(f"{told['study']}: {told['about']}", style="bold"), ""]
+    parts: list[RenderableType] = [Text(": ".join(filter(None, (told["study"], told["about"]))), style="bold"), ""]
     for title, lines in (("space", _space(told["space"])), ("axes", _axes(told)), ("study", _study(told["search"]))):
         parts += _section(title, *(Text(line, overflow="fold") for line in lines))
     if told["networks"]:
@@ -120,7 +124,7 @@ def _space(space: Content) -> Iterator[str]:
     else:
         share, error = 100 * space["allowed_share"], 100 * space["allowed_share_standard_error"]
         yield (
-            f"about {_rounded(space['configurations'])} configurations: of {space['combinations']:,} combinations of "
+            f"about {_rounded(space['configurations'])} configurations: of {_whole(space['combinations'])} combinations of "
             f"{axes} {share:.1f} % ± {error:.1f} % are allowed, by the {space['drawn']:,} that were drawn and checked"
         )
     if space["continuous_axes"]:
@@ -214,6 +218,11 @@ def _values(domain: Domain) -> str:
     return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
 
 
-def _rounded(count: float) -> str:
+def _rounded(count: int) -> str:
     """Three digits and zeros: more are not known."""
-    return f"{float(f'{count:.3g}'):,.0f}" if count < 1e24 else f"{count:.2e}"
+    return _whole(round(count, min(0, 3 - len(str(count)))))
+
+
+def _whole(count: int) -> str:
+    """All digits, where they fit into a line."""
+    return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

@@ -72,7 +72,7 @@ class Driver:
         self._readers = tuple(readers)
         opened, *past = ledger.read()
         self.record.apply(opened)
-        study, space = self.record.study, space or self.record.space
+        study, space = self.record.study, self.record.space if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})

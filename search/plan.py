@@ -59,7 +59,7 @@ class Meter(ABC):
 
     @abstractmethod
     def measure(self, config: TrialConfig) -> Measurement:
-        """Build the network, time a few updates, throw it away. Raises RuntimeError where it does not run."""
+        """Build the network, time a few updates, throw it away. Raises RuntimeError or MemoryError where it cannot."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -226,7 +226,7 @@ def _networks(made: Plan, space: Space, meter: Meter, tell: Callable[[str], None
         )
         try:
             networks.append(replace(network, measured=meter.measure(config)))
-        except RuntimeError as error:
+        except (RuntimeError, MemoryError) as error:
             networks.append(replace(network, failed=one_line(error)))
     return tuple(networks)
 

@@ -62,9 +62,9 @@ class SpaceCount:
         return math.sqrt(shrunk * (1 - shrunk) / (self.drawn + 4))
 
     @property
-    def estimate(self) -> float:
-        """How many configurations there are, as well as it is known."""
-        return self.share * self.combinations if self.allowed is None else float(self.allowed)
+    def estimate(self) -> int:
+        """How many configurations there are, as well as it is known; it may be larger than any float."""
+        return self.combinations * self.drawn_allowed // self.drawn if self.allowed is None else self.allowed
 
 
 def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED, drawn: int = DRAWN) -> SpaceCount:
@@ -195,13 +195,10 @@ class Combinations:
         values = _values(domain)
         named: set[str] = set()
         for later in self._paths[place + 1 :]:
-            for on, wanted in self._space.conditions[later].items():
-                if on == path:
-                    named |= set(map(canonical_json, wanted))
-                elif _changes(path, on):
-                    return [_Group((value,)) for value in values]
-        if path.endswith(".kind"):
-            return [_Group((value,)) for value in values]
+            conditions = self._space.conditions[later]
+            named.update(canonical_json(value) for value in conditions.get(path, ()))
+            if any(_changes(path, other) for other in (later, *conditions) if other != path):
+                return [_Group((value,)) for value in values]
         return _alone(domain, values, named)
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from dashboards.plan_text import as_json, as_text
 from search.plan import Plan, Room, plan
 from search.study_document import presets
 from search.study_file import load_study
+from spaces.counting import SpaceCount
 from tests.search.made_up import AXES, study
 from tests.search.test_plan import KnownMeter, planned
 
@@ -142,6 +144,16 @@ def test_every_preset_is_counted_within_eighty_columns(name: str, monkeypatch: p
     made, told = unmeasured(name)
     assert max(map(len, as_text(made).splitlines())) <= 80
     assert told["space"]["combinations"] >= told["space"]["configurations"] > 0
+
+
+def test_a_space_beyond_any_float_is_told_too() -> None:
+    config = study({"data.vocabulary.minimum_count": {"integer": [1, 10**15]}})
+    counted = SpaceCount(combinations=10**400, allowed=None, drawn=400, drawn_allowed=100)
+    made = replace(plan(config, Room()), space=counted)
+    assert "about 2.50e+399 configurations: of 1.00e+400 combinations" in as_text(made)
+    assert json.loads(as_json(made))["space"]["configurations"] == 25 * 10**398
+    few = replace(made, space=replace(counted, combinations=98765432))
+    assert "about 24,700,000 configurations" in as_text(few)
 
 
 @pytest.mark.slow
