@@ -124,8 +124,9 @@ def _space(space: Content) -> Iterator[str]:
     else:
         share, error = 100 * space["allowed_share"], 100 * space["allowed_share_standard_error"]
         yield (
-            f"about {_rounded(space['configurations'])} configurations: of {_whole(space['combinations'])} combinations of "
-            f"{axes} {share:.1f} % ± {error:.1f} % are allowed, by the {space['drawn']:,} that were drawn and checked"
+            f"about {_rounded(space['configurations'])} configurations: of {_whole(space['combinations'])} "
+            f"combinations of {axes} {share:.1f} % ± {error:.1f} % are allowed, by the {space['drawn']:,} that were "
+            "drawn and checked"
         )
     if space["continuous_axes"]:
         yield f"times any number on the continuous axes: {', '.join(space['continuous_axes'])}"
