@@ -1,4 +1,7 @@
-"""The curves that a study recorded, and the space of what can be proposed again because its curve is known."""
+"""The curves that a study recorded, and the space of what can be proposed again because its curve is known.
+
+Shapes: P recorded points, A axes.
+"""
 
 import math
 from collections import Counter
