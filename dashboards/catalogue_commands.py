@@ -12,7 +12,7 @@ from search.config import StudyConfig
 from search.papers import tables
 from search.study_document import presets
 from search.study_file import load_study, scales, schema
-from spaces.space import Space
+from spaces.space import Axis, Space
 
 
 def add_to(app: typer.Typer) -> None:
@@ -50,7 +50,7 @@ def _show(name: str, scale: str | None) -> None:
     print(f"{study.name}: {study.about}")
     print(f"{'endless' if count is None else count} configurations{_walked(study, space)}")
     for path, axis in study.space.axes.items():
-        when = " and ".join(f"{on} is {' or '.join(map(str, values))}" for on, values in axis.when.items())
+        when = condition(axis)
         print(f"  {path}: {space.domains[path]}{f'   (when {when})' if when else ''}")
     if study.space.constraints:
         print(f"constraints: {', '.join(study.space.constraints)}")
@@ -60,6 +60,11 @@ def _show(name: str, scale: str | None) -> None:
         print(f"figures: {', '.join(compared)}   (skipstack report --against)")
     if name in presets():
         print(f"\n{presets()[name].read_text()}", end="")
+
+
+def condition(axis: Axis) -> str:
+    """When an axis is active, in words; empty where it always is."""
+    return " and ".join(f"{on} is {' or '.join(map(str, values))}" for on, values in axis.when.items())
 
 
 def _walked(study: StudyConfig, space: Space) -> str:

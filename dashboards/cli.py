@@ -10,7 +10,14 @@ from typing import NoReturn
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from dashboards import catalogue_commands, inspect_commands, report_commands, search_commands
+from dashboards import (
+    catalogue_commands,
+    inspect_commands,
+    plan_commands,
+    report_commands,
+    search_commands,
+    simulate_commands,
+)
 from dashboards.printing import say
 from data.errors import UserError
 
@@ -23,6 +30,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 search_commands.add_to(app)
+plan_commands.add_to(app)
+simulate_commands.add_to(app)
 report_commands.add_to(app)
 inspect_commands.add_to(app)
 catalogue_commands.add_to(app)

@@ -6,11 +6,33 @@ from typing import Annotated, Literal
 
 import typer
 
+from search.config import StudyConfig
 from search.folder import StudyFolder, free_name, new_folder
 from search.records import read_study
 from search.study_file import load_study
 from search.tracking import checked_uri
 
+
+def whole(text: str) -> int:
+    """A whole number as it was typed. Raises BadParameter, which names the option."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"got {text!r}, not a whole number") from error
+
+
+Study = Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")]
+Corpus = Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")]
+DataDir = Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")]
+Scale = Annotated[str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
+]
+Trials = Annotated[int | None, typer.Option(help="Trials at most.", parser=whole, metavar="N")]
+Epochs = Annotated[int | None, typer.Option(help="Epochs of a whole trial.", parser=whole, metavar="N")]
+Seeds = Annotated[int | None, typer.Option(help="Replicas of each trial.", parser=whole, metavar="N")]
+Lanes = Annotated[str | None, typer.Option(help="Seeds trained as one program: a number, or `auto`.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the study itself.", parser=whole, metavar="N")]
 TrackingUri = Annotated[
     str | None, typer.Option(help="MLflow store; by default a SQLite file in the study's folder.", metavar="URI")
 ]
@@ -30,29 +52,42 @@ def add_to(app: typer.Typer) -> None:
     app.command("resume")(resume)
 
 
-def whole(text: str) -> int:
-    """A whole number as it was typed. Raises BadParameter, which names the option."""
-    try:
-        return int(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"got {text!r}, not a whole number") from error
+def studied(
+    study: str,
+    *,
+    corpus: str | None,
+    scale: str | None,
+    settings: list[str] | None,
+    trials: int | None,
+    epochs: int | None,
+    seeds: int | None,
+    lanes: str | None,
+    seed: int | None,
+) -> tuple[StudyConfig, Path]:
+    """The study that the options describe, and the folder from which its corpus paths are read."""
+    return load_study(
+        study,
+        scale=scale,
+        corpus=corpus,
+        overrides=[*([] if lanes is None else [f"search.lanes={lanes}"]), *(settings or [])],
+        trials=trials,
+        epochs=epochs,
+        seeds=seeds,
+        seed=seed,
+    )
 
 
 def search(
-    study: Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")],
-    corpus: Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")] = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
-    ] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials at most.", parser=whole, metavar="N")] = None,
-    epochs: Annotated[int | None, typer.Option(help="Epochs of a whole trial.", parser=whole, metavar="N")] = None,
-    seeds: Annotated[int | None, typer.Option(help="Replicas of each trial.", parser=whole, metavar="N")] = None,
-    lanes: Annotated[str | None, typer.Option(help="Seeds trained as one program: a number, or `auto`.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the study itself.", parser=whole, metavar="N")] = None,
+    study: Study,
+    corpus: Corpus = None,
+    data_dir: DataDir = None,
+    scale: Scale = None,
+    settings: Settings = None,
+    trials: Trials = None,
+    epochs: Epochs = None,
+    seeds: Seeds = None,
+    lanes: Lanes = None,
+    seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
@@ -61,14 +96,15 @@ def search(
     engine: EngineName = "ray",
 ) -> int:
     """Search a space: propose trials, train them under ASHA, record them, rank them."""
-    config, corpus_folder = load_study(
+    config, corpus_folder = studied(
         study,
-        scale=scale,
         corpus=corpus,
-        overrides=[*([] if lanes is None else [f"search.lanes={lanes}"]), *(settings or [])],
+        scale=scale,
+        settings=settings,
         trials=trials,
         epochs=epochs,
         seeds=seeds,
+        lanes=lanes,
         seed=seed,
     )
     uri = None if tracking_uri is None else checked_uri(tracking_uri)

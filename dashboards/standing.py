@@ -8,9 +8,9 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from search.asha import rungs
 from search.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
 from search.records import StudyRecord, TrialRecord
+from search.schedulers import scheduler
 from spaces.domains import Choice, Integer
 
 COUNTED = 1000
@@ -103,8 +103,7 @@ class Standing:
         """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
         study = self.record.study
         whole = study.space.base.training.epochs
-        own = rungs(study.search.asha, whole) if study.search.asha else ()
-        levels = [Level(epoch, Counter()) for epoch in (0, *own, whole)]
+        levels = [Level(epoch, Counter()) for epoch in (0, *scheduler(study.search, whole).rungs, whole)]
         for trial in self.record.trials.values():
             reached = [level for level in levels if level.epoch <= len(trial.reports)]
             reached[-1].counts[trial.reason or "running"] += 1

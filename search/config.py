@@ -1,8 +1,8 @@
 """What a study is: a space and how it is searched. Torch-free, ray-free."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from data.frozen import Frozen
 from spaces.config import SpaceConfig
@@ -18,6 +18,19 @@ class AshaConfig(Frozen):
     reduction: Annotated[int, Field(ge=2)] = 3
 
 
+class MedianConfig(Frozen):
+    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, once ``minimum_trials`` can be compared with."""
+
+    grace: PositiveInt = 1
+    minimum_trials: PositiveInt = 3
+
+
+class KeepBestConfig(Frozen):
+    """One epoch for every trial, all epochs for the ``keep`` trials that were best after it."""
+
+    keep: PositiveInt = 3
+
+
 class SearchConfig(Frozen):
     """How many trials, chosen how, stopped when."""
 
@@ -31,7 +44,16 @@ class SearchConfig(Frozen):
     lanes: PositiveInt | Literal["auto"] = "auto"
     """Seeds that are trained as one program; ``auto`` decides by size and device (``search/worker.py``)."""
     asha: AshaConfig | None = AshaConfig()
-    """None: every trial runs all its epochs."""
+    """At most one of ``asha``, ``median`` and ``keep_best`` says who is stopped; none: all trials run all epochs."""
+    median: MedianConfig | None = None
+    keep_best: KeepBestConfig | None = None
+
+    @model_validator(mode="after")
+    def _has_one_scheduler(self) -> Self:
+        given = [name for name in ("asha", "median", "keep_best") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"got {' and '.join(given)} (allowed: one of them; `{given[0]}: null` leaves it out)")
+        return self
 
 
 class StudyConfig(Frozen):

@@ -5,9 +5,10 @@ the same state after the same events.
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
 
 from data.errors import UserError
-from search.asha import Decision, scheduler
 from search.events import (
     Decided,
     Ended,
@@ -23,30 +24,45 @@ from search.events import (
     Tested,
 )
 from search.folder import StudyFolder
-from search.ledger import Ledger
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
-from search.task import EpochResult, TrialTask
-from spaces.space import Point
+from search.scheduler import Decision
+from search.schedulers import scheduler
+from search.task import EpochResult, TrialTask, trial_task
+from spaces.space import Point, Space
 
 Reader = Callable[[Event], None]
 """Hears every event once it is in the ledger: progress, tracking."""
 
 
+class History(Protocol):
+    """What happened before, and where it is written what happens now: the ledger, or in a simulation nowhere."""
+
+    folder: Path
+
+    def read(self) -> list[Event]:
+        """All events in order, the first of them that the study was opened."""
+
+    def append(self, *events: Event) -> None:
+        """Take events that belong together."""
+
+
 class Driver:
     """Proposes trials, judges their reports, ends them.
 
-    ``clock`` gives Unix seconds; nothing that is decided depends on it.
+    ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
+    not the study's whole space.
     """
 
     def __init__(
         self,
         folder: StudyFolder,
-        ledger: Ledger,
+        ledger: History,
         *,
         device: str,
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
+        space: Space | None = None,
     ) -> None:
         self.folder = folder
         self.device = device
@@ -56,11 +72,11 @@ class Driver:
         self._readers = tuple(readers)
         opened, *past = ledger.read()
         self.record.apply(opened)
-        study, space = self.record.study, self.record.space
+        study, space = self.record.study, self.record.space if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})
-        self._scheduler = scheduler(study.search.asha, study.space.base.training.epochs, spared)
+        self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
         for event in past:
             self._apply(event)
@@ -138,20 +154,15 @@ class Driver:
 
     def task(self, number: int) -> TrialTask:
         """What a worker needs to train or to test a trial."""
-        trial, search = self.record.trials[number], self.record.study.search
-        vectors = self.record.vectors_of(trial.config)
-        return TrialTask(
+        trial = self.record.trials[number]
+        return trial_task(
+            self.record,
+            self.folder,
+            trial.config,
             number=number,
-            config=trial.config,
             seeds=trial.seeds,
-            order_seed=search.seed,
-            lanes=search.lanes,
-            # A worker of another process has another working directory.
-            corpus=self.folder.corpus(self.record.corpus_of(trial.config)).resolve(),
-            folder=self.folder.trial(number).resolve(),
             device=self.device,
             reported=len(trial.reports),
-            vectors=None if vectors is None else self.folder.vectors(vectors).resolve(),
         )
 
     def _propose(self, number: int) -> Point | None:

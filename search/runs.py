@@ -121,6 +121,8 @@ class StudyRuns:
             "asha.grace": str(search.asha and search.asha.grace),
             "asha.reduction": str(search.asha and search.asha.reduction),
         }
+        entry.params |= {f"median.{name}": str(value) for name, value in search.median or ()}
+        entry.params |= {f"keep_best.{name}": str(value) for name, value in search.keep_best or ()}
         entry.tags = self._tags("study") | _note(study.about)
 
     def _propose(self, event: Proposed) -> None:

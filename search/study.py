@@ -27,13 +27,18 @@ def open_study(
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``.
     Raises UserError for a study that cannot run and for corpora and vectors that cannot be read.
     """
-    if "training.epochs" in study.space.axes:
-        raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
-    proposer(study.search, Space(study.space))
+    check_study(study)
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
     with Ledger(folder.ledger) as ledger:
         ledger.append(opened, *corpora)
+
+
+def check_study(study: StudyConfig) -> None:
+    """Raises UserError for a study that cannot run, whatever its corpora are."""
+    if "training.epochs" in study.space.axes:
+        raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
+    proposer(study.search, Space(study.space))
 
 
 def run_study(driver: Driver, engine: Engine) -> None:

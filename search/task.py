@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from search.events import Metrics
+from search.folder import StudyFolder
+from search.records import StudyRecord
 from spaces.trial import TrialConfig
 
 
@@ -28,6 +30,33 @@ class TrialTask:
     device: str
     reported: int = 0
     vectors: Path | None = None
+
+
+def trial_task(
+    record: StudyRecord,
+    folder: StudyFolder,
+    config: TrialConfig,
+    *,
+    number: int,
+    seeds: tuple[int, ...],
+    device: str,
+    reported: int = 0,
+) -> TrialTask:
+    """What a worker needs to train or to test a trial of a study."""
+    vectors = record.vectors_of(config)
+    return TrialTask(
+        number=number,
+        config=config,
+        seeds=seeds,
+        order_seed=record.study.search.seed,
+        lanes=record.study.search.lanes,
+        # A worker of another process has another working directory.
+        corpus=folder.corpus(record.corpus_of(config)).resolve(),
+        folder=folder.trial(number).resolve(),
+        device=device,
+        reported=reported,
+        vectors=None if vectors is None else folder.vectors(vectors).resolve(),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

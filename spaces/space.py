@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from data.errors import UserError, unknown
 from data.explain import explain, shown
 from data.frozen import canonical_json
-from spaces.checks import SpaceError, checked
+from spaces.checks import Conditions, SpaceError, checked
 from spaces.config import Axis, SpaceConfig
 from spaces.constraints import CONSTRAINTS
 from spaces.domains import Choice, Domain, Integer, Json
@@ -40,10 +40,12 @@ class Space:
     """
 
     def __init__(self, config: SpaceConfig) -> None:
-        self._base: Tree = config.base.model_dump(mode="json")
-        domains, self._conditions = checked(config, self._base)
+        self.base: Tree = config.base.model_dump(mode="json")
+        domains, conditions = checked(config, self.base)
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, values as the config's fields have them."""
+        self.conditions: Mapping[str, Conditions] = conditions
+        """When each axis is active: by path, the values that what stands there may have."""
         self._constraints = [CONSTRAINTS[name] for name in config.constraints]
         if self.finite:
             self._check_not_empty()
@@ -60,7 +62,7 @@ class Space:
     def enumerate(self) -> Iterator[Point]:
         """Every allowed point once, in lexicographic order of the axes. Raises UserError where there is no end."""
         self._check_finite()
-        return (point for point in self._everything() if self.allowed(point))
+        return (point for point in self.everything() if self.allowed(point))
 
     def one_at_a_time(self) -> Iterator[Point]:
         """The base, then each other value of each axis with the other axes at the base; every allowed point once.
@@ -81,9 +83,9 @@ class Space:
     def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
         """The point whose active axes have what ``choose(path, domain)`` says, asked in axis order; maybe forbidden."""
         point: Point = {}
-        tree = self._base
+        tree = self.base
         for path, domain in self.domains.items():
-            if self._active(path, tree):
+            if self.active(path, tree):
                 point[path] = choose(path, domain)
                 tree = written(tree, path, point[path])
         return point
@@ -97,7 +99,7 @@ class Space:
             point = self.compose(lambda path, domain: domain.sample(generator))
             if self.allowed(point):
                 return point
-        everything = list(islice(self._everything(), SEARCHED)) if self.finite else []
+        everything = list(islice(self.everything(), SEARCHED)) if self.finite else []
         if 0 < len(everything) < SEARCHED:
             allowed = [point for point in everything if self.allowed(point)]
             return allowed[int(generator.integers(len(allowed)))]
@@ -116,18 +118,21 @@ class Space:
         seen = {canonical_json(point)}
         for changed, old in point.items():
             for value in self.domains[changed].neighbours(old):
-                kept = point | {changed: value}
-                other = self.compose(partial(self._kept, kept))
+                other = self.moved(point, changed, value)
                 if (text := canonical_json(other)) not in seen and self.allowed(other):
                     seen.add(text)
                     yield other
 
+    def moved(self, point: Point, path: str, value: Json) -> Point:
+        """The point with another value on one axis; maybe forbidden. What it activates follows as in neighbours."""
+        return self.compose(partial(self._kept, point | {path: value}))
+
     def config(self, point: Point) -> TrialConfig:
         """The trial at a point. Raises UserError where the point does not fit the axes or the config is not valid."""
-        tree = self._base
+        tree = self.base
         active = []
         for path, domain in self.domains.items():
-            if not self._active(path, tree):
+            if not self.active(path, tree):
                 continue
             if path not in point:
                 raise UserError(f"the point has no {path} (allowed: {domain})")
@@ -169,20 +174,21 @@ class Space:
 
     def base_point(self) -> Point:
         """What the base has on the axes active there. It need not lie in the space: 7 layers, say, of 1 or 3."""
-        return {path: read(self._base, path) for path in self.domains if self._active(path, self._base)}
+        return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
-    def _active(self, path: str, tree: Tree) -> bool:
+    def active(self, path: str, tree: Tree) -> bool:
         """Whether the conditions of an axis hold, given a tree that has the values of the axes before it.
 
         A field that the present kind does not have, such as the momentum of Adam, is not active either.
         """
         return present(tree, path) and all(
             present(tree, on) and canonical_json(read(tree, on)) in map(canonical_json, values)
-            for on, values in self._conditions[path].items()
+            for on, values in self.conditions[path].items()
         )
 
-    def _everything(self) -> Iterator[Point]:
-        return self._points(list(self.domains), self._base, {})
+    def everything(self) -> Iterator[Point]:
+        """Every combination of the values of active axes, forbidden ones included; of finite spaces alone."""
+        return self._points(list(self.domains), self.base, {})
 
     def _points(self, paths: list[str], tree: Tree, point: Point) -> Iterator[Point]:
         """Every combination of values of the ``paths`` that are active, forbidden ones included."""
@@ -190,7 +196,7 @@ class Space:
             yield point
             return
         path, *rest = paths
-        if not self._active(path, tree):
+        if not self.active(path, tree):
             yield from self._points(rest, tree, point)
             return
         domain = self.domains[path]
@@ -218,13 +224,13 @@ class Space:
     def _kept(self, kept: Point, path: str, domain: Domain) -> Json:
         if path in kept:
             return kept[path]
-        if present(self._base, path) and domain.contains(own := read(self._base, path)):
+        if present(self.base, path) and domain.contains(own := read(self.base, path)):
             return own
         return domain.first
 
     def _check_not_empty(self) -> None:
         first: Point | None = None
-        for number, point in enumerate(self._everything()):
+        for number, point in enumerate(self.everything()):
             if self.allowed(point):
                 return
             first = point if first is None else first

@@ -104,6 +104,23 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
         (["search", "wu2017/gates", "--scale", "smal"], ["--scale", "nearest: 'small'"]),
         (["search", "quickstart", "--scale", "small"], ["quickstart has no scales", "allowed"]),
         (["search", "quickstart", "--set", "search.proposer=one_at_a_time"], ["learning_rate", "allowed"]),
+        (["plan", "quikstart"], ["'quikstart'", "nearest: 'quickstart'"]),
+        (["plan", "nothere.yaml"], ["nothere.yaml", "allowed"]),
+        (["plan", "quickstart", "--trials", "0"], ["--trials", "0", "allowed"]),
+        (["plan", "quickstart", "--gpus-per-trial", "-1"], ["--gpus-per-trial", "allowed"]),
+        (["plan", "quickstart", "--device", "tpu"], ["tpu", "auto", "cuda"]),
+        (["plan", "quickstart", "--format", "xml"], ["xml", "json"]),
+        (["plan", "quickstart", "--set", "axes.training.epochs={choice: [1, 2]}"], ["training.epochs", "allowed"]),
+        (["plan", "quickstart", "--set", "search.proposer=grid"], ["learning_rate", "allowed"]),
+        (["plan", "quickstart", "--set", "search.median={}"], ["asha and median", "allowed: one of them"]),
+        (["simulate", "nowhere"], ["nowhere", "no study", "allowed"]),
+        (["simulate", "done", "--scheduler", "ahsa"], ["unknown scheduler 'ahsa'", "nearest: 'asha'", "median"]),
+        (["simulate", "done", "--workers", "0"], ["--workers: got 0", "1 to 10000"]),
+        (["simulate", "done", "--workers", "10001"], ["--workers: got 10001", "1 to 10000"]),
+        (["simulate", "done", "--trials", "0"], ["--trials", "got 0", "1 or more"]),
+        (["simulate", "done", "--seed", "-2"], ["--seed", "got -2", "0 or more"]),
+        (["simulate", "done", "--reduction", "1"], ["--reduction: got 1", "2 or more"]),
+        (["simulate", "done", "--proposer", "bayes"], ["bayes", "tpe"]),
         (["export", "done", "--to", "b", "--trial", "99"], ["99", "allowed", "0"]),
         (["export", "done", "--to", "b", "--trial", "1", "--best", "1"], ["--best", "--trial"]),
         (["export", "done", "--to", "done"], ["done", "exists", "allowed"]),
@@ -281,7 +298,7 @@ def test_a_damaged_ledger_is_refused_by_whoever_reads_it(here: Path, capsys: pyt
     segment = here / "done" / "ledger" / "000002.jsonl"
     lines = segment.read_bytes().splitlines(keepends=True)
     segment.write_bytes(b"".join([lines[0], lines[1].replace(b"trial", b"trail"), *lines[2:]]))
-    for command in ("report", "resume"):
+    for command in ("report", "resume", "simulate"):
         error = refused(here, capsys, command, "done")
         assert "000002.jsonl:2" in error
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from data.frozen import identity
-from search.asha import scheduler
 from search.config import StudyConfig
 from search.events import (
     CorpusPrepared,
@@ -23,6 +22,7 @@ from search.events import (
     Tested,
 )
 from search.records import StudyRecord
+from search.schedulers import scheduler
 from spaces.space import Point, Space
 
 DEPTH, HIDDEN, COMPOSITION = "model.stack.depth", "model.stack.hidden", "model.stack.composition"
@@ -97,7 +97,7 @@ def history(config: StudyConfig, *, seed: int = 0) -> Iterator[Event]:
     """
     draw = random.Random(seed)
     space = Space(config.space)
-    judge = scheduler(config.search.asha, config.space.base.training.epochs, frozenset({0}))
+    judge = scheduler(config.search, config.space.base.training.epochs, frozenset({0}))
     points = [space.base_point()]
     generator = np.random.default_rng(seed)
     points += [space.sample(generator) for _ in range(config.search.trials - 1)]

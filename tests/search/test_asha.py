@@ -2,39 +2,19 @@
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.asha import Asha, Decision, NeverStop, Scheduler, rungs, scheduler
-from search.config import AshaConfig
+from search.asha import Asha, rungs
+from search.config import AshaConfig, SearchConfig
+from search.scheduler import Decision, NeverStop
+from search.schedulers import scheduler
 from tests.oracles.asha import decisions
-
-Report = tuple[int, int, float]
-BAD = [math.nan, math.inf, -math.inf]
-
-
-def trace(subject: Scheduler, picks: Iterable[tuple[int, float]], trials: int) -> Iterator[tuple[Report, Decision]]:
-    """Reports in any order of arrival: each pick is a trial's next epoch, unless that trial is over."""
-    epochs = dict.fromkeys(range(trials), 0)
-    for pick, score in picks:
-        if not epochs:
-            return
-        trial = list(epochs)[pick % len(epochs)]
-        epochs[trial] += 1
-        report = (trial, epochs[trial], score)
-        decision = subject.report(*report)
-        if decision.action != "continue":
-            del epochs[trial]
-        yield report, decision
-
-
-# Multiples of 60 interpolate exactly between neighbours for reductions 2 to 6, and tie often.
-SCORES = st.integers(0, 9).map(lambda score: 60.0 * score) | st.sampled_from(BAD)
-PICKS = st.lists(st.tuples(st.integers(0, 999), SCORES), max_size=120)
+from tests.search.traces import BAD, PICKS, Report, trace
 
 
 @given(PICKS, st.integers(1, 4), st.integers(2, 6), st.integers(1, 30), st.integers(1, 25))
@@ -121,12 +101,12 @@ def test_reports_out_of_order_are_errors_and_change_nothing(before: list[Report]
 
 
 def test_without_a_config_every_trial_runs_all_its_epochs() -> None:
-    subject = scheduler(None, 3)
+    subject = scheduler(SearchConfig(asha=None), 3)
     assert isinstance(subject, NeverStop)
     for trial, score in enumerate([0.9, 0.1, 0.0]):
         actions = [subject.report(trial, epoch, score).action for epoch in (1, 2, 3)]
         assert actions == ["continue", "continue", "complete"]
-    assert isinstance(scheduler(AshaConfig(), 3), Asha)
+    assert isinstance(scheduler(SearchConfig(), 3), Asha)
 
 
 def test_ten_thousand_trials_replay_quickly() -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from data.errors import UserError
-from search.asha import Asha, Decision
+from search.asha import Asha
 from search.config import AshaConfig
 from search.events import Decided, Ended, Event, Proposed, Reported, Started
 from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord, read_study
+from search.scheduler import Decision
 from search.serial import SerialEngine
 from search.study import run_study
 from search.task import EpochResult

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from data.errors import UserError
-from search.asha import Asha, Decision
+from search.asha import Asha
 from search.config import AshaConfig, SearchConfig
 from search.engine import RayEngine, _slots
 from search.events import Decided, Ended, Metrics, Reported
 from search.ledger import Ledger
 from search.records import StudyRecord
+from search.scheduler import Decision
 from search.serial import SerialEngine
 from search.study import run_study
 from search.task import EpochResult

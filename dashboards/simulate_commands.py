@@ -1,0 +1,94 @@
+"""``skipstack simulate``: what another scheduler, proposer or number of workers would have made of a study."""
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from dashboards.report_commands import StudyPath
+from dashboards.search_commands import Seed, Trials, whole
+from data.errors import UserError
+from search.config import SearchConfig
+from search.records import read_study
+
+MOST_WORKERS = 10_000
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    study: StudyPath,
+    schedulers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scheduler",
+            metavar="NAME",
+            help="asha, median, best-after-first or none; any number of times. The study's own and none if not said.",
+        ),
+    ] = None,
+    grace: Annotated[
+        int | None, typer.Option(help="Epochs before asha or median stops any trial.", parser=whole, metavar="N")
+    ] = None,
+    reduction: Annotated[
+        int | None, typer.Option(help="asha: one in so many goes on at a rung.", parser=whole, metavar="N")
+    ] = None,
+    keep: Annotated[
+        int | None, typer.Option(help="best-after-first: so many train on.", parser=whole, metavar="N")
+    ] = None,
+    proposer: Annotated[
+        Literal["grid", "one_at_a_time", "random", "tpe"] | None,
+        typer.Option(help="Who chooses the trials; the study's own if not said."),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(help=f"Trials side by side, 1 to {MOST_WORKERS:,}.", parser=whole, metavar="N")
+    ] = 1,
+    trials: Trials = None,
+    seed: Seed = None,
+    extrapolate: Annotated[
+        bool, typer.Option("--extrapolate", help="Replay stopped trials, too, as if they kept their last score.")
+    ] = False,
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
+) -> None:
+    """Replay the recorded curves of a study on a simulated clock. Nothing is trained and nothing is written."""
+    for option, value, least in (
+        ("grace", grace, 1),
+        ("reduction", reduction, 2),
+        ("keep", keep, 1),
+        ("trials", trials, 1),
+        ("seed", seed, 0),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"--{option}: got {value} (allowed: {least} or more)")
+    if not 1 <= workers <= MOST_WORKERS:
+        raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
+    record = read_study(study)
+    from dashboards import simulation_text
+    from search.recordings import recordings
+    from search.simulation import simulate as simulated
+    from search.simulation import with_scheduler
+
+    recorded = recordings(record, extrapolate=extrapolate)
+    own = record.study.search
+    asked = own.model_copy(
+        update={
+            "trials": len(recorded.points) if trials is None else trials,
+            "proposer": proposer or own.proposer,
+            "seed": own.seed if seed is None else seed,
+        }
+    )
+    settings: list[SearchConfig] = [
+        with_scheduler(asked, name, grace=grace, reduction=reduction, keep=keep)
+        for name in dict.fromkeys(schedulers or _usual(own))
+    ]
+    outcomes = [simulated(record, recorded, setting, workers=workers) for setting in settings]
+    told = simulation_text.content(record, recorded, asked, workers, outcomes)
+    sys.stdout.write(simulation_text.as_json(told) if form == "json" else simulation_text.as_text(told))
+
+
+def _usual(own: SearchConfig) -> list[str]:
+    if own.median is not None:
+        return ["median", "none"]
+    return ["best-after-first", "none"] if own.keep_best is not None else ["asha", "none"]

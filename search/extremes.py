@@ -1,0 +1,54 @@
+"""The smallest and the largest network of a space, as well as they are found."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from data.frozen import canonical_json
+from spaces.domains import Choice, Domain, Integer, Json
+from spaces.space import Point, Space
+from spaces.trial import TrialConfig
+
+LOOKED_AT = 64
+"""Points that are drawn to start from."""
+
+
+def extremes(space: Space, size: Callable[[TrialConfig], int], generator: np.random.Generator) -> tuple[Point, Point]:
+    """Points of the least and the largest ``size``: from the best of ``LOOKED_AT`` drawn ones, changing one axis at a
+    time as long as that helps. Where axes only help together, there may be others beyond.
+    """
+    sizes: dict[str, int] = {}
+
+    def measured(point: Point) -> int:
+        text = canonical_json(point)
+        if text not in sizes:
+            sizes[text] = size(space.config(point))
+        return sizes[text]
+
+    drawn = [space.sample(generator) for _ in range(LOOKED_AT)]
+    smallest = _climb(space, min(drawn, key=measured), lambda point: -measured(point))
+    return smallest, _climb(space, max(drawn, key=measured), measured)
+
+
+def _climb(space: Space, point: Point, height: Callable[[Point], int]) -> Point:
+    """Up from ``point``, until no axis leads higher."""
+    while True:
+        below = height(point)
+        for path in list(point):
+            for value in _far(space.domains[path]):
+                # What an earlier change made inactive is passed over.
+                if path in point and space.allowed(other := space.moved(point, path, value)):
+                    point = max(point, other, key=height)
+        if height(point) == below:
+            return point
+
+
+def _far(domain: Domain) -> Iterator[Json]:
+    """All choices; of a range of integers its two ends. No network is the larger for a number that is no integer."""
+    match domain:
+        case Choice():
+            yield from domain.values
+        case Integer():
+            yield from (domain.low, domain.high)
+        case _:
+            pass

@@ -1,0 +1,140 @@
+"""What a recorded study would have been under another scheduler, proposer or number of workers.
+
+The driver, the schedulers and the proposers are those of real studies; only the engine, which replays the recorded
+curves, the history, which is not written down, and the space, which has the recorded points alone, are not.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.errors import UserError, unknown
+from data.frozen import Frozen, identity
+from search.config import AshaConfig, KeepBestConfig, MedianConfig, SearchConfig
+from search.driver import Driver
+from search.events import CorpusPrepared, Event, StudyOpened
+from search.folder import StudyFolder
+from search.recordings import RecordedSpace, Recordings
+from search.records import StudyRecord
+from search.schedulers import described
+from search.simulated import SimulatedEngine
+
+SCHEDULERS = ("asha", "median", "best-after-first", "none")
+
+NOWHERE = Path("simulation")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What came of one setting.
+
+    ``best``: the best dev score that was seen, None where none was a number; ``rank``: 1 + how many recorded trials are
+    better than that, stopped ones included. ``seconds``: by the simulated clock until the last trial ended, and
+    ``best_after`` until the best score was seen. ``trials``: those ``stopped``, ``completed`` and ``diverged``.
+    """
+
+    scheduler: str
+    trials: int
+    best: float | None
+    rank: int | None
+    seconds: float
+    best_after: float | None
+    epochs: int
+    stopped: int
+    completed: int
+    diverged: int
+
+
+def with_scheduler(
+    search: SearchConfig,
+    name: str,
+    *,
+    grace: int | None = None,
+    reduction: int | None = None,
+    keep: int | None = None,
+) -> SearchConfig:
+    """The search under another scheduler. What is None is as the search has it, or by default.
+
+    Raises UserError for a name that is none of ``SCHEDULERS``.
+    """
+    asha, median, keep_best = search.asha or AshaConfig(), search.median or MedianConfig(), search.keep_best
+    chosen: dict[str, Frozen | None] = {"asha": None, "median": None, "keep_best": None}
+    match name:
+        case "asha":
+            chosen["asha"] = AshaConfig(grace=grace or asha.grace, reduction=reduction or asha.reduction)
+        case "median":
+            chosen["median"] = MedianConfig(grace=grace or median.grace, minimum_trials=median.minimum_trials)
+        case "best-after-first":
+            chosen["keep_best"] = KeepBestConfig(keep=keep or (keep_best or KeepBestConfig()).keep)
+        case "none":
+            pass
+        case _:
+            raise UserError(unknown("scheduler", name, SCHEDULERS))
+    return search.model_copy(update=chosen)
+
+
+class _Unwritten:
+    """A history that begins a study and is not continued."""
+
+    def __init__(self, *opening: Event) -> None:
+        self.folder = NOWHERE
+        self._opening = opening
+
+    def read(self) -> list[Event]:
+        return list(self._opening)
+
+    def append(self, *events: Event) -> None:
+        """Nobody asks again."""
+
+
+def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *, workers: int) -> Outcome:
+    """Run the study again as ``search`` says, on ``workers``. The same arguments, the same outcome.
+
+    There are as many trials as were recorded, at most. Raises UserError where the proposer cannot work on the space.
+    """
+    study = record.study.model_copy(
+        update={"search": search.model_copy(update={"trials": min(search.trials, len(recorded.points))})}
+    )
+    assert record.opened is not None
+    opened = StudyOpened(time=0.0, study=study.model_dump(mode="json"), code_version=record.opened.code_version)
+    space = RecordedSpace(study.space, recorded.points)
+    engine = SimulatedEngine(recorded.curves, workers=workers)
+    driver = Driver(
+        StudyFolder(NOWHERE),
+        _Unwritten(opened, *_corpora(record)),
+        device="none",
+        clock=lambda: engine.now,
+        readers=[space.take],
+        space=space,
+    )
+    engine.run(driver)
+    return _outcome(driver.record, recorded, engine.now)
+
+
+def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
+    """Those of the trials. An older version may have called a corpus by another identity: any one stands for it."""
+    corpora = dict(record.corpora)
+    for trial in record.trials.values():
+        name = identity(trial.config.data.corpus)
+        corpora.setdefault(name, next(iter(corpora.values())).model_copy(update={"corpus": name}))
+    return corpora.values()
+
+
+def _outcome(record: StudyRecord, recorded: Recordings, seconds: float) -> Outcome:
+    ends = Counter(trial.reason for trial in record.trials.values())
+    best = next(iter(record.ranked()), None)
+    report = None if best is None else best.best
+    return Outcome(
+        scheduler=described(record.study.search),
+        trials=len(record.trials),
+        best=None if report is None else report.score,
+        rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
+        seconds=seconds,
+        best_after=None if report is None else report.time,
+        epochs=sum(len(trial.reports) for trial in record.trials.values()),
+        stopped=ends["stopped"],
+        completed=ends["completed"],
+        diverged=ends["diverged"],
+    )

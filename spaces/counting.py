@@ -1,0 +1,229 @@
+"""How many configurations a space has, also where they are too many to be listed.
+
+Nothing is listed to count the combinations of axes and conditions: axes are settled one after another, and two
+beginnings that look alike to all axes still to come go on in equally many ways. What configs and constraints refuse
+cannot be counted so. A small space is listed and sifted; of a large one combinations are drawn, each with the same
+probability, and the share of allowed ones is an estimate that says how far it may be off.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from data.frozen import canonical_json
+from spaces.domains import Choice, Domain, Integer, Json
+from spaces.paths import Tree, present, read, written
+from spaces.space import Point, Space
+
+LISTED = 4_000
+"""Combinations, at most, that are looked at one by one."""
+
+DRAWN = 2_000
+"""Combinations that are drawn where there are more."""
+
+INSIDE = 0.377
+"""Where a continuous axis stands in a combination, as a share of its range: at no value that a condition would name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpaceCount:
+    """The size of a space.
+
+    ``combinations``: of the values of all axes that are not ``continuous``, conditions heeded and constraints not.
+    ``allowed``: how many of them are configurations of the space; None where ``drawn`` ones were looked at instead, of
+    which ``drawn_allowed`` are. A continuous axis stands at one value inside its range meanwhile.
+    """
+
+    combinations: int
+    allowed: int | None
+    continuous: tuple[str, ...] = ()
+    drawn: int = 0
+    drawn_allowed: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of combinations that are allowed, in [0, 1]."""
+        return self.drawn_allowed / self.drawn if self.allowed is None else self.allowed / self.combinations
+
+    @property
+    def standard_error(self) -> float | None:
+        """Of the share where it is an estimate; None where it is exact.
+
+        sqrt(p (1 - p) / (n + 4)) with p = (k + 2) / (n + 4), k of n drawn ones allowed (Agresti and Coull, 1998): an
+        estimate of 0 or 1 has an error too.
+        """
+        if self.allowed is not None:
+            return None
+        shrunk = (self.drawn_allowed + 2) / (self.drawn + 4)
+        return math.sqrt(shrunk * (1 - shrunk) / (self.drawn + 4))
+
+    @property
+    def estimate(self) -> int:
+        """How many configurations there are, as well as it is known; it may be larger than any float."""
+        return self.combinations * self.drawn_allowed // self.drawn if self.allowed is None else self.allowed
+
+
+def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED, drawn: int = DRAWN) -> SpaceCount:
+    """Count a space: exactly where it has at most ``listed`` combinations, else from ``drawn`` ones."""
+    combinations = Combinations(space)
+    continuous = tuple(path for path, domain in space.domains.items() if not domain.finite)
+    if combinations.number <= listed:
+        allowed = sum(map(space.allowed, combinations))
+        return SpaceCount(combinations=combinations.number, allowed=allowed, continuous=continuous)
+    found = sum(space.allowed(combinations.draw(generator)) for _ in range(drawn))
+    return SpaceCount(
+        combinations=combinations.number, allowed=None, continuous=continuous, drawn=drawn, drawn_allowed=found
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Values of one axis that are all the same to every later axis."""
+
+    values: Sequence[Json]
+
+    @property
+    def one(self) -> Json:
+        return self.values[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What the axes from one on can see of those before it.
+
+    ``paths``: the axes themselves, which are there or not; ``settled``: conditions on what no later axis changes, which
+    hold or not; ``open``: paths whose whole values matter still.
+    """
+
+    paths: tuple[str, ...]
+    settled: tuple[tuple[str, frozenset[str]], ...]
+    open: tuple[str, ...]
+
+    def of(self, tree: Tree) -> tuple[object, ...]:
+        there = tuple(present(tree, path) for path in self.paths)
+        held = tuple(_text(tree, on) in texts for on, texts in self.settled)
+        return there, held, tuple(_text(tree, path) for path in self.open)
+
+
+class Combinations:
+    """The points that axes and their conditions give; configs and constraints may refuse some of them.
+
+    Iterating lists them in lexicographic order of the axes.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self._space = space
+        self._paths = list(space.domains)
+        self._views = [self._view(place) for place in range(len(self._paths))]
+        self._groups = [self._grouped(place) for place in range(len(self._paths))]
+        self._ways: dict[tuple[object, ...], int] = {}
+        self._shares: dict[tuple[object, ...], list[float]] = {}
+        self.number = self._count(0, space.base)
+        """How many there are."""
+
+    def draw(self, generator: np.random.Generator) -> Point:
+        """One of them, each with the same probability."""
+        point: Point = {}
+        tree = self._space.base
+        for place, path in enumerate(self._paths):
+            if not self._space.active(path, tree):
+                continue
+            groups = self._groups[place]
+            group = groups[int(generator.choice(len(groups), p=self._odds(place, tree)))] if groups[1:] else groups[0]
+            point[path] = group.values[int(generator.integers(len(group.values)))]
+            tree = written(tree, path, point[path])
+        return point
+
+    def __iter__(self) -> Iterator[Point]:
+        return self._points(0, self._space.base, {})
+
+    def _points(self, place: int, tree: Tree, point: Point) -> Iterator[Point]:
+        if place == len(self._paths):
+            yield point
+            return
+        path = self._paths[place]
+        values = _values(self._space.domains[path]) if self._space.active(path, tree) else None
+        if values is None:
+            yield from self._points(place + 1, tree, point)
+            return
+        for value in values:
+            yield from self._points(place + 1, written(tree, path, value), point | {path: value})
+
+    def _count(self, place: int, tree: Tree) -> int:
+        """In how many ways the axes from ``place`` on go on from a tree that has the values of those before."""
+        if place == len(self._paths):
+            return 1
+        seen = (place, *self._views[place].of(tree))
+        if seen not in self._ways:
+            active = self._space.active(self._paths[place], tree)
+            self._ways[seen] = sum(self._by_group(place, tree)) if active else self._count(place + 1, tree)
+        return self._ways[seen]
+
+    def _by_group(self, place: int, tree: Tree) -> list[int]:
+        path, groups = self._paths[place], self._groups[place]
+        return [len(group.values) * self._count(place + 1, written(tree, path, group.one)) for group in groups]
+
+    def _odds(self, place: int, tree: Tree) -> list[float]:
+        """How probable each group is among all combinations that begin like this."""
+        seen = (place, *self._views[place].of(tree))
+        if seen not in self._shares:
+            ways = self._by_group(place, tree)
+            total = sum(ways)  # of whole numbers, which may be larger than any float
+            self._shares[seen] = [each / total for each in ways]
+        return self._shares[seen]
+
+    def _view(self, place: int) -> _View:
+        later = self._paths[place:]
+        settled: dict[tuple[str, frozenset[str]], None] = {}
+        still_open = {path: None for path in later if path.endswith(".kind")}
+        for path in later:
+            for on, values in self._space.conditions[path].items():
+                if any(_changes(other, on) for other in later):
+                    still_open[on] = None
+                else:
+                    settled[on, frozenset(map(canonical_json, values))] = None
+        return _View(tuple(later), tuple(settled), tuple(still_open))
+
+    def _grouped(self, place: int) -> list[_Group]:
+        """The values of an axis: one by one where a later axis may tell them apart, the others together."""
+        path = self._paths[place]
+        domain = self._space.domains[path]
+        values = _values(domain)
+        named: set[str] = set()
+        for later in self._paths[place + 1 :]:
+            conditions = self._space.conditions[later]
+            named.update(canonical_json(value) for value in conditions.get(path, ()))
+            if any(_changes(path, other) for other in (later, *conditions) if other != path):
+                return [_Group((value,)) for value in values]
+        return _alone(domain, values, named)
+
+
+def _alone(domain: Domain, values: Sequence[Json], named: set[str]) -> list[_Group]:
+    """The ``named`` values one by one, the others in as few groups as need no list of all integers."""
+    if isinstance(domain, Integer):
+        cuts = sorted(value for value in map(json.loads, named) if domain.contains(value))
+        bounds = [domain.low, *(bound for cut in cuts for bound in (cut, cut + 1)), domain.high + 1]
+        return [_Group(range(start, end)) for start, end in pairwise(bounds) if start < end]
+    alone = [_Group((value,)) for value in values if canonical_json(value) in named]
+    rest = [value for value in values if canonical_json(value) not in named]
+    return [*alone, *([_Group(rest)] if rest else [])]
+
+
+def _values(domain: Domain) -> Sequence[Json]:
+    if isinstance(domain, Choice | Integer):
+        return domain.values
+    return (domain.low + INSIDE * (domain.high - domain.low),)
+
+
+def _changes(axis: str, path: str) -> bool:
+    """Whether a value of ``axis`` may change what stands at ``path``; another kind makes all beside it afresh."""
+    whole = axis.removesuffix("kind") if axis.endswith(".kind") else f"{axis}."
+    return f"{path}.".startswith(whole) or f"{axis}.".startswith(f"{path}.")
+
+
+def _text(tree: Tree, path: str) -> str | None:
+    return canonical_json(read(tree, path)) if present(tree, path) else None

@@ -1,0 +1,169 @@
+"""``skipstack plan``: what it prints, that text and JSON say the same, and what it leaves behind."""
+
+import json
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dashboards.cli import app
+from dashboards.plan_text import as_json, as_text
+from search.plan import Plan, Room, plan
+from search.study_document import presets
+from search.study_file import load_study
+from spaces.counting import SpaceCount
+from tests.search.made_up import AXES, study
+from tests.search.test_plan import KnownMeter, planned
+
+STUDY = """
+extends: quickstart
+base: {data: {corpus: {kind: grammar, train: 60, dev: 20, test: 5}}}
+axes:
+  model.embedder.word_size: {choice: [8, 16]}
+  model.stack.dropout:
+    named: {none at all: 0.0, some: 0.25}
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a study file, and a temporary folder to look into afterwards."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "study.yaml").write_text(STUDY)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["plan", *arguments])
+
+
+def test_a_plan_tells_space_networks_and_hours_and_leaves_nothing(here: Path) -> None:
+    shown = run("study.yaml", "--trials", "7", "--epochs", "4", "--seeds", "2")
+    assert shown.exit_code == 0, shown.output
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    for text in (
+        "28 configurations: 28 combinations of 5 axes",
+        "times any number on the continuous axes: training.optimiser.learning_rate",
+        "model.stack.dropout: none at all, some",
+        "7 trials by tpe, seeds 2, epochs 4",
+        "stopping: asha (grace 2, reduction 2), rungs at epoch 2",
+        "none stopped",
+    ):
+        assert text in shown.stdout, text
+    assert re.search(r"largest +[\d,]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+", shown.stdout)
+    assert "timing network 1 of " in shown.stderr
+    assert sorted(path.name for path in here.rglob("*")) == ["scratch", "study.yaml"]
+
+
+def test_json_holds_everything_by_full_names(here: Path) -> None:
+    shown = run("study.yaml", "--format", "json")
+    told = json.loads(shown.stdout)
+    assert told["space"]["combinations"] == told["space"]["configurations"] == 28
+    assert told["search"]["rungs"] == [2, 4]
+    for network in told["networks"]:
+        parts = ("weight", "gradient", "optimiser", "activation")
+        assert network["memory_bytes"] == sum(network[f"{part}_bytes"] for part in parts)
+        assert network["parameters"] * 4 * network["lanes"] == network["weight_bytes"]
+    best, typical, worst = told["forecasts"]
+    assert 0 < best["hours"] < typical["hours"] < worst["hours"]
+    assert worst["epochs"] == 16 * 6
+
+
+def test_counts_and_sizes_repeat_themselves(here: Path) -> None:
+    one, other = (json.loads(run("study.yaml", "--format", "json").stdout) for _ in range(2))
+    for told in (one, other):
+        for network in told["networks"]:
+            del network["step_seconds"], network["epoch_seconds"]
+        told["forecasts"] = [each["epochs"] for each in told["forecasts"]]
+    assert one == other
+
+
+@pytest.mark.parametrize("name", ["wu2017/depth", "gui2019/ner"])
+def test_without_its_corpus_a_study_is_counted_and_the_rest_says_why(name: str, here: Path) -> None:
+    shown = run(name)
+    assert shown.exit_code == 0, shown.output
+    assert "configurations" in shown.stdout
+    assert "epochs" in shown.stdout
+    assert re.search(r"no networks and no hours: .*--data-dir", " ".join(shown.stdout.split()))
+    assert "networks\n" not in shown.stdout
+    told = json.loads(run(name, "--format", "json").stdout)
+    assert told["networks"] == []
+    assert {each["hours"] for each in told["forecasts"]} == {None}
+    assert sorted(path.name for path in here.rglob("*")) == ["scratch", "study.yaml"]
+
+
+def numbers(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def seconds(cell: str) -> float:
+    number, unit = cell.split()
+    return numbers(number) * {"s": 1, "min": 60, "h": 3600}[unit]
+
+
+def test_text_has_the_numbers_of_the_json() -> None:
+    made = planned(study(AXES), Room(slots=3, gpus_per_trial=0.5))
+    told, text = json.loads(as_json(made)), as_text(made)
+    rows = [re.split(r" {2,}", line.strip()) for line in text.splitlines()]
+    found = [row for row in rows if row[0] in {", ".join(network["roles"]) for network in told["networks"]}]
+    assert len(found) == len(told["networks"])
+    for network, (_, *cells) in zip(told["networks"], found, strict=True):
+        state = sum(network[f"{part}_bytes"] for part in ("weight", "gradient", "optimiser"))
+        expected = [network["parameters"], state / 1e6, network["activation_bytes"] / 1e6]
+        expected += [network["memory_bytes"] / 1e6, 1000 * network["step_seconds"], network["epoch_seconds"]]
+        assert list(map(numbers, cells)) == pytest.approx(expected, rel=0.006)
+    for forecast, title in zip(told["forecasts"], ("all stopped", "trials in random", "none stopped"), strict=True):
+        (cells,) = (row[1:] for row in rows if row[0].startswith(title))
+        assert numbers(cells[0]) == forecast["epochs"]
+        hours = [forecast[name] for name in ("hours", "hours_standard_error", "elapsed_hours")]
+        assert [seconds(cell) / 3600 for cell in (cells[1], cells[2], cells[4])] == pytest.approx(hours, rel=0.006)
+        assert numbers(cells[3]) == pytest.approx(forecast["gpu_hours"], rel=0.006)
+
+
+def test_a_network_that_does_not_run_is_told(here: Path) -> None:
+    made = planned(study(AXES), meter=KnownMeter(broken=[5]))
+    assert "RuntimeError: out of memory" in as_text(made)
+    assert any(network["failed"] for network in json.loads(as_json(made))["networks"])
+
+
+def unmeasured(name: str) -> tuple[Plan, dict[str, Any]]:
+    config, _ = load_study(name)
+    made = plan(config, Room())
+    return made, json.loads(as_json(made))
+
+
+@pytest.mark.parametrize("name", list(presets()))
+def test_every_preset_is_counted_within_eighty_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaces.counting.count.__kwdefaults__", {"listed": 100, "drawn": 30})
+    made, told = unmeasured(name)
+    assert max(map(len, as_text(made).splitlines())) <= 80
+    assert told["space"]["combinations"] >= told["space"]["configurations"] > 0
+
+
+def test_a_space_beyond_any_float_is_told_too() -> None:
+    config = study({"data.vocabulary.minimum_count": {"integer": [1, 10**15]}})
+    counted = SpaceCount(combinations=10**400, allowed=None, drawn=400, drawn_allowed=100)
+    made = replace(plan(config, Room()), space=counted)
+    assert "about 2.50e+399 configurations: of 1.00e+400 combinations" in as_text(made)
+    assert json.loads(as_json(made))["space"]["configurations"] == 25 * 10**398
+    few = replace(made, space=replace(counted, combinations=98765432))
+    assert "about 24,700,000 configurations" in as_text(few)
+
+
+@pytest.mark.slow
+def test_the_flagship_is_counted_by_its_structure_and_a_sample() -> None:
+    made, told = unmeasured("flagship")
+    space = told["space"]
+    assert space["combinations"] > 10**10
+    assert not space["exact"]
+    assert space["drawn"] == 2000
+    assert 0 < space["allowed_share_standard_error"] < 0.02
+    assert space["configurations"] == pytest.approx(space["allowed_share"] * space["combinations"])
+    assert "model.stack.dropout" in space["continuous_axes"]
+    assert f"of {space['combinations']:,} combinations" in " ".join(as_text(made).split())
