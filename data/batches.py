@@ -127,16 +127,16 @@ def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
     counts_RB = (last_S - first_S)[sentences_RB]
     offsets_RB, heads_N = split.offsets_S1[sentences_RB], split.heads_N
     return Batch(
-        forms_RTB=_padded(split.forms_N, offsets_RB, lengths_RB, width, 0),
-        tags_RUB=_padded(split.tags_L, first_S[sentences_RB], counts_RB, width if split.tags_token_by_token else 1, -1),
+        forms_RTB=padded(split.forms_N, offsets_RB, lengths_RB, width, 0),
+        tags_RUB=padded(split.tags_L, first_S[sentences_RB], counts_RB, width if split.tags_token_by_token else 1, -1),
         lengths_RB=lengths_RB,
         tag_counts_RB=counts_RB,
         sentences_RB=sentences_RB,
-        heads_RTB=None if heads_N is None else _padded(heads_N, offsets_RB, lengths_RB, width, -1),
+        heads_RTB=None if heads_N is None else padded(heads_N, offsets_RB, lengths_RB, width, -1),
     )
 
 
-def _padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
+def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
     """The ``counts_RB`` values from the ``first_RB`` on, one below the other, ``padding`` up to ``width``."""
     place_U1 = np.arange(width)[:, None]
     inside_RUB = place_U1 < counts_RB[:, None, :]

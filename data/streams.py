@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from data.batches import Batch
+from data.batches import Batch, padded
 from data.store import Split
 
 
@@ -20,18 +20,15 @@ def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch
     total = len(split.forms_N)
     streams = min(streams, total)
     length = -(-total // streams)
-    first_B = np.arange(streams) * length
+    first_RB = (np.arange(streams) * length)[None]
+    ends_RB = np.minimum(first_RB + length, total)
     for start in range(0, length, window):
         steps = min(window, length - start)
-        places_TB = first_B + start + np.arange(steps)[:, None]
-        ends_B = np.minimum(first_B + length, total)
-        counts_B = np.clip(ends_B - first_B - start, 0, steps)
-        inside_TB = np.arange(steps)[:, None] < counts_B
-        places_TB = np.where(inside_TB, places_TB, 0)
+        counts_RB = np.clip(ends_RB - first_RB - start, 0, steps)
         yield Batch(
-            forms_RTB=np.where(inside_TB, split.forms_N[places_TB], 0).astype(np.int64)[None],
-            tags_RUB=np.where(inside_TB, split.tags_L[places_TB], -1).astype(np.int64)[None],
-            lengths_RB=counts_B[None],
-            tag_counts_RB=counts_B[None],
+            forms_RTB=padded(split.forms_N, first_RB + start, counts_RB, steps, 0),
+            tags_RUB=padded(split.tags_L, first_RB + start, counts_RB, steps, -1),
+            lengths_RB=counts_RB,
+            tag_counts_RB=counts_RB,
             sentences_RB=np.zeros((1, streams), dtype=np.int64),
         )

@@ -6,6 +6,7 @@ from typing import Self, assert_never
 
 import torch
 
+from data.prepared import PreparedCorpus
 from data.schemes import Scheme, transitions
 from data.tasks import Task
 from data.transitions import Transitions
@@ -88,6 +89,12 @@ class Sizes:
             transitions=None if scheme is None else transitions(tags, scheme),
             task=task,
         )
+
+    @classmethod
+    def of_corpus(cls, corpus: PreparedCorpus) -> Self:
+        """The sizes that a corpus asks for as it is prepared."""
+        stored = corpus.stored
+        return cls.of(corpus.vocabulary, stored.tags, stored.scheme, stored.task)
 
 
 def build(

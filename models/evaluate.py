@@ -1,6 +1,7 @@
 """How well a network does on a split. Shapes: R lanes, U tags of a sentence, B sentences, L tags of the split."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,12 +80,7 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     total = 0
     predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
     heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
-    batches = (
-        stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
-        if running
-        else evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE)
-    )
-    for batch in batches:
+    for batch in evaluated(corpus, split):
         tokens, gold = on_device(batch, lanes, device, memory)
         loss_RB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
@@ -104,6 +100,14 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
         attachments=attachment_counts(heads_RL, predicted_RL, corpus, split),
         running=running,
     )
+
+
+def evaluated(corpus: StoredCorpus, split: str) -> Iterator[Batch]:
+    """What an evaluation reads: all sentences of a split, or its running text."""
+    chosen = corpus.splits[split]
+    if corpus.task == "language_modelling":
+        return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
+    return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE)
 
 
 def on_device(batch: Batch, lanes: int, device: torch.device, memory: Memory | None = None) -> tuple[Tokens, Gold]:

@@ -19,6 +19,7 @@ from models.inputs.tokens import LexiconTensors
 from models.model import Network, Stacked, Tokens
 from models.skips.layer import SkipLayer
 from models.stack import Passed
+from models.unroll import Layer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -112,12 +113,11 @@ def openings(passed: Passed) -> dict[str, Tensor]:
     A gate is a function of what came from below and of the outputs that met the recurrent weights, so it is computed
     once more from these.
     """
-    layer, pre_DTBX = passed.layer, passed.unrolled.pre_GTBX
-    cell = layer.cell if isinstance(layer, SkipLayer) else layer
-    if not isinstance(cell, Cell) or pre_DTBX is None:
+    cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
+    if cell is None or pre_DTBX is None:
         return {}
-    read_DTBF = met(passed)
-    recurrent_DTBX = torch.bmm(read_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    met_DTBF = met(passed.unrolled.output_GTBF, _read(passed))
+    recurrent_DTBX = torch.bmm(met_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
     sigmoids = torch.split(torch.sigmoid(pre_DTBX + recurrent_DTBX), cell.hidden, dim=-1)
     gates = dict(zip(cell.gate_names, sigmoids, strict=False))
     if isinstance(cell, ShortcutCell):
@@ -132,9 +132,19 @@ def openings(passed: Passed) -> dict[str, Tensor]:
     return gates
 
 
-def met(passed: Passed) -> Tensor:
+def cell_of(layer: Layer) -> Cell | None:
+    """The cell of a layer, whose weights its gates have; None for a layer that reads no other step."""
+    cell = layer.cell if isinstance(layer, SkipLayer) else layer
+    return cell if isinstance(cell, Cell) else None
+
+
+def _read(passed: Passed) -> Tensor | None:
+    """How much of each of the K last outputs a step read, read_DTBK; None where it read the previous one alone."""
+    return None if passed.unrolled.read is None else passed.unrolled.read()
+
+
+def met(output_DTBF: Tensor, read_DTBK: Tensor | None) -> Tensor:
     """What met the recurrent weights at each step: the previous output, or the mixture of the K last ones, met_DTBF."""
-    output_DTBF, read_DTBK = passed.unrolled.output_GTBF, passed.unrolled.read_GTBK
     reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
     steps = output_DTBF.shape[1]
     padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
@@ -162,28 +172,28 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
         )
     norms: list[Tensor | None] = []
     for number, each in enumerate(passed):
-        layer = each.layer.cell if isinstance(each.layer, SkipLayer) else each.layer
-        if not isinstance(layer, Cell):
+        cell = cell_of(each.layer)
+        if cell is None:
             norms.append(None)
             continue
-        per_direction = []
+        per_direction, read_DTBK = [], _read(each)
         for direction, gradients in enumerate(by_direction):
             output_TBF, pre_TBX = gradients[number]
             assert output_TBF is not None
             assert pre_TBX is not None
-            later_TBF = pre_TBX @ layer.recurrent_weight()[direction].T
-            per_direction.append(_with_later(output_TBF, later_TBF, each, direction).norm(dim=-1).detach())
+            read_TBK = None if read_DTBK is None else read_DTBK[direction]
+            later_TBF = pre_TBX @ cell.recurrent_weight()[direction].T
+            per_direction.append(_with_later(output_TBF, later_TBF, read_TBK).norm(dim=-1).detach())
         norms.append(torch.stack(per_direction))
     return norms
 
 
-def _with_later(output_TBF: Tensor, later_TBF: Tensor, passed: Passed, direction: int) -> Tensor:
+def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBK: Tensor | None) -> Tensor:
     """The gradient of each output, with what the steps that read it have to give."""
-    read_DTBK, steps = passed.unrolled.read_GTBK, len(output_TBF)
-    total_TBF = output_TBF.clone()
-    reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
+    total_TBF, steps = output_TBF.clone(), len(output_TBF)
+    reach = 1 if read_TBK is None else read_TBK.shape[-1]
     for back in range(1, min(reach, steps - 1) + 1):
-        share = 1.0 if read_DTBK is None else read_DTBK[direction, back:, :, back - 1, None]
+        share = 1.0 if read_TBK is None else read_TBK[back:, :, back - 1, None]
         total_TBF[: steps - back] += share * later_TBF[back:]
     return total_TBF
 

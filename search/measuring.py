@@ -3,7 +3,7 @@
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
@@ -12,15 +12,12 @@ from typing import Self, final
 import torch
 from torch import Tensor
 
-from data.batches import Batch, evaluation_batches
+from data.batches import Batch
 from data.errors import UserError
 from data.frozen import canonical_json
-from data.store import Split
-from data.streams import stream_batches
-from data.tasks import Task
 from models.build import Sizes, build
 from models.device import choose_device
-from models.evaluate import SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS, on_device
+from models.evaluate import evaluated, on_device
 from models.training.loop import Training, dtype_of
 from search.folder import StudyFolder
 from search.plan import Measurement, Meter, Room
@@ -109,9 +106,7 @@ class TrainingMeter(Meter):
     def _sizes_of(self, config: TrialConfig) -> Sizes:
         key = canonical_json(config.data)
         if key not in self._sizes:
-            corpus = corpus_of(self._task(config).corpus, config.data)
-            stored = corpus.stored
-            self._sizes[key] = Sizes.of(corpus.vocabulary, stored.tags, stored.scheme, stored.task)
+            self._sizes[key] = Sizes.of_corpus(corpus_of(self._task(config).corpus, config.data))
         return self._sizes[key]
 
     def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
@@ -119,9 +114,8 @@ class TrainingMeter(Meter):
         recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
         key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
         if key not in self._read:
-            stored = training.corpus.stored
-            dev = _dev_batches(stored.splits["dev"], stored.task)
-            self._read[key] = _Some.of(training._batches, UPDATES), _Some.of(dev, READINGS)
+            dev = partial(evaluated, training.corpus.stored, "dev")
+            self._read[key] = _Some.of(training.batches, UPDATES), _Some.of(dev, READINGS)
         return self._read[key]
 
     def _seconds(self, work: Callable[[Batch], object], batch: Batch) -> float:
@@ -156,13 +150,6 @@ def middles(order: Sequence[int], runs: int) -> list[int]:
     """What stands in the middle of each of ``runs`` equal runs; all of a short ``order``."""
     runs = min(runs, len(order))
     return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
-
-
-def _dev_batches(split: Split, task: Task) -> Callable[[], Iterator[Batch]]:
-    """As ``models.evaluate`` makes them."""
-    if task == "language_modelling":
-        return partial(stream_batches, split, streams=STREAMS, window=STREAM_WINDOW)
-    return partial(evaluation_batches, split, batch_size=SENTENCES_AT_ONCE)
 
 
 @torch.no_grad()

@@ -134,7 +134,7 @@ class TrainingWorker(Worker):
         for lane in range(len(task.seeds)):
             model = trained(
                 task.config.model,
-                sizes=Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme, corpus.stored.task),
+                sizes=Sizes.of_corpus(corpus),
                 weights=lane_of(weights_R, lane),
                 dtype=dtype_of(task.config.training),
                 device=device,

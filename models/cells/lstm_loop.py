@@ -9,6 +9,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+Steps = tuple[Tensor, ...]
+"""A tensor for each time step."""
+
 
 class LstmLoop(torch.autograd.Function):
     """h_t for all t, and the last state, from pre_t = W below_t + b, U and the first state, zeros where none is given
@@ -56,18 +59,10 @@ class LstmLoop(torch.autograd.Function):
         weight_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden = width // 4
-        i, f, o, s = torch.split(gates_TGBX, hidden, dim=-1)
-        to_cell = (o * (1 - tanh_TGBH * tanh_TGBH)).unbind()
-        factors = gates_TGBX * (1 - gates_TGBX)  # of the sigmoids; that of the tanh is put right below
-        of_i, of_f, of_o, of_s = torch.split(factors, hidden, dim=-1)
-        of_i.mul_(s)
-        of_f.mul_(c_TGBH[:-1])
-        of_o.mul_(tanh_TGBH)
-        torch.mul(i, 1 - s * s, out=of_s)
-        factor = factors.view(steps, groups, sentences, 4, hidden).unbind()
+        to_cell, factor, forget = factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH)
         pre_TGBX = torch.empty_like(gates_TGBX)
         pre, pre_by_gate = pre_TGBX.unbind(), pre_TGBX.view(steps, groups, sentences, 4, hidden).unbind()
-        above, forget, transposed_GXH = above_GTBH.unbind(1), f.unbind(), weight_GHX.transpose(1, 2)
+        above, transposed_GXH = above_GTBH.unbind(1), weight_GHX.transpose(1, 2)
         h_GBH, carried_GBH = above[-1], torch.zeros_like(above[-1])
         for t in reversed(range(steps)):
             if t + 1 < steps:
@@ -80,3 +75,22 @@ class LstmLoop(torch.autograd.Function):
         before_GTBH = h_TGBH[:-1].transpose(0, 1)
         rows_before, rows_pre = before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2)
         return pre_GTBX, torch.bmm(rows_before.transpose(1, 2), rows_pre), None
+
+
+def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple[Steps, Steps, Steps]:
+    """What gradients are multiplied by, step by step, from i, f, o and s, the internal state read, and tanh(c_t).
+
+    o (1 - tanh^2 c), from h' to c'; the factors of pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), tanh(c) o (1 - o),
+    i (1 - s^2)), each factor_GB4H; and f, from c' to what was read.
+    """
+    steps, groups, sentences, width = gates_TGBX.shape
+    i, f, o, s = torch.split(gates_TGBX, width // 4, dim=-1)
+    to_cell_TGBH = o * (1 - tanh_TGBH * tanh_TGBH)
+    factor_TGBX = gates_TGBX * (1 - gates_TGBX)  # of the sigmoids; that of the tanh is put right below
+    of_i, of_f, of_o, of_s = torch.split(factor_TGBX, width // 4, dim=-1)
+    of_i.mul_(s)
+    of_f.mul_(before_TGBH)
+    of_o.mul_(tanh_TGBH)
+    torch.mul(i, 1 - s * s, out=of_s)
+    by_gate_TGB4H = factor_TGBX.view(steps, groups, sentences, 4, width // 4)
+    return to_cell_TGBH.unbind(), by_gate_TGB4H.unbind(), f.unbind()

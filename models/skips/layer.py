@@ -5,12 +5,12 @@ S = K + T, Y = 2H: a state [h; c].
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from models.cells.base import LayerSizes
+from models.cells.base import HiddenState, LayerSizes
 from models.cells.lstm import LstmCell
 from models.lanes import Streams
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
@@ -37,10 +37,10 @@ class FixedSkipLstm(nn.Module):
         state_SGBY, _ = SkipLoop.apply(  # type: ignore[no-untyped-call]
             pre_GTBX, self.cell.recurrent_weight(), start_KGBY, share_G, lambda step, before_GBH: back_GB
         )
-        read_K = functional.one_hot(torch.tensor(self.reach - 1), self.reach).to(pre_GTBX)
-        read_GTBK = read_K.expand(*pre_GTBX.shape[:3], -1)
+        back_GTB = back_GB.unsqueeze(1).expand(pre_GTBX.shape[:3])
+        read = partial(_read, back_GTB, share_G, self.reach)
         last_KGBY = state_SGBY[-self.reach :].detach()
-        return Unrolled(_outputs(state_SGBY, self.reach), pre_GTBX, read_GTBK=read_GTBK, last=last_KGBY)
+        return Unrolled(_outputs(state_SGBY, self.reach), pre_GTBX, read=read, last=last_KGBY)
 
 
 class DynamicSkipLstm(nn.Module):
@@ -69,12 +69,9 @@ class DynamicSkipLstm(nn.Module):
         )
         before_GTBH = state_SGBY[self.config.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
         choices = Choices(self.policy, below_GTBI.detach(), before_GTBH.detach(), back_TGB.transpose(0, 1))
-        read_GTBK = torch.zeros(*choices.back_GTB.shape, self.config.reach).to(pre_GTBX)
-        read_GTBK[..., 0] = 1 - share_G.view(-1, 1, 1)
-        share_GTB1 = share_G.view(-1, 1, 1, 1).expand(*choices.back_GTB.shape, 1)
-        read_GTBK.scatter_add_(-1, choices.back_GTB.unsqueeze(-1), share_GTB1)
+        read = partial(_read, choices.back_GTB, share_G, self.config.reach)
         last_KGBY = state_SGBY[-self.config.reach :].detach()
-        return Unrolled(_outputs(state_SGBY, self.config.reach), pre_GTBX, choices, read_GTBK, last_KGBY)
+        return Unrolled(_outputs(state_SGBY, self.config.reach), pre_GTBX, choices, read, last_KGBY)
 
     def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
         """-log(-log u), u uniform in (0, 1): noise_GTBK; None where nothing is drawn."""
@@ -102,28 +99,23 @@ class AttentionSkipLstm(nn.Module):
     def unrolled(self, below_GTBI: Tensor, start_KGBY: Tensor | None = None) -> Unrolled:
         """The layer over all time steps."""
         (pre_GTBX,) = self.cell.project(below_GTBI, None)
-        read_GTBK = []
+        read = []
         weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
         start_KGBY = nothing_yet(self.reach, pre_GTBX) if start_KGBY is None else start_KGBY
         states_GBY = list(start_KGBY.unbind())
         for step in range(pre_GTBX.shape[1]):
             before_G1BH = states_GBY[-1][..., :hidden].unsqueeze(1)
             p_GBK = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH).squeeze(1).softmax(dim=-1)
-            read_GTBK.append(p_GBK)
+            read.append(p_GBK)
             latest_GBKY = torch.stack(states_GBY[: -self.reach - 1 : -1], dim=2)
             mixed_GBY = (p_GBK.unsqueeze(2) @ latest_GBKY).squeeze(2)
             pre_GBX = torch.baddbmm(pre_GTBX[:, step], mixed_GBY[..., :hidden], weight_GHX)
-            states_GBY.append(self._next(pre_GBX, mixed_GBY[..., hidden:]))
+            state = self.cell.step(pre_GBX, (), HiddenState(*mixed_GBY.chunk(2, dim=-1)))
+            assert state.c_GBH is not None
+            states_GBY.append(torch.cat([state.h_GBF, state.c_GBH], dim=-1))
         output_GTBH = torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
         last_KGBY = torch.stack(states_GBY[-self.reach :]).detach()
-        return Unrolled(output_GTBH, pre_GTBX, read_GTBK=torch.stack(read_GTBK, dim=1), last=last_KGBY)
-
-    def _next(self, pre_GBX: Tensor, c_GBH: Tensor) -> Tensor:
-        """[h_t; c_t] from the pre-activations and c^."""
-        gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.cell.hidden, self.cell.hidden], dim=-1)
-        i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
-        c_GBH = f_GBH * c_GBH + i_GBH * torch.tanh(s_GBH)
-        return torch.cat([o_GBH * torch.tanh(c_GBH), c_GBH], dim=-1)
+        return Unrolled(output_GTBH, pre_GTBX, read=partial(torch.stack, read, dim=1), last=last_KGBY)
 
 
 SkipLayer = FixedSkipLstm | DynamicSkipLstm | AttentionSkipLstm
@@ -133,6 +125,14 @@ def nothing_yet(reach: int, like_GTBX: Tensor) -> Tensor:
     """The K states before the first step: start_KGBY of zeros."""
     groups, _, sentences, width = like_GTBX.shape
     return like_GTBX.new_zeros(reach, groups, sentences, width // 2)
+
+
+def _read(back_GTB: Tensor, share_G: Tensor, reach: int) -> Tensor:
+    """How much of each of the K last states a step read: lambda of the chosen one, the rest of the previous."""
+    read_GTBK = share_G.new_zeros(*back_GTB.shape, reach)
+    read_GTBK[..., 0] = 1 - share_G.view(-1, 1, 1)
+    share_GTB1 = share_G.view(-1, 1, 1, 1).expand(*back_GTB.shape, 1)
+    return read_GTBK.scatter_add_(-1, back_GTB.unsqueeze(-1), share_GTB1)
 
 
 def _outputs(state_SGBY: Tensor, reach: int) -> Tensor:

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from models.cells.lstm_loop import factors
+
 Choose = Callable[[int, Tensor], Tensor]
 """From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to K-1."""
 
@@ -72,19 +74,11 @@ class SkipLoop(torch.autograd.Function):
         weight_GHX, gates_TGBX, mixed_TGBY, tanh_TGBH, row_TGB, share_G = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden, reach, share_G11 = width // 4, ctx.reach, share_G.view(-1, 1, 1)
-        i, f, o, s = torch.split(gates_TGBX, hidden, dim=-1)
-        to_cell = (o * (1 - tanh_TGBH * tanh_TGBH)).unbind()
-        factors = gates_TGBX * (1 - gates_TGBX)  # of the sigmoids; that of the tanh is put right below
-        of_i, of_f, of_o, of_s = torch.split(factors, hidden, dim=-1)
-        of_i.mul_(s)
-        of_f.mul_(mixed_TGBY[..., hidden:])
-        of_o.mul_(tanh_TGBH)
-        torch.mul(i, 1 - s * s, out=of_s)
-        factor = factors.view(steps, groups, sentences, 4, hidden).unbind()
+        to_cell, factor, forget = factors(gates_TGBX, mixed_TGBY[..., hidden:], tanh_TGBH)
         pre_TGBX = torch.empty_like(gates_TGBX)
         pre, pre_by_gate = pre_TGBX.unbind(), pre_TGBX.view(steps, groups, sentences, 4, hidden).unbind()
         state_SGBY = to_SGBY.clone(memory_format=torch.contiguous_format)
-        state_NY, rows, forget = state_SGBY.view(-1, 2 * hidden), row_TGB.flatten(1).unbind(), f.unbind()
+        state_NY, rows = state_SGBY.view(-1, 2 * hidden), row_TGB.flatten(1).unbind()
         h, c = (part.unbind() for part in torch.split(state_SGBY, hidden, dim=-1))
         transposed_GXH, mixed_GBY = weight_GHX.transpose(1, 2), torch.empty_like(state_SGBY[0])
         mixed_h, mixed_c = torch.split(mixed_GBY, hidden, dim=-1)

@@ -73,7 +73,7 @@ class Training:
         self.lanes = tuple(lanes)
         self.order_seed = order_seed
         self.device = device
-        sizes = Sizes.of(corpus.vocabulary, corpus.stored.tags, corpus.stored.scheme, corpus.stored.task)
+        sizes = Sizes.of_corpus(corpus)
         dtype = dtype_of(training)
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.pretrained = _pretrained(model.embedder, self.model, corpus)
@@ -127,11 +127,11 @@ class Training:
         """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
         memory = Memory() if self.corpus.stored.task == "language_modelling" else None
-        totals = [self.step(batch, memory) for batch in self._batches()]
+        totals = [self.step(batch, memory) for batch in self.batches()]
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 
-    def _batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
         """All of train, once: its sentences in a new order, or running text in its own."""
         stored, size = self.corpus.stored, self.config.batch_size
         if stored.task == "language_modelling":

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import torch
 
-from data.batches import training_batches
 from data.config import DataConfig, GrammarCorpus, NumbersCorpus
 from data.prepared import prepare
 from data.store import open_store, store
@@ -87,14 +86,8 @@ def curve(preset: str, folder: Path) -> list[list[float]]:
 
 
 def _batches(run: Training) -> Iterator[Any]:
-    for epoch in count():
-        yield from training_batches(
-            run.corpus.stored.splits["train"],
-            batch_size=run.config.batch_size,
-            order_seed=run.order_seed,
-            lane_seeds=LANES,
-            epoch=epoch,
-        )
+    for run.epoch in count():
+        yield from run.batches()
 
 
 @pytest.mark.parametrize("preset", presets())

@@ -1,4 +1,4 @@
-"""From a study file to the bundle of its first trial, in this process."""
+"""Studies from their files to their ends, in this process, with real networks; and bundles of them."""
 
 import time
 from collections.abc import Sequence
@@ -8,20 +8,33 @@ from search.driver import Driver
 from search.export import export_bundle
 from search.folder import StudyFolder, new_folder
 from search.ledger import Ledger
-from search.records import read_study
+from search.records import StudyRecord, read_study
 from search.serial import SerialEngine
 from search.study import open_study, run_study
 from search.study_file import load_study
 from search.worker import TrainingWorker
 
 
-def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
-    """Run the study beside its file; the bundle lies there, too."""
+def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
+    """The study of a file, prepared beside it in ``runs``; nothing is trained yet."""
     study = StudyFolder(file.parent / "runs")
     config, corpora = load_study(file, overrides=overrides)
     with new_folder(study.path) as beside:
         open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
+    return study
+
+
+def run(study: StudyFolder) -> StudyRecord:
+    """Run it to its end."""
     with Ledger(study.ledger) as ledger:
-        run_study(Driver(study, ledger, device="cpu", clock=time.time), SerialEngine(TrainingWorker))
+        driver = Driver(study, ledger, device="cpu", clock=time.time)
+        run_study(driver, SerialEngine(TrainingWorker))
+    return driver.record
+
+
+def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
+    """Run the study of a file; the bundle of its first trial lies beside the file, too."""
+    study = opened(file, overrides)
+    run(study)
     record = read_study(study.path)
     return export_bundle(record, study, record.trials[0], file.parent / "bundle", "cpu")

@@ -93,7 +93,7 @@ def test_gradients_stop_at_the_window_and_states_go_on(tmp_path: Path) -> None:
     """One step on the second window equals the gradient of its loss with the first window's states as constants."""
     written(tmp_path)
     run = training(corpus(tmp_path), clip_norm=None)
-    first, second, *_ = run._batches()
+    first, second, *_ = run.batches()
     carried = Memory()
     tokens, gold = on_device(first, 2, torch.device("cpu"), carried)
     with torch.no_grad():

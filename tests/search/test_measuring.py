@@ -89,7 +89,7 @@ def test_activations_are_at_least_what_the_layers_put_out(meter: Made) -> None:
     study, subject = meter("quickstart")
     base = study.space.base
     (training,) = trainings(subject, base, (0, 1))
-    largest = max(batch.forms_RTB.size for batch in training._batches())
+    largest = max(batch.forms_RTB.size for batch in training.batches())
     gates, directions = 4, 2
     least = largest * base.model.stack.depth * base.model.stack.hidden * gates * directions * 4
     assert least < subject.measure(base).activations < 10 * least
@@ -117,14 +117,14 @@ class Clock:
 
 def positions(training: Training) -> tuple[int, int]:
     dev = evaluation_batches(training.corpus.stored.splits["dev"], batch_size=SENTENCES_AT_ONCE)
-    return sum(batch.forms_RTB.size for batch in training._batches()), sum(batch.forms_RTB.size for batch in dev)
+    return sum(batch.forms_RTB.size for batch in training.batches()), sum(batch.forms_RTB.size for batch in dev)
 
 
 def test_an_epoch_of_few_batches_is_timed_exactly(meter: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     study, subject = meter("quickstart", "training.batch_size=32")
     (training,) = trainings(subject, study.space.base, (0, 1))
     trained, read = positions(training)
-    batches = len(list(training._batches()))
+    batches = len(list(training.batches()))
     assert batches <= measuring.UPDATES
     Clock(monkeypatch)
     made = subject.measure(study.space.base)

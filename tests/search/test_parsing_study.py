@@ -1,7 +1,6 @@
 """A study on dependency trees, from CoNLL-U files to the table and the bundle: LAS all the way, UAS beside it."""
 
 import json
-import time
 from pathlib import Path
 from statistics import fmean
 
@@ -17,17 +16,13 @@ from data.sentences import Sentence
 from data.synthetic import grammar
 from search.ablation import ablation
 from search.bundle import attachments_in, load_bundle
-from search.driver import Driver
 from search.export import export_bundle, verify_bundle
-from search.folder import StudyFolder, new_folder
+from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord, read_study
 from search.runs import StudyRuns
-from search.serial import SerialEngine
-from search.study import open_study, run_study
-from search.study_file import load_study
-from search.worker import TrainingWorker
 from tests.oracles.trees import reaches_the_root
+from tests.search.bundles import opened, run
 
 STUDY = """
 base:
@@ -69,20 +64,12 @@ def write(folder: Path) -> None:
         (folder / f"{split}.conllu").write_text("\n".join(blocks))
 
 
-def opened(folder: Path, *overrides: str) -> StudyFolder:
-    config, corpora = load_study(folder / "study.yaml", overrides=list(overrides))
-    with new_folder(folder / "runs") as beside:
-        open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
-    return StudyFolder(folder / "runs")
-
-
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     folder = tmp_path_factory.mktemp("study")
     write(folder)
-    study = opened(folder)
-    with Ledger(study.ledger) as ledger:
-        run_study(Driver(study, ledger, device="cpu", clock=time.time), SerialEngine(TrainingWorker))
+    study = opened(folder / "study.yaml")
+    run(study)
     return study
 
 
@@ -196,7 +183,7 @@ def test_uas_and_las_are_in_the_curves_of_the_runs(study: StudyFolder) -> None:
 def test_a_head_that_does_not_fit_is_told_before_anything_is_trained(tmp_path: Path, setting: str, told: str) -> None:
     write(tmp_path)
     with pytest.raises(UserError) as error:
-        opened(tmp_path, setting)
+        opened(tmp_path / "study.yaml", [setting])
     assert str(error.value).startswith(told)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "runs").exists()
@@ -206,8 +193,10 @@ def test_trees_and_tags_are_refused_in_one_study(tmp_path: Path) -> None:
     write(tmp_path)
     with pytest.raises(UserError, match=r"data.corpus: got corpora scored by accuracy and corpora scored by LAS"):
         opened(
-            tmp_path,
-            "axes.model.head.decoder=null",
-            "axes.data.corpus.tags={choice: [heads, upos]}",
-            "axes.model.head={choice: [{kind: softmax}], when: {data.corpus.tags: [upos]}}",
+            tmp_path / "study.yaml",
+            [
+                "axes.model.head.decoder=null",
+                "axes.data.corpus.tags={choice: [heads, upos]}",
+                "axes.model.head={choice: [{kind: softmax}], when: {data.corpus.tags: [upos]}}",
+            ],
         )

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,16 @@ from data.config import GrammarCorpus
 from data.errors import UserError
 from data.store import open_store
 from models.training.checkpoint import read_tensors
-from search.driver import Driver
 from search.events import VectorsPrepared, from_json
 from search.export import export_bundle, verify_bundle
-from search.folder import BEST, StudyFolder, new_folder
+from search.folder import BEST
 from search.ledger import Ledger
 from search.preparation import needs
-from search.records import StudyRecord, read_study
+from search.records import read_study
 from search.runs import StudyRuns
-from search.serial import SerialEngine
-from search.study import open_study, run_study
-from search.study_file import load_study
-from search.worker import TrainingWorker
 from spaces.config import SpaceConfig
 from spaces.space import Space
+from tests.search.bundles import opened, run
 
 STUDY = """
 base:
@@ -56,22 +51,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def opened(folder: Path, *overrides: str) -> StudyFolder:
-    config, corpora = load_study(folder / "study.yaml", overrides=list(overrides))
-    with new_folder(folder / "runs") as beside:
-        open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
-    return StudyFolder(folder / "runs")
-
-
-def run(study: StudyFolder) -> StudyRecord:
-    with Ledger(study.ledger) as ledger:
-        driver = Driver(study, ledger, device="cpu", clock=time.time)
-        run_study(driver, SerialEngine(TrainingWorker))
-    return driver.record
-
-
 def test_the_vectors_of_a_study_are_stored_beside_its_corpus_and_their_reach_is_told(folder: Path) -> None:
-    record = read_study(opened(folder).path)
+    record = read_study(opened(folder / "study.yaml").path)
     (corpus,) = record.corpora.values()
     vectors = corpus.vectors["glove.txt"]
     told = (vectors.size, vectors.covered_words, vectors.words, vectors.covered_tokens, vectors.tokens)
@@ -85,7 +66,7 @@ def test_the_vectors_of_a_study_are_stored_beside_its_corpus_and_their_reach_is_
 
 def test_a_study_goes_on_with_the_vectors_it_began_with(folder: Path) -> None:
     """The files are gone before the first trial; what is frozen is in the weights, in every lane."""
-    study = opened(folder)
+    study = opened(folder / "study.yaml")
     (folder / "glove.txt").unlink()
     (folder / "one.txt").unlink()
     record = run(study)
@@ -101,7 +82,7 @@ def test_a_study_goes_on_with_the_vectors_it_began_with(folder: Path) -> None:
 
 
 def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
-    study = opened(folder, "axes.data.vectors=null")
+    study = opened(folder / "study.yaml", ["axes.data.vectors=null"])
     record = run(study)
     bundle = export_bundle(record, study, record.trials[0], folder / "bundle", "cpu")
     (corpus,) = record.corpora.values()
@@ -116,7 +97,7 @@ def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
 
 
 def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
-    study = opened(folder)
+    study = opened(folder / "study.yaml")
     run(study)
     runs = StudyRuns()
     with Ledger(study.ledger) as ledger:
@@ -154,12 +135,12 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
 )
 def test_what_cannot_run_is_told_before_anything_is_written(folder: Path, overrides: list[str], told: str) -> None:
     with pytest.raises(UserError, match=told):
-        opened(folder, *overrides)
+        opened(folder / "study.yaml", overrides)
     assert not (folder / "runs").exists()
 
 
 def test_a_network_without_word_vectors_may_meet_vectors(folder: Path) -> None:
-    study = opened(folder, "model.embedder.word_size=0")
+    study = opened(folder / "study.yaml", ["model.embedder.word_size=0"])
     assert [trial.reason for trial in run(study).trials.values()] == ["completed", "completed"]
 
 
@@ -198,7 +179,7 @@ def test_ledgers_from_before_there_were_vectors_are_read() -> None:
 
 
 def test_a_stored_corpus_does_not_depend_on_vectors_or_cut_off(folder: Path) -> None:
-    study = opened(folder)
+    study = opened(folder / "study.yaml")
     (corpus,) = read_study(study.path).corpora.values()
     assert open_store(study.corpus(corpus)).tags == ("N", "R", "V")
     assert isinstance(corpus.vectors["glove.txt"], VectorsPrepared)

@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from pathlib import Path
 from statistics import fmean
 
@@ -19,17 +18,13 @@ from data.spans import SpanCounts
 from data.store import open_store
 from search.ablation import ablation
 from search.bundle import load_bundle, spans_in
-from search.driver import Driver
 from search.export import export_bundle, verify_bundle
-from search.folder import StudyFolder, new_folder
+from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord, read_study
 from search.runs import StudyRuns
-from search.serial import SerialEngine
-from search.study import open_study, run_study
-from search.study_file import load_study
-from search.worker import TrainingWorker
 from tests.oracles import conlleval
+from tests.search.bundles import opened, run
 
 SCHEME = "data.scheme"
 STUDY = """
@@ -72,21 +67,12 @@ def write(folder: Path) -> None:
         (folder / f"{split}.tsv").write_text("\n".join("".join(block) for block in blocks))
 
 
-def opened(folder: Path, *overrides: str) -> StudyFolder:
-    config, corpora = load_study(folder / "study.yaml", overrides=list(overrides))
-    with new_folder(folder / "runs") as beside:
-        open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
-    return StudyFolder(folder / "runs")
-
-
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     folder = tmp_path_factory.mktemp("study")
     write(folder)
-    study = opened(folder)
-    with Ledger(study.ledger) as ledger:
-        driver = Driver(study, ledger, device="cpu", clock=time.time)
-        run_study(driver, SerialEngine(TrainingWorker))
+    study = opened(folder / "study.yaml")
+    run(study)
     return study
 
 
@@ -191,10 +177,12 @@ def test_corpora_that_are_scored_differently_are_refused_in_one_study(tmp_path: 
     write(tmp_path)
     with pytest.raises(UserError, match=r"data.corpus: got corpora scored by accuracy and corpora scored by F1"):
         opened(
-            tmp_path,
-            "axes.data.corpus.scheme={choice: [null, bio]}",
-            "axes.data.scheme=null",
-            "model.head={kind: softmax}",
+            tmp_path / "study.yaml",
+            [
+                "axes.data.corpus.scheme={choice: [null, bio]}",
+                "axes.data.scheme=null",
+                "model.head={kind: softmax}",
+            ],
         )
     assert not (tmp_path / "runs").exists()
 
