@@ -1,12 +1,13 @@
 """``skipstack search`` and ``skipstack resume``."""
 
+import json
 import time
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from search.config import StudyConfig
+from search.config import ProposerName, StudyConfig
 from search.folder import StudyFolder, free_name, new_folder
 from search.records import read_study
 from search.study_file import load_study
@@ -27,6 +28,11 @@ DataDir = Annotated[Path | None, typer.Option(help="The folder that holds the na
 Scale = Annotated[str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
+]
+Proposer = Annotated[ProposerName | None, typer.Option(help="Who chooses the trials.")]
+WarmStart = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="DIR", help="An earlier study, whose trials the proposer learns from first; any number."),
 ]
 Trials = Annotated[int | None, typer.Option(help="Trials at most.", parser=whole, metavar="N")]
 Epochs = Annotated[int | None, typer.Option(help="Epochs of a whole trial.", parser=whole, metavar="N")]
@@ -58,6 +64,8 @@ def studied(
     corpus: str | None,
     scale: str | None,
     settings: list[str] | None,
+    proposer: str | None,
+    warm_start: list[Path] | None = None,
     trials: int | None,
     epochs: int | None,
     seeds: int | None,
@@ -65,11 +73,14 @@ def studied(
     seed: int | None,
 ) -> tuple[StudyConfig, Path]:
     """The study that the options describe, and the folder from which its corpus paths are read."""
+    options = {"lanes": lanes, "proposer": proposer}
+    if warm_start:
+        options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
     return load_study(
         study,
         scale=scale,
         corpus=corpus,
-        overrides=[*([] if lanes is None else [f"search.lanes={lanes}"]), *(settings or [])],
+        overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
         trials=trials,
         epochs=epochs,
         seeds=seeds,
@@ -83,6 +94,8 @@ def search(
     data_dir: DataDir = None,
     scale: Scale = None,
     settings: Settings = None,
+    proposer: Proposer = None,
+    warm_start: WarmStart = None,
     trials: Trials = None,
     epochs: Epochs = None,
     seeds: Seeds = None,
@@ -101,6 +114,8 @@ def search(
         corpus=corpus,
         scale=scale,
         settings=settings,
+        proposer=proposer,
+        warm_start=warm_start,
         trials=trials,
         epochs=epochs,
         seeds=seeds,

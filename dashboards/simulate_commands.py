@@ -8,7 +8,7 @@ import typer
 from dashboards.report_commands import StudyPath
 from dashboards.search_commands import Seed, Trials, whole
 from data.errors import UserError
-from search.config import SearchConfig
+from search.config import ProposerName, SearchConfig
 from search.records import read_study
 
 MOST_WORKERS = 10_000
@@ -39,7 +39,7 @@ def simulate(
         int | None, typer.Option(help="best-after-first: so many train on.", parser=whole, metavar="N")
     ] = None,
     proposer: Annotated[
-        Literal["grid", "one_at_a_time", "random", "tpe"] | None,
+        ProposerName | None,
         typer.Option(help="Who chooses the trials; the study's own if not said."),
     ] = None,
     workers: Annotated[

@@ -5,6 +5,7 @@ from itertools import count, takewhile
 from typing import final
 
 from search.config import AshaConfig
+from search.pareto import Vector, as_scores
 from search.scheduler import Decision, Scheduler
 
 
@@ -22,6 +23,9 @@ class Asha(Scheduler):
     there either way. The quantile of n sorted scores s_0 <= ... <= s_{n-1} is interpolated
     linearly at index (n - 1) * (1 - 1/reduction).
 
+    With several objectives the scores of a rung are the negative places of its trials (``pareto.places``: non-dominated
+    ranks, ties by an epsilon-net), as in MO-ASHA (Schmucker et al., 2021).
+
     We depart from Ray where it rounds: rungs and the index are whole-number arithmetic here, so a
     score that equals the cutoff always goes on. A diverged score enters no rung (Ray never stops NaN).
     """
@@ -29,6 +33,7 @@ class Asha(Scheduler):
     def __init__(self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
         super().__init__(maximum, spared)
         self._reduction = config.reduction
+        self._several: dict[int, list[Vector]] = {}
         self._rungs: dict[int, list[float]] = {epoch: [] for epoch in rungs(config, maximum)}
 
     @property
@@ -44,10 +49,19 @@ class Asha(Scheduler):
     def _decide(self, trial: int, epoch: int, score: float) -> Decision:
         if epoch not in self._rungs:
             return Decision("continue")
-        recorded = self._rungs[epoch]
-        below = bool(recorded) and score < _cutoff(recorded, self._reduction)
-        insort(recorded, score)
+        own, others = score, self._rungs[epoch]
+        if further := self._further.get(trial, ()):
+            own, others = self._ranked(epoch, (score, *further))
+        below = bool(others) and own < _cutoff(others, self._reduction)
+        insort(self._rungs[epoch], score)
         return Decision("stop" if below else "continue", rung=epoch)
+
+    def _ranked(self, epoch: int, reached: Vector) -> tuple[float, list[float]]:
+        """What a trial reached, and what the others left at the rung, as single scores; it is left there too."""
+        recorded = self._several.setdefault(epoch, [])
+        scores = as_scores(reached, recorded)
+        recorded.append(reached)
+        return scores
 
 
 def rungs(config: AshaConfig, maximum: int) -> tuple[int, ...]:

@@ -5,7 +5,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from data.frozen import Frozen
+from search.objectives import Objective
 from spaces.config import SpaceConfig
+
+ProposerName = Literal["grid", "one_at_a_time", "random", "tpe", "gp", "evolution"]
+"""Who chooses the trials (``search/proposers.py``)."""
 
 
 class AshaConfig(Frozen):
@@ -31,10 +35,23 @@ class KeepBestConfig(Frozen):
     keep: PositiveInt = 3
 
 
+class EvolutionConfig(Frozen):
+    """Regularised evolution (Real et al., 2019): the last ``population`` trials live, the best of ``sample`` has a child."""
+
+    population: PositiveInt = 16
+    sample: PositiveInt = 4
+
+
 class SearchConfig(Frozen):
     """How many trials, chosen how, stopped when."""
 
-    proposer: Literal["grid", "one_at_a_time", "random", "tpe"] = "tpe"
+    proposer: ProposerName = "tpe"
+    evolution: EvolutionConfig = EvolutionConfig()
+    """Of the proposer ``evolution`` alone."""
+    objectives: tuple[Objective, ...] = ("score",)
+    """What is sought at once, the score first. The report shows the Pareto front; ASHA and proposers rank by it."""
+    warm_start: tuple[str, ...] = ()
+    """Folders of earlier studies, whose trials the proposer learns from first; they start at the study file's own."""
     trials: PositiveInt = 16
     """Trials at most; a grid or a finite space may end sooner."""
     seeds: PositiveInt = 2
@@ -53,6 +70,18 @@ class SearchConfig(Frozen):
         given = [name for name in ("asha", "median", "keep_best") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"got {' and '.join(given)} (allowed: one of them; `{given[0]}: null` leaves it out)")
+        return self
+
+    @model_validator(mode="after")
+    def _can_rank_by_its_objectives(self) -> Self:
+        names = self.objectives
+        if names[:1] != ("score",) or len(set(names)) < len(names):
+            got = ", ".join(names) or "none"
+            raise ValueError(f"got the objectives {got} (allowed: score first, then any of the others, each once)")
+        if len(names) > 1 and (self.median or self.keep_best):
+            raise ValueError(
+                f"got {len(names)} objectives with median or keep_best (allowed with several: asha, or none)"
+            )
         return self
 
 

@@ -24,12 +24,14 @@ from search.events import (
     Tested,
 )
 from search.folder import StudyFolder
+from search.pareto import Vector
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
 from search.scheduler import Decision
 from search.schedulers import scheduler
 from search.task import EpochResult, TrialTask, trial_task
 from spaces.space import Point, Space
+from spaces.trial import TrialConfig
 
 Reader = Callable[[Event], None]
 """Hears every event once it is in the ledger: progress, tracking."""
@@ -51,7 +53,8 @@ class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space.
+    not the study's whole space. ``parameters`` counts those of a config's network, None where it cannot be built; it is
+    needed where they are an objective.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        parameters: Callable[[TrialConfig], int | None] = lambda config: None,
     ) -> None:
         self.folder = folder
         self.device = device
@@ -70,6 +74,7 @@ class Driver:
         self._ledger = ledger
         self._clock = clock
         self._readers = tuple(readers)
+        self._parameters = parameters
         opened, *past = ledger.read()
         self.record.apply(opened)
         study, space = self.record.study, self.record.space if space is None else space
@@ -91,16 +96,7 @@ class Driver:
             point = self._propose(number)
             if point is None:
                 return None
-            search = self.record.study.search
-            self._tell(
-                Proposed(
-                    time=self._clock(),
-                    trial=number,
-                    point=point,
-                    config_identity=self.record.space.config(point).identity,
-                    seeds=tuple(range(search.seeds)),
-                )
-            )
+            self._tell(self._proposed(number, point))
         self._tell(Started(time=self._clock(), trial=number))
         return self.task(number)
 
@@ -117,6 +113,7 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
+            latency=result.latency if "latency" in self.record.study.search.objectives else None,
         )
         self._apply(reported)
         decision = self._decision
@@ -171,6 +168,17 @@ class Driver:
             return None
         return self._base if number == 0 and self._base is not None else self._proposer.ask(number)
 
+    def _proposed(self, number: int, point: Point) -> Proposed:
+        search, config = self.record.study.search, self.record.space.config(point)
+        return Proposed(
+            time=self._clock(),
+            trial=number,
+            point=point,
+            config_identity=config.identity,
+            seeds=tuple(range(search.seeds)),
+            parameters=self._parameters(config) if "parameters" in search.objectives else None,
+        )
+
     def _tell(self, event: Event) -> None:
         self._apply(event)
         self._write([event])
@@ -189,13 +197,19 @@ class Driver:
             case Proposed(trial=number):
                 self._proposer.proposed(number, dict(event.point))
             case Reported(trial=number):
+                self._scheduler.weigh(number, self._further(number))
                 self._decision = self._scheduler.report(number, event.epoch, event.score)
             case Decided():
                 self._check(event)
             case Ended(trial=number):
-                self._proposer.ended(number, event.reason, _curve(self.record.trials[number]))
+                curve, further = _curve(self.record.trials[number]), self._further(number)
+                self._proposer.ended(number, event.reason, curve, further)
             case _:
                 pass
+
+    def _further(self, number: int) -> Vector:
+        """What a trial reaches in the objectives beside the score."""
+        return self.record.trials[number].further(self.record.study.search.objectives)
 
     def _check(self, decided: Decided) -> None:
         """A ledger whose decisions this code would not take was written by another version, or by hand."""

@@ -90,6 +90,8 @@ class Proposed(_Happened):
     point: dict[str, JsonValue]
     config_identity: str
     seeds: tuple[int, ...]
+    parameters: NonNegativeInt | None = None
+    """Of one lane's network; None where the study does not ask for them."""
 
 
 class Started(_Happened):
@@ -108,6 +110,8 @@ class Reported(_Happened):
     score: Number
     metrics: Metrics
     seconds: float
+    latency: float | None = None
+    """Seconds that reading 1,000 tokens of dev took one lane; None where the study does not ask for them."""
 
 
 class Decided(_Happened):

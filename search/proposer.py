@@ -15,6 +15,7 @@ import numpy as np
 from data.frozen import canonical_json
 from data.seeding import generator
 from search.events import Reason
+from search.pareto import Vector
 from spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
@@ -40,8 +41,14 @@ class Proposer(ABC):
         """Trial ``number`` runs at ``point``."""
 
     @abstractmethod
-    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
-        """Trial ``number`` is over, for ``reason``, having reported ``curve``."""
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
+        """Trial ``number`` is over, for ``reason``, having reported ``curve``; ``further``: its other objectives."""
+
+    def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
+        """A trial of an earlier study was at ``point``; told before the first ask. The point may be proposed again.
+
+        Nothing is learnt by those that learn nothing.
+        """
 
 
 class Seen:
@@ -96,7 +103,7 @@ class Walk(Proposer):
             self._next = next(self._points, None)
 
     @final
-    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Nothing is learnt."""
 
 
@@ -142,5 +149,5 @@ class Random(Proposer):
         """Remember ``point``."""
         self._seen.add(point)
 
-    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
+    def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Nothing is learnt."""

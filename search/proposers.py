@@ -3,6 +3,8 @@
 from typing import assert_never
 
 from search.config import SearchConfig
+from search.evolution import Evolution
+from search.gaussian_process import GaussianProcess
 from search.proposer import Grid, OneAtATime, Proposer, Random
 from search.tpe import Tpe
 from spaces.space import Space
@@ -18,6 +20,10 @@ def proposer(config: SearchConfig, space: Space) -> Proposer:
         case "random":
             return Random(space, config.seed)
         case "tpe":
-            return Tpe(space, config.seed)
+            return Tpe(space, config.seed, len(config.objectives))
+        case "gp":
+            return GaussianProcess(space, config.seed, len(config.objectives))
+        case "evolution":
+            return Evolution(space, config.seed, config.evolution)
         case _:
             assert_never(config.proposer)

@@ -1,7 +1,7 @@
 """A study as its ledger tells it: the reading that tables, tracking, exports and the driver share."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,8 @@ from search.events import (
 )
 from search.folder import StudyFolder
 from search.ledger import Ledger
+from search.objectives import Objective, further
+from search.pareto import Vector
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
 
@@ -38,7 +40,7 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``measure`` is what it is ranked by, accuracy or F1.
+    ``measure`` is what it is ranked by, accuracy or F1. ``parameters``: of one lane, None where nobody asked.
     """
 
     number: int
@@ -46,6 +48,7 @@ class TrialRecord:
     config: TrialConfig
     seeds: tuple[int, ...]
     measure: Measure = "accuracy"
+    parameters: int | None = None
     reports: list[Reported] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
     reason: Reason | None = None
@@ -67,6 +70,15 @@ class TrialRecord:
     def seconds(self) -> float:
         """Seconds of training and evaluation, over all epochs and lanes."""
         return sum(report.seconds for report in self.reports)
+
+    @property
+    def latency(self) -> float | None:
+        """The least of the latencies it reported, since whatever else runs on a machine only adds to them."""
+        return min((report.latency for report in self.reports if report.latency is not None), default=None)
+
+    def further(self, objectives: Sequence[Objective]) -> Vector:
+        """What it reaches in the objectives beside the score, the larger the better."""
+        return further(objectives, parameters=self.parameters, latency=self.latency)
 
     @property
     def dev(self) -> dict[int, float]:
@@ -111,7 +123,9 @@ class StudyRecord:
                 self.corpora[event.corpus] = event
             case Proposed(trial=number):
                 config = self.space.config(event.point)
-                self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds, self.measure)
+                self.trials[number] = TrialRecord(
+                    number, dict(event.point), config, event.seeds, self.measure, event.parameters
+                )
             case Reported(trial=number):
                 self.trials[number].reports.append(event)
             case Decided(trial=number):

@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
+from search.pareto import Vector
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -35,8 +37,14 @@ class Scheduler(ABC):
         assert maximum >= 1
         self.maximum: Final = maximum
         self.spared: Final = spared
+        self._further: dict[int, Vector] = {}
         self._epochs: dict[int, int] = {}
         self._over: set[int] = set()
+
+    @final
+    def weigh(self, trial: int, further: Vector) -> None:
+        """What ``trial`` reaches in the objectives beside the score, larger being better; told before its report."""
+        self._further[trial] = further
 
     @final
     def report(self, trial: int, epoch: int, score: float) -> Decision:

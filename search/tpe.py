@@ -1,34 +1,21 @@
-"""The tree-structured Parzen estimator: Optuna's sampler over our space, by ask and tell.
-
-Optuna's study lives in memory and holds the history alone. Each ask has a sampler of its own, seeded
-by the study's seed and the trial's number, and what it samples is thrown away: the trial enters the
-history by ``proposed``, with the values that were recorded. So a replay samples nothing.
-"""
+"""The tree-structured Parzen estimator."""
 
 import warnings
-from typing import final
+from typing import ClassVar, final
 
 import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.trial import TrialState
 
-from data.frozen import canonical_json
-from data.seeding import derive, generator
 from search.events import Reason
-from search.proposer import Curve, Proposer, Seen
-from spaces.domains import Choice, Domain, Integer, Json, Log, Real
-from spaces.space import Point, Space
-
-TRIES = 5
-"""How often the sampler is asked for an allowed, new point before one is drawn at random."""
-
-OPTUNA_SEEDS = 2**32
-"""Optuna's samplers take seeds below this."""
+from search.pareto import Vector
+from search.proposer import Curve
+from search.sampled import Sampled
 
 
 @final
-class Tpe(Proposer):
-    """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous.
+class Tpe(Sampled):
+    """Multivariate TPE (Bergstra et al., 2011; Falkner et al., 2018), asynchronous, by Optuna's sampler.
 
     Points are drawn from the density l(x) of the better trials, and the one of 24 with the largest
     l(x) / g(x) is taken, g being the density of the others; the first ten trials are random. Axes that are
@@ -37,86 +24,24 @@ class Tpe(Proposer):
     one ranks behind the completed ones, by how far it came and its last score; failed and diverged ones
     teach nothing. The values of a choice are categories without an order.
 
-    A point that is not allowed or was proposed before is sampled anew, at most ``TRIES`` times; then an
-    unseen point is drawn at random.
+    With several objectives the better trials are those of the lower non-dominated ranks, the last of these cut
+    by hypervolume (Ozaki et al., 2022). Optuna has no intermediate values then: stopped trials rank behind the
+    completed ones, alike.
     """
 
-    def __init__(self, space: Space, seed: int) -> None:
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._space = space
-        self._seed = seed
-        self._seen = Seen(space)
-        self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
-        self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
-        self._study = optuna.create_study(direction="maximize", sampler=self._recorder)
-        self._running: dict[int, optuna.Trial] = {}
+    stream: ClassVar[str] = "tpe"
+    tries: ClassVar[int] = 5
 
-    def ask(self, number: int) -> Point | None:
-        """The point with the largest expected improvement; None where the space is exhausted."""
-        for attempt in range(TRIES):
-            point = self._sampled(derive(self._seed, "tpe", number, attempt) % OPTUNA_SEEDS)
-            if point not in self._seen and self._space.allowed(point):
-                return point
-        return self._seen.unseen(generator(self._seed, "tpe", number))
+    def _sampler(self, seed: int) -> optuna.samplers.TPESampler:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)  # group, in Optuna since 2.8
+            return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=True)
 
-    def proposed(self, number: int, point: Point) -> None:
-        """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
-        self._seen.add(point)
-        self._study.enqueue_trial({path: self._axes[path].label(value) for path, value in point.items()})
-        trial = self._study.ask()
-        for path in point:
-            self._axes[path].suggest(trial)
-        self._running[number] = trial
-
-    def ended(self, number: int, reason: Reason, curve: Curve) -> None:
-        """Learn from what trial ``number`` reported."""
-        trial = self._running.pop(number)
-        if reason in ("completed", "stopped"):
+    def _tell(self, trial: optuna.Trial, reason: Reason, curve: Curve, further: Vector) -> None:
+        if self._objectives == 1:
             for epoch, score in curve:
                 trial.report(score, epoch)
-        match reason:
-            case "completed":
-                self._study.tell(trial, max(score for _, score in curve))
-            case "stopped":
-                self._study.tell(trial, state=TrialState.PRUNED)
-            case "diverged" | "failed":
-                self._study.tell(trial, state=TrialState.FAIL)
-
-    def _sampled(self, seed: int) -> Point:
-        """What a fresh sampler proposes. The trial it needs is told as failed: the estimator passes those over."""
-        self._study.sampler = _sampler(seed)
-        trial = self._study.ask()
-        try:
-            return self._space.compose(lambda path, _: self._axes[path].suggest(trial))
-        finally:
-            self._study.tell(trial, state=TrialState.FAIL)
-            self._study.sampler = self._recorder
-
-
-class _Axis:
-    """An axis as Optuna has it: a choice is among texts, the JSON of its values."""
-
-    def __init__(self, path: str, domain: Domain) -> None:
-        self._path = path
-        self._domain = domain
-        self._values = {canonical_json(value): value for value in domain.values} if isinstance(domain, Choice) else {}
-
-    def suggest(self, trial: optuna.Trial) -> Json:
-        match self._domain:
-            case Choice():
-                return self._values[trial.suggest_categorical(self._path, tuple(self._values))]
-            case Integer(low, high):
-                return trial.suggest_int(self._path, low, high)
-            case Real(low, high):
-                return trial.suggest_float(self._path, low, high)
-            case Log(low, high):
-                return trial.suggest_float(self._path, low, high, log=True)
-
-    def label(self, value: Json) -> Json:
-        return canonical_json(value) if isinstance(self._domain, Choice) else value
-
-
-def _sampler(seed: int) -> optuna.samplers.TPESampler:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)  # group, in Optuna since 2.8
-        return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=True)
+        if reason == "completed":
+            self._study.tell(trial, [max(score for _, score in curve), *further])
+        else:
+            self._study.tell(trial, state=TrialState.PRUNED)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
@@ -180,8 +181,8 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
     }
     diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
     score = math.nan if diverged else fmean(value for report in reports for value in report.dev_score)
-    seconds = sum(report.seconds for report in reports)
-    return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds)
+    seconds, latency = sum(report.seconds for report in reports), fmean(report.latency for report in reports)
+    return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds, latency=latency)
 
 
 def _perplexity(split: str, values_R: Sequence[float]) -> Metrics:
@@ -212,9 +213,9 @@ def _attachment_metrics(split: str, counts_R: Sequence[AttachmentCounts]) -> Met
 
 
 def _result_to_json(result: EpochResult) -> dict[str, Any]:
-    return {"epoch": result.epoch, "score": result.score, "metrics": result.metrics, "seconds": result.seconds}
+    return asdict(result)
 
 
 def _result_from_json(notes: Mapping[str, Any]) -> EpochResult:
     metrics = {name: tuple(values) for name, values in notes["metrics"].items()}
-    return EpochResult(epoch=notes["epoch"], score=notes["score"], metrics=metrics, seconds=notes["seconds"])
+    return EpochResult(**{**notes, "metrics": metrics})

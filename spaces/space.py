@@ -108,20 +108,21 @@ class Space:
             f"the last one is refused since {self.refusal(point)}"
         )
 
-    def neighbours(self, point: Point) -> Iterator[Point]:
-        """Every other allowed point that one change gives, in axis order.
+    def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
+        """Every other allowed point that one change gives, in axis order, or in a random one drawn from ``source``.
 
         A choice takes each other value, an integer one less and one more, a continuous axis a tenth of its range (of
         the logarithm's for ``log``) down and up, clipped. An axis that the change activates has the base's value, or
         the first of its domain where the base's is not in it.
         """
         seen = {canonical_json(point)}
-        for changed, old in point.items():
-            for value in self.domains[changed].neighbours(old):
-                other = self.moved(point, changed, value)
-                if (text := canonical_json(other)) not in seen and self.allowed(other):
-                    seen.add(text)
-                    yield other
+        active = [path for path in self.domains if path in point]
+        changes = [(path, value) for path in active for value in self.domains[path].neighbours(point[path])]
+        for place in range(len(changes)) if source is None else source.permutation(len(changes)):
+            other = self.moved(point, *changes[place])
+            if (text := canonical_json(other)) not in seen and self.allowed(other):
+                seen.add(text)
+                yield other
 
     def moved(self, point: Point, path: str, value: Json) -> Point:
         """The point with another value on one axis; maybe forbidden. What it activates follows as in neighbours."""
@@ -221,12 +222,14 @@ class Space:
             path, domain = next(item for item in self.domains.items() if not item[1].finite)
             raise UserError(f"the space has no end: axis {path} has {domain} (allowed here: choice and integer axes)")
 
-    def _kept(self, kept: Point, path: str, domain: Domain) -> Json:
-        if path in kept:
-            return kept[path]
-        if present(self.base, path) and domain.contains(own := read(self.base, path)):
+    def usual(self, path: str) -> Json:
+        """What an axis has that nothing settles: the base's value, or the first of its domain where that lacks it."""
+        if present(self.base, path) and self.domains[path].contains(own := read(self.base, path)):
             return own
-        return domain.first
+        return self.domains[path].first
+
+    def _kept(self, kept: Point, path: str, domain: Domain) -> Json:
+        return kept[path] if path in kept else self.usual(path)
 
     def _check_not_empty(self) -> None:
         first: Point | None = None

@@ -5,7 +5,11 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from search.config import EvolutionConfig
 from search.events import Reason
+from search.evolution import Evolution
+from search.gaussian_process import GaussianProcess
+from search.pareto import Vector
 from search.proposer import Curve, Grid, OneAtATime, Proposer, Random
 from search.tpe import Tpe
 from spaces.space import Point, Space, SpaceConfig
@@ -62,6 +66,9 @@ WIDE = Space(
 """16 points one axis at a time: the base (SGD, depth 3, composition 2), 1 other optimiser, 3 other depths (2 has no
 shortcut), 2 other compositions, 9 other momenta."""
 
+SMALL = EvolutionConfig(population=4, sample=2)
+"""So that a short history has children."""
+
 Make = Callable[[], Proposer]
 MAKERS: Mapping[str, Make] = {
     "grid": lambda: Grid(FINITE),
@@ -70,6 +77,12 @@ MAKERS: Mapping[str, Make] = {
     "random, mixed": lambda: Random(MIXED, seed=3),
     "tpe, finite": lambda: Tpe(FINITE, seed=3),
     "tpe, mixed": lambda: Tpe(MIXED, seed=3),
+    "tpe, two objectives": lambda: Tpe(MIXED, seed=3, objectives=2),
+    "gp, finite": lambda: GaussianProcess(FINITE, seed=3, random_trials=4),
+    "gp, mixed": lambda: GaussianProcess(MIXED, seed=3, random_trials=5),
+    "evolution, finite": lambda: Evolution(FINITE, 3, SMALL),
+    "evolution, mixed": lambda: Evolution(MIXED, 3, SMALL),
+    "evolution, two objectives": lambda: Evolution(MIXED, 3, SMALL),
 }
 
 
@@ -81,6 +94,7 @@ class Told:
     point: Point
     reason: Reason | None = None
     curve: Curve = ()
+    further: Vector = ()
 
 
 def tell(proposer: Proposer, told: Told) -> None:
@@ -88,22 +102,34 @@ def tell(proposer: Proposer, told: Told) -> None:
     if told.reason is None:
         proposer.proposed(told.number, json.loads(json.dumps(told.point, sort_keys=True)))
     else:
-        proposer.ended(told.number, told.reason, told.curve)
+        proposer.ended(told.number, told.reason, told.curve, told.further)
 
 
-def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4) -> Iterator[Told]:
+def objectives(name: str) -> int:
+    """How many objectives the proposer called ``name`` is told of."""
+    return 2 if name.endswith("two objectives") else 1
+
+
+def length(name: str) -> int:
+    """Trials of a history that show what the proposer called ``name`` does: a Gaussian process takes a second an ask."""
+    return 9 if name.startswith("gp") else 14
+
+
+def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectives: int = 1) -> Iterator[Told]:
     """Drive a proposer: up to ``parallel`` trials run at once and end in any order, for any reason."""
     draw = random.Random(seed)
     running: dict[int, Point] = {}
-    number = 0
-    point = proposer.ask(number)
-    while running or (point is not None and number < trials):
-        if point is not None and number < trials and len(running) < parallel and (not running or draw.random() < 0.6):
+    number, left = 0, True
+    while running or (left and number < trials):
+        if left and number < trials and len(running) < parallel and (not running or draw.random() < 0.6):
+            point = proposer.ask(number)
+            left = point is not None
+            if point is None:
+                continue
             proposer.proposed(number, point)
             running[number] = point
             yield Told(number, point)
             number += 1
-            point = proposer.ask(number)
         else:
             ending = draw.choice(list(running))
             reasons: list[Reason] = ["completed", "completed", "stopped", "stopped", "diverged", "failed"]
@@ -111,6 +137,6 @@ def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4) -> Itera
             curve = [(epoch, draw.random()) for epoch in range(1, draw.randint(2, 6))]
             if reason == "diverged":
                 curve[-1] = (curve[-1][0], float("nan"))
-            proposer.ended(ending, reason, curve)
-            yield Told(ending, running.pop(ending), reason, curve)
-            point = proposer.ask(number)
+            further = tuple(-float(draw.randint(1000, 9000)) for _ in range(objectives - 1))
+            proposer.ended(ending, reason, curve, further)
+            yield Told(ending, running.pop(ending), reason, curve, further)

@@ -1,0 +1,107 @@
+"""Several objectives at once: which points dominate which, and an order of all of them. Of every objective larger is better.
+
+Shapes: N points, K objectives. An objective that was not measured is -inf, worse than any that was.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = tuple[float, ...]
+"""The objectives of a trial, in the order of the study."""
+
+Points = Sequence[Vector]
+
+
+def front(points: Points) -> list[int]:
+    """The Pareto front, by place in ``points``: those that none dominates. Equal points are on it together."""
+    return [place for place, rank in enumerate(ranks(points)) if rank == 0]
+
+
+def ranks(points: Points) -> list[int]:
+    """Non-dominated sorting (Deb et al., 2002): rank 0 is the front, rank 1 the front of what is left without it, ...
+
+    a dominates b where a_k >= b_k in each objective k and a_k > b_k in one. Takes time and memory in N².
+    """
+    if not points:
+        return []
+    points_NK = np.asarray(points, dtype=np.float64)
+    dominates_NN = np.ones((len(points), len(points)), dtype=bool)
+    better_NN = np.zeros_like(dominates_NN)
+    for values_N in points_NK.T:
+        dominates_NN &= values_N[:, None] >= values_N
+        better_NN |= values_N[:, None] > values_N
+    dominates_NN &= better_NN
+    above_N = dominates_NN.sum(axis=0)
+    ranks_N = np.full(len(points), -1)
+    rank = 0
+    while (left_N := ranks_N < 0).any():
+        now_N = left_N & (above_N == 0)
+        ranks_N[now_N] = rank
+        above_N = above_N - dominates_NN[now_N].sum(axis=0)
+        rank += 1
+    found: list[int] = ranks_N.tolist()
+    return found
+
+
+def places(points: Points) -> list[int]:
+    """How many other points go before each one: by rank, then within a rank by its epsilon-net (``net``).
+
+    So the half that is kept of many is spread along the front. Equal points have equal places. With a single
+    objective the place is the number of larger values.
+    """
+    distinct = list(dict.fromkeys(points))
+    rank_of = dict(zip(distinct, ranks(distinct), strict=True))
+    order: list[Vector] = []
+    for rank in range(max(rank_of.values(), default=-1) + 1):
+        alike = [point for point in distinct if rank_of[point] == rank]
+        order += [alike[place] for place in net(alike)]
+    place_of: dict[Vector, int] = {}
+    before = 0
+    for point in order:
+        place_of[point] = before
+        before += points.count(point)
+    return [place_of[point] for point in points]
+
+
+def net(points: Points) -> list[int]:
+    """The greedy epsilon-net of points that do not dominate each other, as an order of their places.
+
+    It begins with the best in the first objective; whatever is farthest from all that were taken follows. Distances
+    are Euclidean after each objective is scaled to [0, 1] over these points; what was not measured lies at -1. Of
+    equals the first goes first.
+
+    Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
+    tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
+    """
+    if not points:
+        return []
+    scaled_NK = _scaled(np.asarray(points, dtype=np.float64))
+    taken = [max(range(len(points)), key=lambda place: (points[place][0], -place))]
+    nearest_N = np.full(len(points), np.inf)
+    while len(taken) < len(points):
+        nearest_N = np.minimum(nearest_N, np.linalg.norm(scaled_NK - scaled_NK[taken[-1]], axis=1))
+        nearest_N[taken] = -1.0
+        taken.append(int(np.argmax(nearest_N)))
+    return taken
+
+
+def as_scores(own: Vector, others: Points) -> tuple[float, list[float]]:
+    """A point and those before it as single scores that rank alike: the negative of each one's place among all.
+
+    The scores of the others ascend. So a rule for one score, such as a rung's quantile, holds for several objectives.
+    """
+    mine, *theirs = (-float(place) for place in places([own, *others]))
+    return mine, sorted(theirs)
+
+
+def _scaled(points_NK: NDArray[np.float64]) -> NDArray[np.float64]:
+    measured_NK = np.isfinite(points_NK)
+    low_K = np.where(measured_NK, points_NK, np.inf).min(axis=0)
+    high_K = np.where(measured_NK, points_NK, -np.inf).max(axis=0)
+    width_K = np.where(high_K > low_K, high_K - low_K, 1.0)
+    scaled_NK: NDArray[np.float64] = np.where(
+        measured_NK, (points_NK - np.where(measured_NK, low_K, 0)) / width_K, -1.0
+    )
+    return scaled_NK
