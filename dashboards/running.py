@@ -1,6 +1,7 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from search.records import StudyRecord
 from search.serial import Engine, SerialEngine
 from search.study import discard_checkpoints, run_study
 from search.tracking import Tracker
+from spaces.trial import TrialConfig
 
 EngineName = Literal["ray", "serial"]
 
@@ -53,7 +55,8 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
                 readers = (tracker, progress, discard_checkpoints(folder))
-                driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
+                count = parameter_counter(before, folder)
+                driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers, parameters=count)
                 if again:
                     driver.resumed(code_version())
                 run_study(driver, engine)
@@ -66,6 +69,26 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
             if missing:
                 say(missing)
     return finish(folder.path, driver.record, tracking_uri)
+
+
+def parameter_counter(record: StudyRecord, folder: StudyFolder) -> Callable[[TrialConfig], int | None]:
+    """Counts the parameters of a config's network, where they are an objective; None of one that cannot be built.
+
+    The worker says why it cannot.
+    """
+    if "parameters" not in record.study.search.objectives:
+        return lambda config: None
+    from search.measuring import TrainingMeter
+
+    meter = TrainingMeter(record, folder, "cpu")
+
+    def count(config: TrialConfig) -> int | None:
+        try:
+            return meter.parameters(config)
+        except (RuntimeError, MemoryError):
+            return None
+
+    return count
 
 
 def reach(name: str, vectors: VectorsPrepared) -> str:

@@ -12,13 +12,14 @@ from data.metrics import FACTORS, MEASURES, Measure
 from search.ablation import BASE, BASELINE, BEST, Ablation, Row
 from search.parts import written
 from search.records import TrialRecord
+from search.statistics import Spread
 from spaces.trial import Scalar
 
 NONE = "–"
 """Stands where there is no number."""
 
-LEADS, EXCEEDS = "›", "*"
-"""Marks: the best value of its axis; a difference larger than its standard error."""
+LEADS, EXCEEDS, FRONT = "›", "*", "◆"
+"""Marks: the best value of its axis; a difference larger than its standard error; a trial on the Pareto front."""
 
 Numbers = Mapping[str, Scalar]
 
@@ -41,6 +42,9 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "test_deviation": lambda row: row.test.deviation if row.test else None,
     "epochs": lambda row: row.epochs,
     "seconds": lambda row: row.seconds,
+    "selected_parameters": lambda row: row.parameters,
+    "selected_latency": lambda row: row.latency,
+    "selected_on_front": lambda row: row.on_front,
 }
 """The numbers of a row by their full names. Scores and their differences are those of ``data.metrics``: shares in
 [-1, 1], not percent, and negative perplexities."""
@@ -103,6 +107,15 @@ class Best:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OnFront:
+    """A trial on the Pareto front: its number, its objectives by name, and both as people read them."""
+
+    trial: int
+    objectives: Mapping[str, Scalar]
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Sheet:
     """What a report says."""
 
@@ -113,6 +126,8 @@ class Sheet:
     epochs: int
     seconds: float
     best: Best | None
+    objectives: tuple[str, ...] = ("score",)
+    front: tuple[OnFront, ...] = ()
 
     @property
     def counts(self) -> str:
@@ -130,6 +145,11 @@ class Sheet:
             return "no trial has a score"
         against = "differs from the base in:" if self.best.changes else "the base itself"
         return f"best: trial {self.best.trial}, config {self.best.identity}, {against}"
+
+    @property
+    def front_heading(self) -> str:
+        """What the Pareto front is of; the trials on it are listed below."""
+        return f"Pareto front of {', '.join(self.objectives)}: {len(self.front)} of {sum(self.ends.values())} trials"
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -153,6 +173,7 @@ class Sheet:
                 if has_base
                 else "No differences: no trial of the base has a score.",
                 f"{LEADS}: best of its axis.",
+                *([f"{FRONT}: on the Pareto front."] if self.front else []),
                 *(f"Baseline: {line.value}." for line in self.lines if line.axis == BASELINE),
             ]
         )
@@ -169,12 +190,27 @@ def sheet(ablation: Ablation) -> Sheet:
         epochs=ablation.epochs,
         seconds=ablation.seconds,
         best=None if best is None else _best(best, ablation.changes),
+        objectives=ablation.objectives,
+        front=tuple(_on_front(trial, ablation) for trial in ablation.front),
     )
 
 
 def _best(trial: TrialRecord, changes: Numbers) -> Best:
     config = trial.config
     return Best(trial=trial.number, identity=config.identity, changes=changes, config=config.model_dump(mode="json"))
+
+
+def _on_front(trial: TrialRecord, ablation: Ablation) -> OnFront:
+    values: Numbers = {"score": trial.score, "parameters": trial.parameters, "latency": trial.latency}
+    dev = Spread(tuple(trial.dev.values()))
+    score = with_error(dev.mean, dev.deviation, ".2f", ablation.measure).rstrip()
+    told = [f"dev {MEASURES[ablation.measure]} {score}"]
+    if "parameters" in ablation.objectives:
+        told.append(NONE if trial.parameters is None else f"{trial.parameters:,} parameters")
+    if "latency" in ablation.objectives:
+        told.append(NONE if trial.latency is None else f"{trial.latency:.3g} s for 1,000 tokens")
+    objectives = {name: values[name] for name in ablation.objectives}
+    return OnFront(trial=trial.number, objectives=objectives, told=f"trial {trial.number}: {', '.join(told)}")
 
 
 def _line(row: Row, measure: Measure) -> Line:
@@ -216,7 +252,8 @@ def _shown(score: float, measure: Measure) -> float:
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:
-    return NONE if numbers["selected_trial"] is None else str(numbers["selected_trial"])
+    mark = FRONT if numbers["selected_on_front"] else ""
+    return NONE if numbers["selected_trial"] is None else f"{numbers['selected_trial']}{mark}"
 
 
 def _spent(name: str, form: str) -> Callable[[Numbers, Measure], str]:

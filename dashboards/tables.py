@@ -49,6 +49,8 @@ def _markdown(sheet: Sheet) -> str:
             "",
             escaped(sheet.best_config),
             *(["", *changes] if changes else []),
+            *(["", escaped(sheet.front_heading), ""] if sheet.front else []),
+            *(f"- {escaped(each.told)}" for each in sheet.front),
             "",
             escaped(sheet.footnote),
             "",
@@ -94,6 +96,8 @@ def _json(sheet: Sheet) -> str:
         "ends": sheet.ends,
         "epochs": sheet.epochs,
         "seconds": sheet.seconds,
+        "objectives": list(sheet.objectives),
+        "front": [{"trial": each.trial, **each.objectives} for each in sheet.front],
         "best": best
         and {"trial": best.trial, "identity": best.identity, "changes": best.changes, "config": best.config},
     }

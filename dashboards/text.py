@@ -71,6 +71,8 @@ def renderable(sheet: Sheet, width: int) -> RenderableType:
         Text(sheet.counts),
         Text(sheet.best_config),
         *(Padding(Text(change, overflow="fold"), (0, 0, 0, 2)) for change in sheet.changes),
+        *([Text(sheet.front_heading)] if sheet.front else []),
+        *(Padding(Text(each.told, overflow="fold"), (0, 0, 0, 2)) for each in sheet.front),
         "",
         Text(sheet.footnote, style="dim"),
         *([Text(f"left out at this width: {', '.join(left_out)}", style="dim")] if left_out else []),

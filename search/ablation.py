@@ -13,6 +13,7 @@ from data.errors import UserError, unknown
 from data.frozen import canonical_json, identity
 from data.metrics import Measure
 from search.events import Reason
+from search.objectives import Objective
 from search.parts import parts
 from search.records import StudyRecord, TrialRecord
 from search.statistics import Spread, paired_difference
@@ -38,7 +39,8 @@ class Row:
     the best of these, so its dev score flatters the value the more, the more there are. It was
     ``epoch`` that was best, with these ``seeds``; its values stand in their order. ``epochs`` and
     ``seconds`` are spent on all ``trials``. ``difference``: to the base, on dev, seed by seed; None
-    for the base itself, and where there is no base. ``leads``: no other value of the axis is better.
+    for the base itself, and where there is no base. ``leads``: no other value of the axis is better. ``parameters``,
+    ``latency`` and ``on_front``, the Pareto front, are the selected trial's, where the study asks for them.
     """
 
     axis: str
@@ -55,6 +57,9 @@ class Row:
     test: Spread | None = None
     epochs: int = 0
     seconds: float = 0.0
+    parameters: int | None = None
+    latency: float | None = None
+    on_front: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +76,9 @@ class Ablation:
     best: TrialRecord | None
     changes: dict[str, Scalar]
     """What the best config has that the base has not."""
+    objectives: tuple[Objective, ...] = ("score",)
+    front: tuple[TrialRecord, ...] = ()
+    """The trials on the Pareto front of several objectives, the best score first."""
 
 
 def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
@@ -85,6 +93,7 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
     trials = list(record.trials.values())
     best = next(iter(record.ranked()), None)
     base = record.base if record.base is not None and record.base.score is not None else None
+    front = tuple(record.front())
     rows = [*_baseline(record)]
     if base is not None:
         rows.append(_row(BASE, f"trial {base.number}", [base], base))
@@ -96,24 +105,28 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
     return Ablation(
         study=record.study.name,
         measure=record.measure,
-        rows=tuple(rows),
+        rows=tuple(replace(row, on_front=row.selected in [trial.number for trial in front]) for row in rows),
         ends={reason: ends[reason] for reason in (*get_args(Reason), "running") if reason in ends},
         epochs=sum(len(trial.reports) for trial in trials),
         seconds=sum(trial.seconds for trial in trials),
         best=best,
         changes={} if best is None else changes(best.config, record.study.space.base),
+        objectives=record.study.search.objectives,
+        front=front,
     )
 
 
 def selected(record: StudyRecord) -> list[int]:
-    """The trials worth measuring on the test split, by number: those that the whole table selects.
+    """The trials worth measuring on test, by number: those that the whole table selects, and those on the Pareto front.
 
     Where a grid is trained to its end, each trial is a row of a table by itself: all that have a score are measured.
     """
     search = record.study.search
     if search.proposer == "grid" and search.asha is None:
         return sorted(trial.number for trial in record.ranked())
-    return sorted({row.selected for row in ablation(record).rows if row.selected is not None})
+    made = ablation(record)
+    rows = {row.selected for row in made.rows if row.selected is not None}
+    return sorted(rows | {trial.number for trial in made.front})
 
 
 def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
@@ -167,4 +180,6 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
         dev=Spread(tuple(dev.values())),
         difference=None if base is None or chosen is base else paired_difference(dev, base.dev),
         test=Spread(tuple(test.values())) if test else None,
+        parameters=chosen.parameters,
+        latency=chosen.latency,
     )

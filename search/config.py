@@ -36,7 +36,10 @@ class KeepBestConfig(Frozen):
 
 
 class EvolutionConfig(Frozen):
-    """Regularised evolution (Real et al., 2019): the last ``population`` trials live, the best of ``sample`` has a child."""
+    """Regularised evolution (Real et al., 2019).
+
+    The last ``population`` trials are alive; of ``sample`` of them, drawn at random, the best has a child.
+    """
 
     population: PositiveInt = 16
     sample: PositiveInt = 4

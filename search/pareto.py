@@ -1,6 +1,7 @@
-"""Several objectives at once: which points dominate which, and an order of all of them. Of every objective larger is better.
+"""Several objectives at once: which points dominate which, and an order of all of them.
 
-Shapes: N points, K objectives. An objective that was not measured is -inf, worse than any that was.
+Of every objective larger is better; one that was not measured is -inf, worse than any that was. Shapes: N points,
+K objectives.
 """
 
 from collections.abc import Sequence

@@ -37,6 +37,8 @@ class Recordings:
     extended: int
     left_out: Mapping[str, int]
     scores: tuple[float, ...]
+    parameters: Mapping[str, int | None]
+    """Of the networks, by the identity of the config."""
 
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
@@ -49,7 +51,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     left_out: Counter[str] = Counter()
     extended = 0
     for trial in record.trials.values():
-        curve = tuple(_result(report.epoch, report.score, report.seconds) for report in trial.reports)
+        curve = tuple(_result(report.epoch, report.score, report.seconds, report.latency) for report in trial.reports)
         if not _is_whole(trial, whole):
             if not extrapolate or not curve or trial.reason == "failed":
                 left_out[trial.reason or "running"] += 1
@@ -71,6 +73,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
         extended=extended,
         left_out=left_out,
         scores=tuple(trial.score for trial in record.ranked() if trial.score is not None),
+        parameters={trial.config.identity: trial.parameters for trial in record.trials.values()},
     )
 
 
@@ -80,12 +83,13 @@ def _is_whole(trial: TrialRecord, whole: int) -> bool:
 
 def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]:
     seconds = fmean(result.seconds for result in curve)
-    rest = (_result(epoch, curve[-1].score, seconds) for epoch in range(len(curve) + 1, whole + 1))
+    score, latency = curve[-1].score, curve[-1].latency
+    rest = (_result(epoch, score, seconds, latency) for epoch in range(len(curve) + 1, whole + 1))
     return (*curve, *rest)
 
 
-def _result(epoch: int, score: float, seconds: float) -> EpochResult:
-    return EpochResult(epoch=epoch, score=score, metrics={}, seconds=seconds)
+def _result(epoch: int, score: float, seconds: float, latency: float | None) -> EpochResult:
+    return EpochResult(epoch=epoch, score=score, metrics={}, seconds=seconds, latency=latency)
 
 
 @final

@@ -31,7 +31,7 @@ from search.events import (
 from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.objectives import Objective, further
-from search.pareto import Vector
+from search.pareto import Vector, front
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
 
@@ -177,6 +177,18 @@ class StudyRecord:
         """The trials that have a score, the best first; of equals the one proposed first."""
         scored = [trial for trial in self.trials.values() if trial.score is not None]
         return sorted(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+
+    def front(self) -> list[TrialRecord]:
+        """The trials on the Pareto front of a study of several objectives, the best score first; none of a single one.
+
+        A stopped trial counts with what it reached.
+        """
+        objectives, ranked = self.study.search.objectives, self.ranked()
+        if len(objectives) == 1:
+            return []
+        return [
+            ranked[place] for place in front([(trial.score or 0.0, *trial.further(objectives)) for trial in ranked])
+        ]
 
     def running(self) -> list[TrialRecord]:
         """Trials that did not end yet."""

@@ -82,6 +82,7 @@ class StudyRuns:
                 self._propose(event)
             case Reported(trial=number):
                 values = {"score": event.score, "seconds": event.seconds}
+                values |= {} if event.latency is None else {"latency": event.latency}
                 values |= _by_lane(event.metrics, self.record.trials[number])
                 self._measure(number, values, event.epoch, time)
             case Decided(trial=number, rung=int(rung)):
@@ -118,6 +119,7 @@ class StudyRuns:
             "trials": str(search.trials),
             "seeds": str(search.seeds),
             "seed": str(search.seed),
+            "objectives": ",".join(search.objectives),
             "asha.grace": str(search.asha and search.asha.grace),
             "asha.reduction": str(search.asha and search.asha.reduction),
         }
@@ -136,6 +138,8 @@ class StudyRuns:
             "skipstack.seeds": ",".join(str(seed) for seed in trial.seeds),
             "skipstack.data_fingerprint": self.record.corpus_of(trial.config).fingerprint,
         }
+        if event.parameters is not None:
+            entry.tags["skipstack.parameters"] = str(event.parameters)
         if (vectors := self.record.vectors_of(trial.config)) is not None:
             entry.tags["skipstack.vectors_sha256"] = vectors.sha256
 

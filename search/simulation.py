@@ -108,6 +108,7 @@ def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *,
         clock=lambda: engine.now,
         readers=[space.take],
         space=space,
+        parameters=lambda config: recorded.parameters.get(config.identity),
     )
     engine.run(driver)
     return _outcome(driver.record, recorded, engine.now)

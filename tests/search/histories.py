@@ -111,7 +111,7 @@ def objectives(name: str) -> int:
 
 
 def length(name: str) -> int:
-    """Trials of a history that show what the proposer called ``name`` does: a Gaussian process takes a second an ask."""
+    """Trials that show what the proposer called ``name`` does: a Gaussian process takes a second for each."""
     return 9 if name.startswith("gp") else 14
 
 
