@@ -18,6 +18,7 @@ from search.records import StudyRecord
 from search.serial import Engine, SerialEngine
 from search.study import discard_checkpoints, run_study
 from search.tracking import Tracker
+from search.warm_start import told
 from spaces.trial import TrialConfig
 
 EngineName = Literal["ray", "serial"]
@@ -50,6 +51,8 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         for corpus in before.corpora.values():
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
+        for earlier in before.warm_starts:
+            say(told(earlier))
         uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
         tracker = Tracker(uri, past, private=tracking_uri is None)
         try:

@@ -18,8 +18,9 @@ from spaces.trial import Scalar
 NONE = "–"
 """Stands where there is no number."""
 
-LEADS, EXCEEDS, FRONT = "›", "*", "◆"
-"""Marks: the best value of its axis; a difference larger than its standard error; a trial on the Pareto front."""
+LEADS, EXCEEDS, FRONT, REUSED = "›", "*", "◆", "="
+"""Marks: the best value of its axis; a difference larger than its standard error; a trial on the Pareto front; one that
+was not trained."""
 
 Numbers = Mapping[str, Scalar]
 
@@ -45,6 +46,7 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "selected_parameters": lambda row: row.parameters,
     "selected_latency": lambda row: row.latency,
     "selected_on_front": lambda row: row.on_front,
+    "selected_reused": lambda row: row.reused,
 }
 """The numbers of a row by their full names. Scores and their differences are those of ``data.metrics``: shares in
 [-1, 1], not percent, and negative perplexities."""
@@ -123,6 +125,7 @@ class Sheet:
     measure: Measure
     lines: tuple[Line, ...]
     ends: Mapping[str, int]
+    reused: int
     epochs: int
     seconds: float
     best: Best | None
@@ -135,6 +138,7 @@ class Sheet:
         ends = ", ".join(f"{count} {reason}" for reason, count in self.ends.items())
         return (
             f"{sum(self.ends.values())} trials{': ' if ends else ''}{ends}; "
+            f"{f'{self.reused} of them reused, not trained; ' if self.reused else ''}"
             f"{self.epochs:,} epochs, {self.seconds:,.1f} seconds of training and evaluation"
         )
 
@@ -174,6 +178,7 @@ class Sheet:
                 else "No differences: no trial of the base has a score.",
                 f"{LEADS}: best of its axis.",
                 *([f"{FRONT}: on the Pareto front."] if self.front else []),
+                *([f"{REUSED}: reused, not trained."] if self.reused else []),
                 *(f"Baseline: {line.value}." for line in self.lines if line.axis == BASELINE),
             ]
         )
@@ -187,6 +192,7 @@ def sheet(ablation: Ablation) -> Sheet:
         measure=ablation.measure,
         lines=tuple(_line(row, ablation.measure) for row in ablation.rows),
         ends=ablation.ends,
+        reused=ablation.reused,
         epochs=ablation.epochs,
         seconds=ablation.seconds,
         best=None if best is None else _best(best, ablation.changes),
@@ -209,7 +215,7 @@ def _on_front(trial: TrialRecord, ablation: Ablation) -> OnFront:
         told.append(NONE if trial.parameters is None else f"{trial.parameters:,} parameters")
     if "latency" in ablation.objectives:
         told.append(NONE if trial.latency is None else f"{trial.latency:.3g} s for 1,000 tokens")
-    objectives = {name: values[name] for name in ablation.objectives}
+    objectives: Numbers = {name: values[name] for name in ablation.objectives}
     return OnFront(trial=trial.number, objectives=objectives, told=f"trial {trial.number}: {', '.join(told)}")
 
 
@@ -252,7 +258,7 @@ def _shown(score: float, measure: Measure) -> float:
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:
-    mark = FRONT if numbers["selected_on_front"] else ""
+    mark = (FRONT if numbers["selected_on_front"] else "") + (REUSED if numbers["selected_reused"] else "")
     return NONE if numbers["selected_trial"] is None else f"{numbers['selected_trial']}{mark}"
 
 

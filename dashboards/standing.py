@@ -92,8 +92,8 @@ class Standing:
 
     @property
     def epochs(self) -> int:
-        """Epochs that were reported, over all trials."""
-        return sum(len(trial.reports) for trial in self.record.trials.values())
+        """Epochs that were trained, over all trials."""
+        return sum(len(trial.trained) for trial in self.record.trials.values())
 
     def count(self, state: str) -> int:
         """How many trials ended for this reason, or are ``running``."""

@@ -94,6 +94,7 @@ def _json(sheet: Sheet) -> str:
         "measure": sheet.measure,
         "rows": [{**line.numbers, "by_seed": line.by_seed} for line in sheet.lines],
         "ends": sheet.ends,
+        "reused": sheet.reused,
         "epochs": sheet.epochs,
         "seconds": sheet.seconds,
         "objectives": list(sheet.objectives),

@@ -41,6 +41,7 @@ class Row:
     ``seconds`` are spent on all ``trials``. ``difference``: to the base, on dev, seed by seed; None
     for the base itself, and where there is no base. ``leads``: no other value of the axis is better. ``parameters``,
     ``latency`` and ``on_front``, the Pareto front, are the selected trial's, where the study asks for them.
+    ``reused``: it was not trained here, and costs nothing.
     """
 
     axis: str
@@ -60,6 +61,7 @@ class Row:
     parameters: int | None = None
     latency: float | None = None
     on_front: bool = False
+    reused: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +73,8 @@ class Ablation:
     rows: tuple[Row, ...]
     ends: dict[str, int]
     """Trials by end reason, those that occur; ``running`` for trials that have not ended."""
+    reused: int
+    """Trials that were taken over and not trained."""
     epochs: int
     seconds: float
     best: TrialRecord | None
@@ -106,8 +110,9 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
         study=record.study.name,
         measure=record.measure,
         rows=tuple(replace(row, on_front=row.selected in [trial.number for trial in front]) for row in rows),
+        reused=sum(trial.reused is not None for trial in trials),
         ends={reason: ends[reason] for reason in (*get_args(Reason), "running") if reason in ends},
-        epochs=sum(len(trial.reports) for trial in trials),
+        epochs=sum(len(trial.trained) for trial in trials),
         seconds=sum(trial.seconds for trial in trials),
         best=best,
         changes={} if best is None else changes(best.config, record.study.space.base),
@@ -163,7 +168,7 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
         value=value,
         trials=len(group),
         scored=len(scored),
-        epochs=sum(len(trial.reports) for trial in group),
+        epochs=sum(len(trial.trained) for trial in group),
         seconds=sum(trial.seconds for trial in group),
     )
     if not scored:
@@ -182,4 +187,5 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
         test=Spread(tuple(test.values())) if test else None,
         parameters=chosen.parameters,
         latency=chosen.latency,
+        reused=chosen.reused is not None,
     )

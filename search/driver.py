@@ -20,13 +20,17 @@ from search.events import (
     Reason,
     Reported,
     Resumed,
+    Reused,
     Started,
     Tested,
+    WarmStarted,
 )
 from search.folder import StudyFolder
+from search.objectives import further
 from search.pareto import Vector
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
+from search.reuse import Known, KnownTrials
 from search.scheduler import Decision
 from search.schedulers import scheduler
 from search.task import EpochResult, TrialTask, trial_task
@@ -83,20 +87,16 @@ class Driver:
         spared = frozenset() if self._base is None else frozenset({0})
         self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
+        self._known = KnownTrials(folder, self.record)
         for event in past:
             self._apply(event)
         self._waiting = [trial.number for trial in self.record.running()]
 
     def next(self) -> TrialTask | None:
         """The next trial to run: first those that an earlier driver left, then new ones; None where none is left."""
-        if self._waiting:
-            number = self._waiting.pop(0)
-        else:
-            number = len(self.record.trials)
-            point = self._propose(number)
-            if point is None:
-                return None
-            self._tell(self._proposed(number, point))
+        number = self._waiting.pop(0) if self._waiting else self._new()
+        if number is None:
+            return None
         self._tell(Started(time=self._clock(), trial=number))
         return self.task(number)
 
@@ -162,6 +162,38 @@ class Driver:
             reported=len(trial.reports),
         )
 
+    def _new(self) -> int | None:
+        """A new trial that must be trained; those that another trial stands for begin and end here. None: no more."""
+        while (point := self._propose(number := len(self.record.trials))) is not None:
+            proposed = self._proposed(number, point)
+            known = self._known.standing_for(proposed)
+            if known is None:
+                self._tell(proposed)
+                return number
+            self._reuse(proposed, known)
+        return None
+
+    def _reuse(self, proposed: Proposed, known: Known) -> None:
+        """All that is recorded of a trial is told of another, in one append. It costs nothing, so nothing stops it."""
+        number, recording, time = proposed.trial, known.recording, proposed.time
+        events: list[Event] = []
+
+        def happened(event: Event) -> None:
+            self._apply(event)
+            events.append(event)
+
+        happened(proposed)
+        version = recording.code_version
+        happened(Reused(time=time, trial=number, study=known.study, source=known.trial, code_version=version))
+        for report in recording.reports:
+            happened(report.model_copy(update={"time": time, "trial": number}))
+            action, rung = self._decision.action, self._decision.rung
+            happened(Decided(time=time, trial=number, epoch=report.epoch, decision=action, rung=rung))
+        happened(Ended(time=time, trial=number, reason="diverged" if self._decision.diverged else "completed"))
+        if recording.tested:
+            happened(Tested(time=time, trial=number, metrics=recording.tested))
+        self._write(events)
+
     def _propose(self, number: int) -> Point | None:
         """The base comes first where the space has it, since every difference is measured from it."""
         if number >= self.record.study.search.trials:
@@ -193,17 +225,26 @@ class Driver:
     def _apply(self, event: Event) -> None:
         """Bring the record, the proposer and the scheduler up to ``event``."""
         self.record.apply(event)
+        objectives = self.record.study.search.objectives
         match event:
+            case WarmStarted():
+                self._known.observed(event)
+                for each in event.observed:
+                    beside = further(objectives, parameters=each.parameters, latency=each.latency)
+                    self._proposer.observed(dict(each.point), each.reason, each.curve, beside)
             case Proposed(trial=number):
                 self._proposer.proposed(number, dict(event.point))
+            case Reused(trial=number):
+                self._scheduler.spare(number)
             case Reported(trial=number):
                 self._scheduler.weigh(number, self._further(number))
                 self._decision = self._scheduler.report(number, event.epoch, event.score)
             case Decided():
                 self._check(event)
             case Ended(trial=number):
-                curve, further = _curve(self.record.trials[number]), self._further(number)
-                self._proposer.ended(number, event.reason, curve, further)
+                curve = _curve(self.record.trials[number])
+                self._proposer.ended(number, event.reason, curve, self._further(number))
+                self._known.ended(self.record.trials[number])
             case _:
                 pass
 

@@ -133,6 +133,60 @@ class Ended(_Happened):
     message: str = ""
 
 
+class Recording(Frozen):
+    """All that a trial left which completed or diverged: enough to stand for one of the same config and seeds.
+
+    ``order_seed``: the seed of its study.
+    """
+
+    seeds: tuple[int, ...]
+    order_seed: NonNegativeInt
+    reports: tuple[Reported, ...]
+    tested: Metrics
+    code_version: str
+
+
+class Observed(Frozen):
+    """A trial of an earlier study, at a point of this one's space. ``config_identity`` is that of this study there.
+
+    ``recording`` is there where the trial, were it proposed again, could be taken over instead of being trained.
+    """
+
+    trial: NonNegativeInt
+    point: dict[str, JsonValue]
+    config_identity: str
+    reason: Reason
+    curve: tuple[tuple[PositiveInt, Number], ...]
+    parameters: NonNegativeInt | None = None
+    latency: float | None = None
+    recording: Recording | None = None
+
+
+class WarmStarted(_Happened):
+    """The proposer learns from an earlier study, in the folder ``study``, whose corpus is this one's.
+
+    ``left_out``: how many of its trials say nothing about this space, by why.
+    """
+
+    kind: Literal["warm_started"] = "warm_started"
+    study: str
+    observed: tuple[Observed, ...]
+    left_out: dict[str, PositiveInt] = Field(default_factory=dict)
+
+
+class Reused(_Happened):
+    """A trial is not trained: trial ``source`` of ``study`` (empty: this one), run by ``code_version``, stands for it.
+
+    What that one reported follows, as if it were this one's.
+    """
+
+    kind: Literal["reused"] = "reused"
+    trial: NonNegativeInt
+    study: str
+    source: NonNegativeInt
+    code_version: str
+
+
 class Interrupted(_Happened):
     """The user asked the driver to end; running trials wait for the next one."""
 
@@ -163,7 +217,9 @@ class Finished(_Happened):
 Event = Annotated[
     StudyOpened
     | CorpusPrepared
+    | WarmStarted
     | Proposed
+    | Reused
     | Started
     | Reported
     | Decided

@@ -23,10 +23,12 @@ from search.events import (
     Reason,
     Reported,
     Resumed,
+    Reused,
     Started,
     StudyOpened,
     Tested,
     VectorsPrepared,
+    WarmStarted,
 )
 from search.folder import StudyFolder
 from search.ledger import Ledger
@@ -41,6 +43,7 @@ class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
     ``measure`` is what it is ranked by, accuracy or F1. ``parameters``: of one lane, None where nobody asked.
+    ``reused`` says which other trial stands for it where it was not trained.
     """
 
     number: int
@@ -49,6 +52,7 @@ class TrialRecord:
     seeds: tuple[int, ...]
     measure: Measure = "accuracy"
     parameters: int | None = None
+    reused: Reused | None = None
     reports: list[Reported] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
     reason: Reason | None = None
@@ -67,9 +71,14 @@ class TrialRecord:
         return None if self.best is None or self.reason in ("failed", "diverged") else self.best.score
 
     @property
+    def trained(self) -> list[Reported]:
+        """The epochs that this study trained: all that were reported, or none of a trial that was reused."""
+        return self.reports if self.reused is None else []
+
+    @property
     def seconds(self) -> float:
-        """Seconds of training and evaluation, over all epochs and lanes."""
-        return sum(report.seconds for report in self.reports)
+        """Seconds of training and evaluation in this study, over all epochs and lanes."""
+        return sum(report.seconds for report in self.trained)
 
     @property
     def latency(self) -> float | None:
@@ -103,6 +112,7 @@ class StudyRecord:
     def __init__(self) -> None:
         self.opened: StudyOpened | None = None
         self.corpora: dict[str, CorpusPrepared] = {}
+        self.warm_starts: list[WarmStarted] = []
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
 
@@ -126,6 +136,10 @@ class StudyRecord:
                 self.trials[number] = TrialRecord(
                     number, dict(event.point), config, event.seeds, self.measure, event.parameters
                 )
+            case WarmStarted():
+                self.warm_starts.append(event)
+            case Reused(trial=number):
+                self.trials[number].reused = event
             case Reported(trial=number):
                 self.trials[number].reports.append(event)
             case Decided(trial=number):

@@ -23,6 +23,7 @@ from search.events import (
     Proposed,
     Reported,
     Resumed,
+    Reused,
     StudyOpened,
     Tested,
 )
@@ -80,6 +81,9 @@ class StudyRuns:
                 self._entry(STUDY).tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
             case Proposed():
                 self._propose(event)
+            case Reused():
+                source = f"trial {event.source} of {event.study or 'this study'}"
+                self._entry(event.trial).tags["skipstack.reused"] = source
             case Reported(trial=number):
                 values = {"score": event.score, "seconds": event.seconds}
                 values |= {} if event.latency is None else {"latency": event.latency}
@@ -119,10 +123,11 @@ class StudyRuns:
             "trials": str(search.trials),
             "seeds": str(search.seeds),
             "seed": str(search.seed),
-            "objectives": ",".join(search.objectives),
             "asha.grace": str(search.asha and search.asha.grace),
             "asha.reduction": str(search.asha and search.asha.reduction),
         }
+        if len(search.objectives) > 1:
+            entry.params["objectives"] = ",".join(search.objectives)
         entry.params |= {f"median.{name}": str(value) for name, value in search.median or ()}
         entry.params |= {f"keep_best.{name}": str(value) for name, value in search.keep_best or ()}
         entry.tags = self._tags("study") | _note(study.about)

@@ -5,6 +5,7 @@ by the study's seed and the trial's number, and what it samples is thrown away: 
 history by ``proposed``, with the values that were recorded. So a replay samples nothing.
 """
 
+import math
 from abc import abstractmethod
 from typing import ClassVar, final
 
@@ -79,7 +80,8 @@ class Sampled(Proposer):
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from what trial ``number`` reported; failed and diverged ones teach nothing."""
+        """Learn from what trial ``number`` reported; failed and diverged ones, and any that lack an objective, teach
+        nothing."""
         self._learn(self._running.pop(number), reason, curve, further)
 
     @final
@@ -88,7 +90,7 @@ class Sampled(Proposer):
         self._learn(self._entered(point), reason, curve, further)
 
     def _learn(self, trial: optuna.Trial, reason: Reason, curve: Curve, further: Vector) -> None:
-        if reason in ("completed", "stopped") and curve:
+        if reason in ("completed", "stopped") and curve and all(map(math.isfinite, further)):
             self._tell(trial, reason, curve, further)
         else:
             self._study.tell(trial, state=TrialState.FAIL)

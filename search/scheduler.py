@@ -36,10 +36,15 @@ class Scheduler(ABC):
     def __init__(self, maximum: int, spared: frozenset[int] = frozenset()) -> None:
         assert maximum >= 1
         self.maximum: Final = maximum
-        self.spared: Final = spared
+        self._spared = set(spared)
         self._further: dict[int, Vector] = {}
         self._epochs: dict[int, int] = {}
         self._over: set[int] = set()
+
+    @final
+    def spare(self, trial: int) -> None:
+        """``trial`` goes on whatever the others reach."""
+        self._spared.add(trial)
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
@@ -70,7 +75,7 @@ class Scheduler(ABC):
         if epoch == self.maximum:
             return Decision("complete")
         decision = self._decide(trial, epoch, score)
-        return replace(decision, action="continue") if trial in self.spared else decision
+        return replace(decision, action="continue") if trial in self._spared else decision
 
     @property
     @abstractmethod

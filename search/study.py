@@ -14,6 +14,7 @@ from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
 from search.serial import Engine
+from search.warm_start import earlier_studies, warm_starts
 from spaces.space import Space
 
 Clock = Callable[[], float]
@@ -24,14 +25,16 @@ def open_study(
 ) -> None:
     """Check a study, prepare its corpora and begin its ledger in ``folder``.
 
-    ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``.
-    Raises UserError for a study that cannot run and for corpora and vectors that cannot be read.
+    ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
+    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
+    for earlier studies that are about something else.
     """
     check_study(study)
+    earlier = earlier_studies(study, corpus_folder)
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
     with Ledger(folder.ledger) as ledger:
-        ledger.append(opened, *corpora)
+        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
 
 
 def check_study(study: StudyConfig) -> None:

@@ -41,6 +41,34 @@ JSON = st.recursive(
 )
 OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
 
+REPORTS = st.builds(
+    Reported,
+    time=FINITE,
+    trial=COUNTS,
+    epoch=EPOCHS,
+    score=NUMBERS,
+    metrics=METRICS,
+    seconds=FINITE,
+    latency=st.none() | FINITE,
+)
+OBSERVED = st.builds(
+    happened.Observed,
+    trial=COUNTS,
+    point=OBJECTS,
+    config_identity=st.text(),
+    reason=st.just("completed"),
+    curve=st.lists(st.tuples(EPOCHS, NUMBERS), max_size=3).map(tuple),
+    recording=st.none()
+    | st.builds(
+        happened.Recording,
+        seeds=st.lists(SEEDS, max_size=2).map(tuple),
+        order_seed=COUNTS,
+        reports=st.lists(REPORTS, max_size=1).map(tuple),
+        tested=METRICS,
+        code_version=st.text(),
+    ),
+)
+
 BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     StudyOpened: st.builds(StudyOpened, time=FINITE, study=OBJECTS, code_version=st.text()),
     CorpusPrepared: st.builds(
@@ -60,10 +88,15 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         point=OBJECTS,
         config_identity=st.text(),
         seeds=st.lists(SEEDS, max_size=4).map(tuple),
+        parameters=st.none() | COUNTS,
     ),
     Started: st.builds(Started, time=FINITE, trial=COUNTS),
-    Reported: st.builds(
-        Reported, time=FINITE, trial=COUNTS, epoch=EPOCHS, score=NUMBERS, metrics=METRICS, seconds=FINITE
+    Reported: REPORTS,
+    happened.WarmStarted: st.builds(
+        happened.WarmStarted, time=FINITE, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
+    ),
+    happened.Reused: st.builds(
+        happened.Reused, time=FINITE, trial=COUNTS, study=st.text(), source=COUNTS, code_version=st.text()
     ),
     Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS),
     Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),

@@ -9,9 +9,10 @@ from data.seeding import generator
 from search.config import AshaConfig, SearchConfig, StudyConfig
 from search.driver import Driver
 from search.events import CorpusPrepared, Metrics, StudyOpened
-from search.folder import StudyFolder
+from search.folder import BEST, StudyFolder
 from search.ledger import Ledger
 from search.task import EpochResult, TrialTask, Worker
+from search.warm_start import earlier_studies, warm_starts
 from spaces.config import Axis, SpaceConfig
 from spaces.trial import TrialConfig
 
@@ -39,6 +40,16 @@ class ToyWorker(Worker):
         return {"test_accuracy": tuple(0.5 + seed / 100 for seed in task.seeds)}
 
 
+class KeepingWorker(ToyWorker):
+    """Leaves a file for its best weights; it says what was trained."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        self.task.folder.mkdir(parents=True, exist_ok=True)
+        (self.task.folder / BEST).write_text(f"{self.task.config.identity} {result.epoch}")
+        return result
+
+
 class FailingWorker(ToyWorker):
     """Depth 3 fails in its first epoch; depth 2 diverges in its second."""
 
@@ -63,15 +74,17 @@ def toy_study(trials: int = 12, proposer: str = "tpe", epochs: int = 4) -> Study
     return StudyConfig(name="toy", space=SpaceConfig(base=base, axes=axes), search=search)
 
 
-def open_toy(path: Path, study: StudyConfig) -> StudyFolder:
+def open_toy(path: Path, study: StudyConfig, fingerprint: str = "f" * 16) -> StudyFolder:
+    """A study's folder with a ledger that begins it, earlier studies included."""
     folder = StudyFolder(path)
     opened = StudyOpened(time=1.0, study=study.model_dump(mode="json"), code_version="toy")
     corpus = identity(study.space.base.data.corpus)
     prepared = CorpusPrepared(
-        time=1.0, corpus=corpus, fingerprint="f" * 16, store="none", baseline_dev=0.3, baseline_test=0.25
+        time=1.0, corpus=corpus, fingerprint=fingerprint, store="none", baseline_dev=0.3, baseline_test=0.25
     )
+    warm = warm_starts(study, earlier_studies(study, path.parent), [prepared], lambda: 1.0)
     with Ledger(folder.ledger) as ledger:
-        ledger.append(opened, prepared)
+        ledger.append(opened, prepared, *warm)
     return folder
 
 
