@@ -5,6 +5,7 @@ Exit 0: done. 2: the user's mistake, told in one line. 3: a study finished with 
 """
 
 import sys
+import traceback
 from typing import NoReturn
 
 import typer
@@ -20,6 +21,7 @@ from dashboards import (
 )
 from dashboards.printing import say
 from data.errors import UserError
+from data.redaction import redacted
 
 app = typer.Typer(
     name="skipstack",
@@ -52,6 +54,9 @@ def main() -> NoReturn:
         code = 0
     except (KeyboardInterrupt, Abort):
         code = 130
+    except Exception:  # noqa: BLE001 (a defect of ours, told whole, but for the secrets that an error may quote)
+        sys.stderr.write(redacted(traceback.format_exc()))
+        code = 1
     sys.exit(code or 0)
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from dashboards import comparison as beside
 from dashboards.tables import Format, render
+from data.redaction import redacted
 from search.ablation import Ablation
 from search.against import Comparison
 
@@ -21,5 +22,5 @@ def print_report(made: Ablation | Comparison, form: Format = "text") -> None:
 
 
 def say(line: str) -> None:
-    """Tell the user something that is not the result."""
-    print(line, file=sys.stderr)
+    """Tell the user something that is not the result, without the secrets that it may hold."""
+    print(redacted(line), file=sys.stderr)

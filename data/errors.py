@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from data.redaction import redacted
+
 
 class UserError(Exception):
     """A mistake in what the user gave; the command line prints it and exits with 2.
@@ -21,5 +23,5 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """An error of someone else's as one line: ``RuntimeError: out of memory``."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    """An error of someone else's as one line without secrets: ``RuntimeError: out of memory``."""
+    return redacted(f"{type(error).__name__}: {' '.join(str(error).split())}")

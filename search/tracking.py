@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from data.errors import UserError, unknown
+from data.redaction import hide, redacted
 from search.background import Background
 from search.events import Event
 from search.runs import STUDY, Entry, RunKey, StudyRuns
@@ -50,6 +50,7 @@ class Tracker:
     """
 
     def __init__(self, uri: str, past: Sequence[Event], *, private: bool = False) -> None:
+        hide(uri)
         self._uri = uri
         self._private = private
         self._heard = deque(past)
@@ -73,7 +74,7 @@ class Tracker:
         self._at_close.close()
         if trouble is None:
             return None
-        message = without_secrets(f"MLflow at {self._uri}: not everything is recorded ({trouble})", self._uri)
+        message = redacted(f"MLflow at {self._uri}: not everything is recorded ({trouble})")
         return f"{message}; resuming the study writes what is missing"
 
     def _work(self, closing: bool) -> None:
@@ -119,8 +120,8 @@ class _Writer:
         # Here and not above: importing it takes seconds, which the study need not wait for.
         from mlflow import MlflowClient
 
-        for name in ("mlflow", "alembic"):
-            logging.getLogger(name).setLevel(logging.ERROR)
+        for name in ("mlflow", "alembic", "sqlalchemy"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what fails we tell ourselves, without secrets
         self._client = MlflowClient(uri)
         self._experiment = experiment
         self._experiment_id = ""
@@ -222,19 +223,11 @@ def _unflushed_sqlite() -> Iterator[None]:
 
 def checked_uri(uri: str) -> str:
     """``uri``, if it names a kind of store that MLflow has; it is not contacted. Raises UserError otherwise."""
+    hide(uri)
     scheme = uri.partition("://")[0].partition("+")[0]
-    if "://" not in uri or scheme not in SCHEMES:
+    if "://" not in uri:
+        allowed = ", ".join(SCHEMES)
+        raise UserError(f"--tracking-uri: got no kind of store before :// (allowed: {allowed}, as in http://HOST:5000)")
+    if scheme not in SCHEMES:
         raise UserError(f"--tracking-uri: {unknown('kind of store', scheme, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
     return uri
-
-
-def without_secrets(text: str, uri: str) -> str:
-    """``text`` without what ``uri`` says between ``://`` and ``@``, its password, and what it says after ``?``."""
-    address, _, query = uri.partition("?")
-    place = address.partition("://")[2]
-    user = "" if place.startswith("/") else place.rpartition("@")[0]
-    password = user.partition(":")[2]
-    for secret in (query, user, password, unquote(password)):
-        if secret:
-            text = text.replace(secret, "***")
-    return text

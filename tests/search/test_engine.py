@@ -1,11 +1,13 @@
 """The engine on a real Ray cluster, started by the test, with workers that train nothing."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import ray
 
 from data.errors import UserError
 from search.asha import Asha
@@ -118,6 +120,12 @@ def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: Ra
         run(engine, MistakenWorker, tmp_path)
     ends = [event for event in Ledger(tmp_path / "ledger").read() if isinstance(event, Ended)]
     assert not ends, "the trials wait for the next driver"
+
+
+def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stand(engine: RayEngine) -> None:
+    jobs = ray._private.worker.global_worker.gcs_client.get_all_job_info()
+    assert {job.entrypoint for job in jobs.values()} == {"skipstack"}
+    assert all(sys.argv[-1] not in str(job) for job in jobs.values())
 
 
 def test_an_address_where_no_cluster_answers_is_refused(engine: RayEngine) -> None:

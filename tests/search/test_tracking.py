@@ -26,7 +26,7 @@ from search import events as happened
 from search.events import Event, Proposed, Reported, StudyOpened
 from search.ledger import Ledger
 from search.runs import study_id
-from search.tracking import Tracker, without_secrets
+from search.tracking import Tracker
 from spaces.trial import TrialConfig
 from tests.search.studies import SPACE, history, opened, proposed, reported
 
@@ -374,25 +374,6 @@ def test_a_store_that_hangs_is_left_alone_after_a_while(
 
 def test_a_tracker_that_heard_nothing_asks_no_store() -> None:
     assert Tracker("http://127.0.0.1:9", []).close() is None
-
-
-@pytest.mark.parametrize(
-    ("uri", "shown"),
-    [
-        ("sqlite:////home/ann@work/mlflow.db", "sqlite:////home/ann@work/mlflow.db"),
-        ("http://mlflow:5000", "http://mlflow:5000"),
-        ("https://tok3n@mlflow/path", "https://***@mlflow/path"),
-        ("postgresql://ann:p%40ss@db/runs?sslpassword=x", "postgresql://***@db/runs?***"),
-        ("mysql://ann:pa/ss@db/runs", "mysql://***@db/runs"),
-    ],
-)
-def test_an_address_is_shown_without_its_secrets(uri: str, shown: str) -> None:
-    assert without_secrets(uri, uri) == shown
-
-
-def test_a_decoded_password_is_no_less_secret() -> None:
-    uri = "postgresql://ann:p%40ss@db/runs"
-    assert without_secrets("password p@ss refused", uri) == "password *** refused"
 
 
 @pytest.mark.slow

@@ -1,0 +1,56 @@
+"""Secrets, and texts without them: whatever is printed, logged or recorded for good passes ``redacted``."""
+
+import os
+import re
+from urllib.parse import unquote
+
+HIDDEN = "***"
+
+SHORTEST, SHORTEST_VARIABLE = 4, 8
+"""Characters of a secret that is hidden wherever it stands, in an address and in a variable: hiding shorter ones, such
+as a variable's `true`, would spoil every text."""
+
+_VARIABLE = re.compile(
+    r"PASSWORD|PASSWD|_PWD$|(?:^|_)(?:TOKEN|SECRET|CREDENTIALS?|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY)(?:_|$)"
+)
+"""Names of variables of the environment whose values are secrets."""
+
+_USER = re.compile(r"://(?![/\s])\S*@")
+"""What stands before the host of an address: a user, a password, a token."""
+
+_ARGUMENT = re.compile(r"((?:password|passwd|token|secret|api_?key|access_?key)\w*=)[^&\s]+", re.IGNORECASE)
+
+_AUTHORIZATION = re.compile(r"\b(Basic|Bearer) [\w+/=.~-]{6,}")
+
+_known: set[str] = set()
+
+
+def hide(address: str) -> None:
+    """From now on this process hides what ``address`` says between ``://`` and ``@``, and after ``?``."""
+    head, _, query = address.partition("?")
+    place = head.partition("://")[2]
+    user = "" if place.startswith("/") else place.rpartition("@")[0]
+    password = user.partition(":")[2]
+    _known.update(secret for secret in (query, user, password, unquote(password)) if len(secret) >= SHORTEST)
+
+
+def redacted(text: str) -> str:
+    """``text`` with ``***`` for every secret in it.
+
+    Secrets are what ``hide`` was told, the users and passwords of any address, arguments and headers that are named
+    as such, and the values of the environment's variables whose names say that they are secret.
+    """
+    for secret in sorted(_known | _of_environment(), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    text = _USER.sub(f"://{HIDDEN}@", text)
+    text = _ARGUMENT.sub(rf"\1{HIDDEN}", text)
+    return _AUTHORIZATION.sub(rf"\1 {HIDDEN}", text)
+
+
+def _of_environment() -> set[str]:
+    return {
+        value
+        for name, value in os.environ.items()
+        # A path to a file that holds a secret is none, and errors have to name it.
+        if len(value) >= SHORTEST_VARIABLE and _VARIABLE.search(name.upper()) and not os.path.isabs(value)
+    }

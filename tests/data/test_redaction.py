@@ -1,0 +1,59 @@
+"""Texts without secrets: addresses, arguments, headers, variables of the environment."""
+
+import pytest
+
+from data.errors import one_line
+from data.redaction import hide, redacted
+
+
+@pytest.mark.parametrize(
+    ("uri", "shown"),
+    [
+        ("sqlite:////home/ann@work/mlflow.db", "sqlite:////home/ann@work/mlflow.db"),
+        ("http://mlflow:5000", "http://mlflow:5000"),
+        ("https://tok3n@mlflow/path", "https://***@mlflow/path"),
+        ("postgresql://ann:p%40ss@db/runs?sslpassword=x", "postgresql://***@db/runs?***"),
+        ("mysql://ann:pa/ss@db/runs", "mysql://***@db/runs"),
+    ],
+)
+def test_an_address_that_was_told_is_shown_without_its_secrets(uri: str, shown: str) -> None:
+    hide(uri)
+    assert redacted(uri) == shown
+    assert redacted(f"cannot reach {uri}.") == f"cannot reach {shown}."
+
+
+def test_a_password_that_was_told_is_hidden_wherever_it_stands_as_typed_and_decoded() -> None:
+    hide("postgresql://ann:b%40ttery@db/runs")
+    assert redacted("password b@ttery refused for b%40ttery") == "password *** refused for ***"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("no host at ray://u:pw@head:10001", "no host at ray://***@head:10001"),
+        ("GET /?access_token=abc&page=2", "GET /?access_token=***&page=2"),
+        ("sent Authorization: Bearer abc.def-123", "sent Authorization: Bearer ***"),
+        ("sent Authorization: Basic YW5uOnB3", "sent Authorization: Basic ***"),
+        ("mail ann@work, see http://a/b", "mail ann@work, see http://a/b"),
+        ("the basic idea of 3 words", "the basic idea of 3 words"),
+    ],
+)
+def test_an_address_that_nobody_told_is_known_by_its_form(text: str, shown: str) -> None:
+    assert redacted(text) == shown
+    assert redacted(shown) == shown
+
+
+def test_what_the_environment_calls_secret_is_hidden_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = ("MLFLOW_TRACKING_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "MYSQL_PWD", "HF_TOKEN")
+    for number, name in enumerate(hidden):
+        monkeypatch.setenv(name, f"very-private-{number}")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "perfectly-public")
+    monkeypatch.setenv("RAY_AUTH_TOKEN_PATH", "/home/ann/token")
+    monkeypatch.setenv("GITHUB_TOKEN", "true")
+    text = " ".join(f"very-private-{number}" for number in range(5)) + " perfectly-public /home/ann/token true"
+    assert redacted(text) == "*** *** *** *** *** perfectly-public /home/ann/token true"
+
+
+def test_an_error_of_someone_elses_is_told_without_them() -> None:
+    error = RuntimeError("connection to\nhttps://ann:pw@host failed")
+    assert one_line(error) == "RuntimeError: connection to https://***@host failed"
