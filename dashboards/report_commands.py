@@ -16,7 +16,7 @@ from search.papers import find_table
 from search.records import read_study
 
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
-BundlePath = Annotated[Path, typer.Argument(help="The folder of a bundle.")]
+BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
 Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
 
 
@@ -51,7 +51,7 @@ def report(
 
 def export(
     study: StudyPath,
-    to: Annotated[Path, typer.Option(help="A new folder for the bundle; with --best N > 1, N folders in it.")],
+    to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
     best: Annotated[int | None, typer.Option(min=1, help="The N best trials; 1 if nothing is said.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="One trial, by its number.")] = None,
     device: Device = "auto",

@@ -3,11 +3,11 @@
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  where it comes from
+    manifest.json        size and SHA-256 of the others
 
 Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from pydantic import TypeAdapter, ValidationError
 
 from data.attachment import AttachmentCounts
 from data.errors import UserError
-from data.explain import explain
 from data.features import lexicon
 from data.formats import Unit
 from data.prepared import PreparedCorpus
@@ -30,21 +28,22 @@ from data.sources import token_unit
 from data.spans import SpanCounts
 from data.tasks import Task
 from data.vocabulary import Vocabulary
-from models.build import Sizes
+from models.build import Sizes, build
 from models.evaluate import evaluate
 from models.inputs.config import LONGEST_AFFIX
 from models.inputs.tokens import LexiconTensors
 from models.model import Network, Tokens
 from models.trained import trained
-from models.training.checkpoint import read_tensors
+from models.training.checkpoint import shapes, unpacked
 from models.training.loop import dtype_of
+from search.bundle_checks import Counts, Provenance, Shapes, Tags, check_extent, check_shapes, checked, validated
+from search.bundle_files import WEIGHTS, parsed, read_files
 from spaces.trial import TrialConfig
-
-FORMAT = 2
-"""Rises when a bundle of another version would be misread."""
 
 SENTENCES_AT_ONCE = 64
 """Sentences that ``predict`` reads before it answers."""
+
+CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int]]
 """By split: ``correct`` tags of ``total``; where the tags have a scheme, spans as well (``SpanCounts``), and where
@@ -147,54 +146,41 @@ def attachments_in(counts: Mapping[str, int]) -> AttachmentCounts | None:
 
 
 def load_bundle(path: Path, device: torch.device) -> Bundle:
-    """The bundle in the folder ``path``. Raises UserError where there is none, or a part is missing or damaged."""
-    if not path.is_dir():
-        raise UserError(f"{path}: no bundle here (allowed: a folder that `skipstack export` made)")
-    provenance = _json(path / "provenance.json")
-    if not isinstance(provenance, dict) or provenance.get("format") != FORMAT:
-        raise UserError(f"{path}: not a bundle of this version (allowed: format {FORMAT})")
+    """The bundle at ``path``, a folder or a .zip, of whoever. Nothing in it is run or unpacked.
+
+    Raises UserError, one line, where there is none, where a file is missing, damaged, larger than announced or leads
+    elsewhere (``search/bundle_files.py``), and where weights do not fit the config: found by their shapes, before
+    anything is allocated.
+    """
+    files = read_files(path)
+    provenance = checked(path, files, "provenance.json", Provenance)
+    value = parsed(f"{path / 'config.json'}", files["config.json"])
+    found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
+    check_extent(path, value, found)
+    config = validated(path, "config.json", value, TrialConfig)
     try:
-        config = TrialConfig.model_validate(_json(path / "config.json"))
-    except ValidationError as error:
-        raise UserError(explain(error, TrialConfig, file=str(path / "config.json"))) from error
+        vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
+    except (UserError, UnicodeDecodeError) as error:
+        raise UserError(f"{path / 'vocabulary.json'}: {error}") from None
+    tags = checked(path, files, "tags.json", Tags).root
+    metrics = checked(path, files, "metrics.json", Counts).root
+    sizes = Sizes.of(vocabulary, tags, provenance.scheme, provenance.task)
+    dtype = dtype_of(config.training)
     try:
-        vocabulary = Vocabulary.from_json(_text(path / "vocabulary.json"))
-    except UserError as error:
-        raise UserError(f"{path / 'vocabulary.json'}: {error}") from error
-    tags = _checked(path / "tags.json", TypeAdapter(tuple[str, ...]))
-    metrics = _checked(path / "metrics.json", TypeAdapter(Metrics))
-    weights, _ = read_tensors(path / "weights.safetensors")
-    try:
-        model = trained(
-            config.model,
-            sizes=Sizes.of(vocabulary, tags, provenance.get("scheme"), provenance["task"]),
-            weights=weights,
-            dtype=dtype_of(config.training),
-            device=device,
-        )
-    except RuntimeError as error:
-        raise UserError(f"{path}: the weights do not fit the config ({str(error).splitlines()[0]})") from error
-    return Bundle(path, config, vocabulary, tags, model, metrics, provenance, device)
+        check_shapes(found, _shapes(build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]))
+        weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")
+        model = trained(config.model, sizes=sizes, weights=weights, dtype=dtype, device=device)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise UserError(f"{path}: the weights do not fit the config ({_first_line(error)})") from None
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise UserError(f"{path / WEIGHTS}: got a weight that is no number (allowed: finite ones)")
+    return Bundle(path, config, vocabulary, tags, model, metrics, provenance.model_dump(), device)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file (allowed: every file of a bundle)") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text ({error})") from error
+def _shapes(model: Network) -> Shapes:
+    """Those of the weights of one lane, of a network of none: nothing was allocated for it."""
+    return {name: (1, *weight.shape[1:]) for name, weight in model.state_dict().items()}
 
 
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(_text(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}:{error.lineno}: not JSON ({error.msg})") from error
-
-
-def _checked(path: Path, adapter: TypeAdapter[Any]) -> Any:
-    try:
-        return adapter.validate_python(_json(path))
-    except ValidationError as error:
-        raise UserError(f"{path}: {error.errors()[0]['msg']}") from error
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -8,19 +8,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from data.config import Corpus
 from data.errors import UserError
 from data.frozen import canonical_json
 from data.prepared import prepare
+from data.sentences import SPLITS
 from data.store import open_store, store
 from models.device import choose_device
 from models.inputs.config import LONGEST_AFFIX
 from models.trained import lane_of
 from models.training.checkpoint import read_tensors, write_tensors
-from search.bundle import FORMAT, Metrics, load_bundle
+from search.bundle import Metrics, load_bundle
+from search.bundle_files import WEIGHTS, pack, seal
 from search.code_version import code_version
 from search.folder import BEST, StudyFolder
 from search.records import StudyRecord, TrialRecord
 from search.worker import corpus_of
+
+ARCHIVE = ".zip"
+
+MOST_GENERATED = 1_000_000
+"""Sentences of a split that ``verify`` generates for a bundle, at most."""
 
 
 def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -> list[TrialRecord]:
@@ -36,12 +44,12 @@ def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -
 
 
 def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, device: str) -> Path:
-    """Write the bundle ``to``: the lane with the best dev score at the trial's best epoch.
+    """Write the bundle ``to``, a folder or, by its name, a .zip: the lane with the best dev score at its best epoch.
 
     Its metrics are measured on the bundle as it was written. Raises UserError where ``to`` exists.
     """
     if to.exists():
-        raise UserError(f"{to}: exists (allowed: a new folder for the bundle)")
+        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
     assert trial.best is not None, "a trial with a score has a best epoch"
     score_R = list(trial.dev.values())
     lane = score_R.index(max(score_R))
@@ -49,7 +57,6 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)
     provenance = {
-        "format": FORMAT,
         "study": record.study.name,
         "trial": trial.number,
         "config_identity": trial.config.identity,
@@ -70,12 +77,20 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
         _write(beside / "tags.json", corpus.stored.tags)
         _write(beside / "provenance.json", provenance)
         _write(beside / "metrics.json", {})
-        write_tensors(beside / "weights.safetensors", lane_of(weights_R, lane), {})
+        write_tensors(beside / WEIGHTS, lane_of(weights_R, lane), {})
+        seal(beside)
         _write(beside / "metrics.json", load_bundle(beside, choose_device(device)).measure(corpus))
-        os.replace(beside, to)
+        seal(beside)
+        os.replace(_packed(beside) if to.suffix == ARCHIVE else beside, to)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return to
+
+
+def _packed(folder: Path) -> Path:
+    archive = folder / f"bundle{ARCHIVE}"
+    pack(folder, archive)
+    return archive
 
 
 def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
@@ -87,6 +102,7 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
     bundle = load_bundle(path, choose_device(device))
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
         data = bundle.config.data
+        _check_corpus(path, data.corpus, data_dir or Path.cwd())
         stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=data_dir or Path.cwd()))
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
@@ -103,10 +119,21 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
     return measured
 
 
+def _check_corpus(path: Path, corpus: Corpus, folder: Path) -> None:
+    """A bundle of someone else's reads what the user points at, and nothing else; nor does it keep a machine busy."""
+    for split in SPLITS:
+        value = getattr(corpus, split, ())
+        if isinstance(value, int) and value > MOST_GENERATED:
+            raise UserError(f"{path}: {split}: got {value} sentences to generate (allowed: {MOST_GENERATED:,})")
+        for name in () if isinstance(value, int) else [value] if isinstance(value, str) else value:
+            if not Path(os.path.normpath(folder.resolve() / name)).is_relative_to(folder.resolve()):
+                raise UserError(f"{path}: {split}: got {name}, outside of {folder} (allowed: files under --data-dir)")
+
+
 def _counts(counts: Mapping[str, int] | None) -> str:
     if counts is None:
         return "nothing"
-    tokens = f"{counts['correct']} of {counts['total']}"
+    tokens = f"{counts.get('correct')} of {counts.get('total')}"
     others = sorted(counts.keys() - {"correct", "total"})
     return ", ".join([tokens, *(f"{counts[name]} {name.replace('_', ' ')}" for name in others)])
 

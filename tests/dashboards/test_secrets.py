@@ -48,7 +48,7 @@ class Server(BaseHTTPRequestHandler):
 
     do_POST = do_GET
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Quietly."""
 
 

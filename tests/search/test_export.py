@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from data.errors import UserError
 from data.store import open_store
 from search.bundle import load_bundle
+from search.bundle_files import seal
 from search.driver import Driver
 from search.export import chosen_trials, export_bundle, verify_bundle
 from search.folder import StudyFolder, new_folder
@@ -79,11 +80,13 @@ def test_verifying_refuses_other_weights_and_another_count(bundle: Path, tmp_pat
     weights = load_file(other / "weights.safetensors")
     weights["head.bias"] += torch.linspace(-5, 5, weights["head.bias"].numel()).view_as(weights["head.bias"])
     save_file(weights, other / "weights.safetensors", {"notes": "{}"})
+    seal(other)
     with pytest.raises(UserError, match="its metrics say"):
         verify_bundle(other, data_dir=None, device="cpu")
     metrics = json.loads((bundle / "metrics.json").read_text())
     metrics["test"]["correct"] += 1
     (bundle / "metrics.json").write_text(json.dumps(metrics))
+    seal(bundle)
     with pytest.raises(UserError, match="its metrics say"):
         verify_bundle(bundle, data_dir=None, device="cpu")
 
@@ -92,6 +95,7 @@ def test_verifying_refuses_another_corpus(bundle: Path) -> None:
     config = json.loads((bundle / "config.json").read_text())
     config["data"]["corpus"]["seed"] = 99
     (bundle / "config.json").write_text(json.dumps(config))
+    seal(bundle)
     with pytest.raises(UserError, match="which it was trained on"):
         verify_bundle(bundle, data_dir=None, device="cpu")
 
@@ -154,6 +158,7 @@ def test_weights_that_do_not_fit_the_config_are_refused(bundle: Path) -> None:
     config = json.loads((bundle / "config.json").read_text())
     config["model"]["stack"]["hidden"] = 9
     (bundle / "config.json").write_text(json.dumps(config))
+    seal(bundle)
     with pytest.raises(UserError, match="do not fit"):
         load_bundle(bundle, CPU)
 
@@ -168,6 +173,7 @@ def test_the_best_and_a_trial_by_number_can_be_chosen(study: StudyRecord) -> Non
 def test_a_bundle_is_json_and_safetensors_and_nothing_else(bundle: Path) -> None:
     assert sorted(path.name for path in bundle.iterdir()) == [
         "config.json",
+        "manifest.json",
         "metrics.json",
         "provenance.json",
         "tags.json",

@@ -16,6 +16,7 @@ from data.sentences import Sentence
 from data.synthetic import grammar
 from search.ablation import ablation
 from search.bundle import attachments_in, load_bundle
+from search.bundle_files import seal
 from search.export import export_bundle, verify_bundle
 from search.folder import StudyFolder
 from search.ledger import Ledger
@@ -131,6 +132,7 @@ def test_verifying_tells_uas_and_las_and_refuses_another_count(study: StudyFolde
     metrics = json.loads((bundle / "metrics.json").read_text())
     metrics["dev"]["attached_words"] += 1
     (bundle / "metrics.json").write_text(json.dumps(metrics))
+    seal(bundle)
     with pytest.raises(UserError, match=r"gives .* attached words, .* say .* attached words"):
         verify_bundle(bundle, data_dir=study.path.parent, device="cpu")
 

@@ -18,6 +18,7 @@ from data.spans import SpanCounts
 from data.store import open_store
 from search.ablation import ablation
 from search.bundle import load_bundle, spans_in
+from search.bundle_files import seal
 from search.export import export_bundle, verify_bundle
 from search.folder import StudyFolder
 from search.ledger import Ledger
@@ -139,6 +140,7 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
     metrics = json.loads((path / "metrics.json").read_text())
     metrics["dev"]["correct_spans"] += 1
     (path / "metrics.json").write_text(json.dumps(metrics))
+    seal(path)
     with pytest.raises(UserError, match=rf"gives .*, {spans.correct} correct .* say .*, {spans.correct + 1} correct "):
         verify_bundle(path, data_dir=study.path.parent, device="cpu")
 
