@@ -4,13 +4,14 @@ from typing import ClassVar, final
 
 import numpy as np
 import optuna
+from optuna.trial import TrialState
 
 from data.frozen import canonical_json
 from data.seeding import generator
 from search.events import Reason
 from search.pareto import Vector
 from search.proposer import Curve
-from search.sampled import Sampled
+from search.sampled import Outcome, Sampled
 from spaces.space import Point, Space
 
 
@@ -53,6 +54,6 @@ class GaussianProcess(Sampled):
         drawn = {path: domain.sample(source) for path, domain in self._space.domains.items()}
         return {**drawn, **point}
 
-    def _tell(self, trial: optuna.Trial, reason: Reason, curve: Curve, further: Vector) -> None:
+    def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
         scores = [score for _, score in curve]
-        self._study.tell(trial, [max(scores) if reason == "completed" else scores[-1], *further])
+        return Outcome(TrialState.COMPLETE, [max(scores) if reason == "completed" else scores[-1], *further])

@@ -2,16 +2,21 @@
 
 Optuna's study lives in memory and holds the history alone. Each ask has a sampler of its own, seeded
 by the study's seed and the trial's number, and what it samples is thrown away: the trial enters the
-history by ``proposed``, with the values that were recorded. So a replay samples nothing.
+history with the values that were recorded. So a replay samples nothing. Optuna hears of trials when it is next asked,
+of those that are over by then in one step each, so that a long ledger is soon replayed.
 """
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
 import optuna
-from optuna.trial import TrialState
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
 
 from data.frozen import canonical_json
 from data.seeding import derive, generator
@@ -23,6 +28,26 @@ from spaces.space import Point, Space
 
 OPTUNA_SEEDS = 2**32
 """Optuna's samplers take seeds below this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a trial ended, in Optuna's words."""
+
+    state: TrialState
+    values: Sequence[float] | None = None
+    intermediate: Mapping[int, float] = field(default_factory=dict)
+
+
+TAUGHT_NOTHING = Outcome(TrialState.FAIL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A trial at ``point``, and how it ended, if it did."""
+
+    point: Point
+    outcome: Outcome | None = None
 
 
 class Sampled(Proposer):
@@ -45,15 +70,17 @@ class Sampled(Proposer):
         self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
         self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
         self._study = optuna.create_study(directions=["maximize"] * objectives, sampler=self._recorder)
+        self._unheard: dict[int, _Told] = {}
         self._running: dict[int, optuna.Trial] = {}
+        self._earlier = 0
 
     @abstractmethod
     def _sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         """A fresh sampler."""
 
     @abstractmethod
-    def _tell(self, trial: optuna.Trial, reason: Reason, curve: Curve, further: Vector) -> None:
-        """Tell Optuna how a trial that has a score ended: completed or stopped."""
+    def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
+        """What Optuna is told of a trial that completed or was stopped."""
 
     def _instead(self, point: Point, source: np.random.Generator) -> Point | None:
         """What is proposed in place of the last point that was sampled; None where the space is exhausted."""
@@ -66,6 +93,7 @@ class Sampled(Proposer):
     @final
     def ask(self, number: int) -> Point | None:
         """What the sampler proposes; None where the space is exhausted."""
+        self._tell_optuna()
         for attempt in range(self.tries):
             point = self._sampled(derive(self._seed, self.stream, number, attempt) % OPTUNA_SEEDS)
             if point not in self._seen and self._space.allowed(point):
@@ -76,33 +104,53 @@ class Sampled(Proposer):
     def proposed(self, number: int, point: Point) -> None:
         """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
         self._seen.add(point)
-        self._running[number] = self._entered(point)
+        self._unheard[number] = _Told(point)
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from what trial ``number`` reported; failed and diverged ones, and any that lack an objective, teach
-        nothing."""
-        self._learn(self._running.pop(number), reason, curve, further)
+        nothing.
+        """
+        outcome = self._outcome(reason, curve, further)
+        if number in self._unheard:
+            self._unheard[number] = replace(self._unheard[number], outcome=outcome)
+            return
+        trial = self._running.pop(number)
+        for epoch, score in outcome.intermediate.items():
+            trial.report(score, epoch)
+        self._study.tell(trial, outcome.values, outcome.state)
 
     @final
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from what an earlier study reported."""
-        self._learn(self._entered(point), reason, curve, further)
+        self._earlier += 1
+        self._unheard[-self._earlier] = _Told(point, self._outcome(reason, curve, further))
 
-    def _learn(self, trial: optuna.Trial, reason: Reason, curve: Curve, further: Vector) -> None:
-        if reason in ("completed", "stopped") and curve and all(map(math.isfinite, further)):
-            self._tell(trial, reason, curve, further)
-        else:
-            self._study.tell(trial, state=TrialState.FAIL)
+    def _outcome(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
+        scored = reason in ("completed", "stopped") and curve and all(map(math.isfinite, further))
+        return self._scored(reason, curve, further) if scored else TAUGHT_NOTHING
 
-    def _entered(self, point: Point) -> optuna.Trial:
-        """A running trial at ``point``, without asking a sampler for anything."""
-        recorded = self._recorded(point)
-        self._study.enqueue_trial({path: self._axes[path].label(value) for path, value in recorded.items()})
-        trial = self._study.ask()
-        for path in recorded:
-            self._axes[path].suggest(trial)
-        return trial
+    def _tell_optuna(self) -> None:
+        """Enter the trials that it has not heard of, in the order of proposal; no sampler is asked for anything."""
+        for number, told in self._unheard.items():
+            recorded = self._recorded(told.point)
+            labels = {path: self._axes[path].label(value) for path, value in recorded.items()}
+            if told.outcome is None:
+                self._study.enqueue_trial(labels)
+                trial = self._running[number] = self._study.ask()
+                for path in recorded:
+                    self._axes[path].suggest(trial)
+            else:
+                self._study.add_trial(
+                    create_trial(
+                        state=told.outcome.state,
+                        values=told.outcome.values,
+                        params=labels,
+                        distributions={path: self._axes[path].distribution for path in recorded},
+                        intermediate_values=dict(told.outcome.intermediate),
+                    )
+                )
+        self._unheard.clear()
 
     def _sampled(self, seed: int) -> Point:
         """What a fresh sampler proposes. The trial it needs is told as failed: samplers pass those over."""
@@ -133,6 +181,18 @@ class _Axis:
                 return trial.suggest_float(self._path, low, high)
             case Log(low, high):
                 return trial.suggest_float(self._path, low, high, log=True)
+
+    @cached_property
+    def distribution(self) -> BaseDistribution:
+        match self._domain:
+            case Choice():
+                return CategoricalDistribution(tuple(self._values))
+            case Integer(low, high):
+                return IntDistribution(low, high)
+            case Real(low, high):
+                return FloatDistribution(low, high)
+            case Log(low, high):
+                return FloatDistribution(low, high, log=True)
 
     def label(self, value: Json) -> Json:
         return canonical_json(value) if isinstance(self._domain, Choice) else value

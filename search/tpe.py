@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 from search.events import Reason
 from search.pareto import Vector
 from search.proposer import Curve
-from search.sampled import Sampled
+from search.sampled import Outcome, Sampled
 
 
 @final
@@ -37,11 +37,8 @@ class Tpe(Sampled):
             warnings.simplefilter("ignore", ExperimentalWarning)  # group, in Optuna since 2.8
             return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=True)
 
-    def _tell(self, trial: optuna.Trial, reason: Reason, curve: Curve, further: Vector) -> None:
-        if self._objectives == 1:
-            for epoch, score in curve:
-                trial.report(score, epoch)
-        if reason == "completed":
-            self._study.tell(trial, [max(score for _, score in curve), *further])
-        else:
-            self._study.tell(trial, state=TrialState.PRUNED)
+    def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
+        intermediate = dict(curve) if self._objectives == 1 else {}
+        if reason == "stopped":
+            return Outcome(TrialState.PRUNED, None, intermediate)
+        return Outcome(TrialState.COMPLETE, [max(score for _, score in curve), *further], intermediate)

@@ -24,6 +24,7 @@ CURVED = Space(
 
 
 def trials_of(proposer: GaussianProcess) -> list[optuna.trial.FrozenTrial]:
+    proposer._tell_optuna()
     return proposer._study.get_trials(deepcopy=False)
 
 
