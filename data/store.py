@@ -36,7 +36,7 @@ from data.tasks import Task
 BOUNDARY = ""
 """Row 0 of the forms: what lies before and after a sentence."""
 
-_LAYOUT = 3
+_LAYOUT = 4
 """To be raised whenever the files of a store change their form."""
 
 _MANIFEST = "manifest.json"
@@ -134,7 +134,7 @@ def open_store(folder: Path) -> StoredCorpus:
             span_types=tuple(manifest["span_types"]),
             task=manifest["task"],
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise UserError(
             f"the stored corpus {folder} is damaged ({error}): delete this folder, and it is prepared anew"
         ) from error
@@ -202,19 +202,26 @@ def _spans(
 
 
 def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
-    """One Arrow file a table, and the manifest: ``notes`` and the digests of the files."""
+    """One Arrow file a table, and the manifest: ``notes``, the digests of the files, and one of both."""
     for name, table in tables.items():
         with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_batch(table)
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables}
-    text = json.dumps({**notes, "files": digests}, indent=1) + "\n"
+    manifest = json.loads(json.dumps({**notes, "files": digests}))
+    text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1) + "\n"
     (folder / _MANIFEST).write_text(text, encoding="utf-8")
 
 
 def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
     """What ``write_tables`` wrote, mapped into memory. Raises ValueError or OSError where it is not that."""
     manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if manifest.pop("digest") != _digest(manifest):
+        raise ValueError(f"{_MANIFEST} is not what was written")
     return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
 def _table(

@@ -19,7 +19,7 @@ from data.readers.vectors import read_vectors
 from data.store import StoredCorpus, read_tables, write_tables, written_beside
 from data.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
-_LAYOUT = 1
+_LAYOUT = 2
 """To be raised whenever the files of a store change their form."""
 
 _TABLE = "vectors.arrow"
@@ -96,7 +96,7 @@ def open_vectors(folder: Path) -> StoredVectors:
         return StoredVectors(
             manifest["sha256"], manifest["cut_line"], tuple(table.column("word").to_pylist()), values_WE
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study anew") from error
 
 

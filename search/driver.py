@@ -183,8 +183,16 @@ class Driver:
             events.append(event)
 
         happened(proposed)
-        version = recording.code_version
-        happened(Reused(time=time, trial=number, study=known.study, source=known.trial, code_version=version))
+        happened(
+            Reused(
+                time=time,
+                trial=number,
+                study=known.study,
+                source=known.trial,
+                config_identity=recording.config_identity,
+                code_version=recording.code_version,
+            )
+        )
         for report in recording.reports:
             happened(report.model_copy(update={"time": time, "trial": number}))
             action, rung = self._decision.action, self._decision.rung

@@ -136,9 +136,10 @@ class Ended(_Happened):
 class Recording(Frozen):
     """All that a trial left which completed or diverged: enough to stand for one of the same config and seeds.
 
-    ``order_seed``: the seed of its study.
+    ``order_seed``: the seed of its study. ``config_identity``: of the config whose name its weights bear.
     """
 
+    config_identity: str
     seeds: tuple[int, ...]
     order_seed: NonNegativeInt
     reports: tuple[Reported, ...]
@@ -177,13 +178,14 @@ class WarmStarted(_Happened):
 class Reused(_Happened):
     """A trial is not trained: trial ``source`` of ``study`` (empty: this one), run by ``code_version``, stands for it.
 
-    What that one reported follows, as if it were this one's.
+    What that one reported follows, as if it were this one's. Its weights bear the name ``config_identity``.
     """
 
     kind: Literal["reused"] = "reused"
     trial: NonNegativeInt
     study: str
     source: NonNegativeInt
+    config_identity: str
     code_version: str
 
 

@@ -17,13 +17,13 @@ from data.store import open_store, store
 from models.device import choose_device
 from models.inputs.config import LONGEST_AFFIX
 from models.trained import lane_of
-from models.training.checkpoint import read_tensors, write_tensors
+from models.training.checkpoint import write_tensors
 from search.bundle import Metrics, load_bundle
 from search.bundle_files import WEIGHTS, pack, seal
 from search.code_version import code_version
-from search.folder import BEST, StudyFolder
+from search.folder import StudyFolder
 from search.records import StudyRecord, TrialRecord
-from search.worker import corpus_of
+from search.worker import best_weights, corpus_of
 
 ARCHIVE = ".zip"
 
@@ -53,7 +53,7 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
     assert trial.best is not None, "a trial with a score has a best epoch"
     score_R = list(trial.dev.values())
     lane = score_R.index(max(score_R))
-    weights_R, _ = read_tensors(folder.trial(trial.number) / BEST)
+    weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)
     provenance = {

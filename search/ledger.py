@@ -5,9 +5,10 @@ writing starts the next one, and what was written stays as it is. A line is one 
 
     crc payload newline
 
-``payload`` is the JSON of the events that were told together, and ``crc`` the CRC-32 of
-its bytes in 8 hexadecimal digits. So a report and the decision it led to are both there or neither
-is. An append returns when its line is on the disk (``fsync``).
+``payload`` is the append's number, counted from 1 over all segments, a space, and the JSON of the
+events that were told together; ``crc`` is the CRC-32 of its bytes in 8 hexadecimal digits. So a
+report and the decision it led to are both there or neither is, and a line that is missing, doubled
+or out of its place is found. An append returns when its line is on the disk (``fsync``).
 
 A driver that is killed while it writes leaves a torn last line. That append never returned, so
 nobody acted on it: the line is cut, and ``Ledger.cut`` says so. Damage anywhere else is an error.
@@ -55,6 +56,7 @@ class Ledger:
         """One line about the torn append that a reading or an opening left out; None without one."""
         self._lock: int | None = None
         self._segment: int | None = None
+        self._appends = 0
 
     def read(self) -> list[Event]:
         """All events in order; none where there is no ledger yet. Changes nothing on the disk.
@@ -73,8 +75,9 @@ class Ledger:
         assert self._segment is not None, "the ledger is not open for writing"
         size = os.fstat(self._segment).st_size
         try:
-            _write(self._segment, _line(events))
+            _write(self._segment, _line(events, self._appends + 1))
             os.fsync(self._segment)
+            self._appends += 1
         except BaseException:
             os.ftruncate(self._segment, size)
             raise
@@ -87,7 +90,8 @@ class Ledger:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(self.folder)
         try:
-            _, torn = self._lines()
+            lines, torn = self._lines()
+            self._appends = len(lines)
             if torn is not None:
                 _shorten(torn.segment, torn.start)
             path = self.folder / f"{len(self._segments()) + 1:06d}.jsonl"
@@ -121,19 +125,24 @@ class Ledger:
         """The whole lines of all segments, and the torn one after them, if there is one."""
         lines = [line for segment in self._segments() for line in _split(segment)]
         torn = lines.pop() if lines and lines[-1].payload is None else None
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             if line.payload is None:
                 raise UserError(
                     f"{line.segment}:{line.number}: damaged, its checksum does not match "
                     "(allowed: only the last line of the ledger may be torn); restore the file from a copy"
+                )
+            if (own := line.payload.partition(b" ")[0]) != str(number).encode():
+                raise UserError(
+                    f"{line.segment}:{line.number}: got append {own.decode(errors='replace')[:20]} (allowed: append "
+                    f"{number}, since all stand in their order); restore the folder from a copy"
                 )
         if torn is not None:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
         return lines, torn
 
 
-def _line(events: Sequence[Event]) -> bytes:
-    payload = to_json(events).encode()
+def _line(events: Sequence[Event], number: int) -> bytes:
+    payload = f"{number} {to_json(events)}".encode()
     return _checksum(payload) + b" " + payload + b"\n"
 
 
@@ -155,7 +164,7 @@ def _split(segment: Path) -> list[_Line]:
 def _events(line: _Line) -> Sequence[Event]:
     assert line.payload is not None
     try:
-        return from_json(line.payload)
+        return from_json(line.payload.partition(b" ")[2])
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

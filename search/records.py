@@ -71,6 +71,11 @@ class TrialRecord:
         return None if self.best is None or self.reason in ("failed", "diverged") else self.best.score
 
     @property
+    def weights_identity(self) -> str:
+        """The identity of the config whose name its weights bear: another one where an earlier study trained them."""
+        return self.config.identity if self.reused is None else self.reused.config_identity
+
+    @property
     def trained(self) -> list[Reported]:
         """The epochs that this study trained: all that were reported, or none of a trial that was reused."""
         return self.reports if self.reused is None else []

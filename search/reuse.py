@@ -65,6 +65,7 @@ class KnownTrials:
             "",
             trial.number,
             Recording(
+                config_identity=trial.weights_identity,
                 seeds=trial.seeds,
                 order_seed=self._record.study.search.seed,
                 reports=tuple(trial.reports),

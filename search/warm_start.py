@@ -129,6 +129,7 @@ class _Reading:
             return None
         assert record.opened is not None
         return Recording(
+            config_identity=trial.weights_identity,
             seeds=trial.seeds,
             order_seed=search.seed,
             reports=tuple(trial.reports),

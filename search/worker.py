@@ -12,6 +12,7 @@ import torch
 
 from data.attachment import AttachmentCounts
 from data.config import DataConfig
+from data.errors import UserError
 from data.prepared import PreparedCorpus, prepare
 from data.spans import SpanCounts
 from data.store import open_store
@@ -129,7 +130,7 @@ class TrainingWorker(Worker):
         torch.set_num_threads(1)
         device = choose_device(task.device)
         corpus = corpus_of(task.corpus, task.config.data)
-        weights_R, _ = read_tensors(task.folder / BEST)
+        weights_R = best_weights(task.folder)
         lexicon = LexiconTensors.on(device, corpus.lexicon)
         evaluations = []
         for lane in range(len(task.seeds)):
@@ -148,6 +149,22 @@ class TrainingWorker(Worker):
             **_attachment_metrics("test", [counts for evaluation in evaluations for counts in evaluation.attachments]),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
         }
+
+
+def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.Tensor]:
+    """The weights of all lanes at a trial's best epoch, by its folder.
+
+    Raises UserError where they are missing or damaged, where it is another file, and where ``identity`` is given and
+    they are those of another config.
+    """
+    path = folder / BEST
+    weights_R, notes = read_tensors(path)
+    if not {"epoch", "score", "identity"} <= notes.keys() or identity not in (None, notes["identity"]):
+        got = notes.get("identity", "another file")
+        raise UserError(
+            f"{path}: not the best weights of this trial (got {got}; allowed: {identity or 'what it left'})"
+        )
+    return weights_R
 
 
 def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:

@@ -1,27 +1,51 @@
 """Tensors on disk: safetensors, written beside and renamed, so that a file is whole or absent."""
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
 from data.errors import UserError
 
 LARGEST_HEADER = 2**24
-"""Bytes of the header of a file of weights, at most."""
+"""Bytes of the header of a file, at most."""
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
-    """Write ``tensors``, and ``notes`` as JSON beside them, replacing ``path`` only when all is written."""
+    """Write ``tensors``, and ``notes`` as JSON beside them, replacing ``path`` only when all is written.
+
+    A digest of both stands in the header: a weight that changed on the disk would be a weight like any other.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    beside.write_bytes(save(contiguous, {"notes": json.dumps(notes)}))
+    text = json.dumps(notes)
+    # One entry: safetensors writes several in any order, and the same tensors are to be the same file.
+    sealed = {"notes": json.dumps([_digest(text, save(contiguous)), text])}
+    beside.write_bytes(save(contiguous, sealed))
     os.replace(beside, path)
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors, on the CPU, and the notes of ``write_tensors``. Loading never runs code.
+
+    Raises UserError on a file that is not there, damaged, or not written by ``write_tensors``.
+    """
+    try:
+        content = path.read_bytes()
+        digest, text = json.loads(_header(content)["__metadata__"]["notes"])
+        if digest != _digest(text, content):
+            raise ValueError("its digest is not that of what was written")
+        return load(content), json.loads(text)
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file") from error
+    except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UserError(f"{path}: not a whole safetensors file of skipstack ({_told(error)})") from error
 
 
 def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
@@ -30,16 +54,12 @@ def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
     ``where`` is what errors call the file. Raises UserError on a header that is damaged or larger than
     ``LARGEST_HEADER``.
     """
-    size = int.from_bytes(content[:8], "little")
     try:
-        if not 0 < size <= min(LARGEST_HEADER, len(content) - 8):
-            raise ValueError(f"a header of {size:,} bytes")
-        header = json.loads(content[8 : 8 + size])
-        found = {name: entry["shape"] for name, entry in header.items() if name != "__metadata__"}
+        found = {name: entry["shape"] for name, entry in _header(content).items() if name != "__metadata__"}
         for shape in found.values():
             if not isinstance(shape, list) or not all(type(each) is int and each >= 0 for each in shape):
                 raise ValueError(f"a shape of {str(shape)[:40]}")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(f"{where}: not a whole safetensors file ({_told(error)})") from None
     return {name: tuple(shape) for name, shape in found.items()}
 
@@ -53,20 +73,27 @@ def unpacked(content: bytes, where: str) -> dict[str, Tensor]:
     return tensors
 
 
+def _header(content: bytes) -> dict[str, Any]:
+    header = json.loads(content[8 : _end_of_header(content)])
+    if not isinstance(header, dict):
+        raise TypeError("a header without names")
+    return header
+
+
+def _end_of_header(content: bytes) -> int:
+    size = int.from_bytes(content[:8], "little")
+    if not 0 < size <= min(LARGEST_HEADER, len(content) - 8):
+        raise ValueError(f"a header of {size:,} bytes")
+    return 8 + size
+
+
+def _digest(notes: str, content: bytes) -> str:
+    """Of the notes, and of the tensors in a file's content, names and shapes included; its own notes aside."""
+    tensors = {name: entry for name, entry in _header(content).items() if name != "__metadata__"}
+    digest = hashlib.sha256(json.dumps([notes, tensors], sort_keys=True).encode())
+    digest.update(memoryview(content)[_end_of_header(content) :])
+    return digest.hexdigest()
+
+
 def _told(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors, on the CPU, and the notes of ``write_tensors``. Loading never runs code.
-
-    Raises UserError on a file that is not there, damaged, or not written by ``write_tensors``.
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no mapping)
-            return tensors, json.loads(file.metadata()["notes"])
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file") from error
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{path}: not a whole safetensors file of skipstack ({error})") from error

@@ -61,6 +61,7 @@ OBSERVED = st.builds(
     recording=st.none()
     | st.builds(
         happened.Recording,
+        config_identity=st.text(),
         seeds=st.lists(SEEDS, max_size=2).map(tuple),
         order_seed=COUNTS,
         reports=st.lists(REPORTS, max_size=1).map(tuple),
@@ -96,7 +97,13 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         happened.WarmStarted, time=FINITE, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
     ),
     happened.Reused: st.builds(
-        happened.Reused, time=FINITE, trial=COUNTS, study=st.text(), source=COUNTS, code_version=st.text()
+        happened.Reused,
+        time=FINITE,
+        trial=COUNTS,
+        study=st.text(),
+        source=COUNTS,
+        config_identity=st.text(),
+        code_version=st.text(),
     ),
     Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS),
     Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),

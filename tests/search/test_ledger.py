@@ -179,8 +179,26 @@ def test_a_missing_segment_is_named(tmp_path: Path) -> None:
         Ledger(tmp_path).read()
 
 
+@pytest.mark.parametrize("order", [[0, 2, 3], [0, 1, 1, 2, 3], [1, 0, 2, 3], [1, 2, 3], [0, 1, 2, 3, 3]])
+def test_a_line_that_is_missing_doubled_or_out_of_its_place_is_refused(order: list[int], tmp_path: Path) -> None:
+    with Ledger(tmp_path) as ledger:
+        for time in range(2):
+            ledger.append(Finished(time=time))
+    with Ledger(tmp_path) as ledger:
+        for time in range(2, 4):
+            ledger.append(Finished(time=time))
+    segments = sorted(tmp_path.glob("*.jsonl"))
+    lines = [line for segment in segments for line in segment.read_bytes().splitlines(keepends=True)]
+    segments[0].write_bytes(b"".join(lines[place] for place in order))
+    segments[1].write_bytes(b"")
+    for reading in (Ledger(tmp_path).read, Ledger(tmp_path).__enter__):
+        with pytest.raises(UserError, match=r"000001.jsonl:\d: got append \d \(allowed: append \d, since"):
+            reading()
+    assert len(list(tmp_path.glob("*.jsonl"))) == 2
+
+
 def test_a_whole_line_that_this_version_does_not_know_is_never_cut(tmp_path: Path) -> None:
-    text = b'[{"kind":"from_the_future","time":0.0}]'
+    text = b'1 [{"kind":"from_the_future","time":0.0}]'
     (tmp_path / "000001.jsonl").write_bytes(f"{zlib.crc32(text):08x} ".encode() + text + b"\n")
     with pytest.raises(UserError, match=r"000001\.jsonl:1: .*from_the_future"):
         Ledger(tmp_path).read()
