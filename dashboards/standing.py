@@ -53,7 +53,7 @@ class Standing:
                 self.state = ""
                 self._rank(self.record.trials[event.trial], event)
             case Ended():
-                self._ended_now += 1
+                self._ended_now += self.record.trials[event.trial].reused is None
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0:

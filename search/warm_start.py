@@ -55,6 +55,7 @@ class _Reading:
         self.search = study.search
         self.epochs = study.space.base.training.epochs
         self.space = Space(study.space)
+        self.told: set[tuple[str, tuple[tuple[int, float], ...]]] = set()
         self.corpora = {prepared.corpus: prepared for prepared in corpora}
         self.named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
 
@@ -67,12 +68,18 @@ class _Reading:
                 left_out["without an end to learn from"] += 1
                 continue
             try:
-                observed.append(self._observed(path, record, trial))
+                told = self._observed(path, record, trial)
             except UserError as error:
                 left_out["outside of this space or its corpora"] += 1
                 refusals.append(f"trial {trial.number}: {error}")
+                continue
+            if (told.config_identity, told.curve) in self.told:
+                left_out["known from another study"] += 1
+                continue
+            self.told.add((told.config_identity, told.curve))
+            observed.append(told)
         if not observed:
-            why = refusals[0] if refusals else "none of them has ended"
+            why = refusals[0] if refusals else ", ".join(f"{count} {why}" for why, count in left_out.items())
             raise UserError(f"warm start: {path}: none of its {len(record.trials)} trials can be used; {why}")
         return WarmStarted(time=time, study=path, observed=tuple(observed), left_out=dict(left_out))
 

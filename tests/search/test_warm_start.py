@@ -166,6 +166,21 @@ def test_another_corpus_and_another_folder_are_refused_in_one_line(earlier: Path
         open_toy(tmp_path / "sized", changed(study, objectives=("score", "parameters")))
 
 
+def test_a_trial_that_two_studies_have_is_told_once(earlier: Path, tmp_path: Path) -> None:
+    """The second study took it over from the first."""
+    second = warm(changed(toy_study(trials=9, proposer="grid"), asha=None), earlier)
+    second = changed(second, {**second.space.axes, HIDDEN: Axis(choice=(8, 9))}, trials=12)
+    record = run(open_toy(tmp_path / "second", second))
+    own = sum(trial.reused is None for trial in record.trials.values())
+    assert 0 < own < 12
+    third = open_toy(tmp_path / "third", changed(warm(second, earlier, tmp_path / "second")))
+    first, rest = (event for event in Ledger(third.ledger).read() if isinstance(event, WarmStarted))
+    assert (len(first.observed), len(rest.observed)) == (9, own)
+    assert told(rest).endswith(f", {12 - own} known from another study left out")
+    sources = {trial.reused.study for trial in run(third).trials.values() if trial.reused}
+    assert sources == {str(earlier), str(tmp_path / "second")}
+
+
 class Diverging(KeepingWorker):
     def run_epoch(self) -> EpochResult:
         result = super().run_epoch()
