@@ -126,6 +126,7 @@ class Training:
     def _train_epoch(self) -> Tensor:
         """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
+        self.model.begin(self.epoch)
         memory = Memory() if self.corpus.stored.task == "language_modelling" else None
         totals = [self.step(batch, memory) for batch in self.batches()]
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
