@@ -111,13 +111,20 @@ class Reported(_Happened):
 
 
 class Decided(_Happened):
-    """What the scheduler answered to a report; ``rung`` is the rung's epoch where it stood at one."""
+    """What the scheduler answered to a report; ``rung``, in the scheduler's resource, where it stood at one."""
 
     kind: Literal["decided"] = "decided"
     trial: NonNegativeInt
     epoch: PositiveInt
-    decision: Literal["continue", "stop", "complete"]
+    decision: Literal["continue", "pause", "stop", "complete"]
     rung: PositiveInt | None
+
+
+class Promoted(_Happened):
+    """A trial that was paused goes on; a worker takes it up next."""
+
+    kind: Literal["promoted"] = "promoted"
+    trial: NonNegativeInt
 
 
 class Ended(_Happened):
@@ -163,6 +170,7 @@ Event = Annotated[
     | Started
     | Reported
     | Decided
+    | Promoted
     | Ended
     | Interrupted
     | Resumed

@@ -52,7 +52,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
         curve = tuple(_result(report.epoch, report.score, report.seconds) for report in trial.reports)
         if not _is_whole(trial, whole):
             if not extrapolate or not curve or trial.reason == "failed":
-                left_out[trial.reason or "running"] += 1
+                left_out[trial.state] += 1
                 continue
             curve = _held(curve, whole)
             extended += 1

@@ -19,6 +19,7 @@ from search.events import (
     Finished,
     Interrupted,
     Metrics,
+    Promoted,
     Proposed,
     Reason,
     Reported,
@@ -38,7 +39,7 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``measure`` is what it is ranked by, accuracy or F1.
+    ``measure`` is what it is ranked by, accuracy or F1. ``paused``: it waits at a rung, for a promotion or its end.
     """
 
     number: int
@@ -48,9 +49,15 @@ class TrialRecord:
     measure: Measure = "accuracy"
     reports: list[Reported] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
+    paused: bool = False
     reason: Reason | None = None
     message: str = ""
     tested: Metrics = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        """The reason of its end, or ``paused`` or ``running``."""
+        return self.reason or ("paused" if self.paused else "running")
 
     @property
     def best(self) -> Reported | None:
@@ -116,8 +123,12 @@ class StudyRecord:
                 self.trials[number].reports.append(event)
             case Decided(trial=number):
                 self.trials[number].decisions.append(event)
+                self.trials[number].paused = event.decision == "pause"
+            case Promoted(trial=number):
+                self.trials[number].paused = False
             case Ended(trial=number):
                 self.trials[number].reason, self.trials[number].message = event.reason, event.message
+                self.trials[number].paused = False
             case Tested(trial=number):
                 self.trials[number].tested = event.metrics
             case Finished():
@@ -165,8 +176,12 @@ class StudyRecord:
         return sorted(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
 
     def running(self) -> list[TrialRecord]:
-        """Trials that did not end yet."""
-        return [trial for trial in self.trials.values() if trial.reason is None]
+        """Trials that did not end yet, paused ones aside."""
+        return [trial for trial in self.trials.values() if trial.state == "running"]
+
+    def paused(self) -> list[TrialRecord]:
+        """Trials that wait at a rung."""
+        return [trial for trial in self.trials.values() if trial.paused]
 
 
 def read_study(path: Path) -> StudyRecord:

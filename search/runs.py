@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Final, Literal
 
 from data.frozen import identity
+from search.config import SCHEDULERS
 from search.events import (
     CorpusPrepared,
     Decided,
@@ -118,11 +119,11 @@ class StudyRuns:
             "trials": str(search.trials),
             "seeds": str(search.seeds),
             "seed": str(search.seed),
-            "asha.grace": str(search.asha and search.asha.grace),
-            "asha.reduction": str(search.asha and search.asha.reduction),
         }
-        entry.params |= {f"median.{name}": str(value) for name, value in search.median or ()}
-        entry.params |= {f"keep_best.{name}": str(value) for name, value in search.keep_best or ()}
+        for key in SCHEDULERS:
+            own = getattr(search, key)
+            if own is not None:
+                entry.params |= {f"{key}.{name}": str(value) for name, value in own if value is not None}
         entry.tags = self._tags("study") | _note(study.about)
 
     def _propose(self, event: Proposed) -> None:
@@ -157,8 +158,9 @@ class StudyRuns:
     def _unfinished(self) -> Iterator[Entry]:
         """Of the study and of the trials that did not end."""
         yield self._entry(STUDY)
-        for trial in self.record.running():
-            yield self._entry(trial.number)
+        for trial in self.record.trials.values():
+            if trial.reason is None:
+                yield self._entry(trial.number)
 
     def _measure(self, key: RunKey, values: dict[str, float], step: int, time: int) -> None:
         metrics = self._entry(key).metrics

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import final
 
 from search.driver import Driver
@@ -37,16 +38,16 @@ class SimulatedEngine(Engine):
                 self._train(number, rest)
             else:
                 self._idle += 1
-                self._fill(driver)
+            self._fill(driver)  # a report may let another trial go on, whatever becomes of its own
 
     def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
         """Nothing: only dev was recorded for all trials."""
         return iter(())
 
     def _fill(self, driver: Driver) -> None:
-        while self._idle and driver.left() and (task := driver.next()) is not None:
+        while self._idle and (task := driver.next()) is not None:
             self._idle -= 1
-            self._train(task.number, iter(self._curves[task.config.identity]))
+            self._train(task.number, islice(self._curves[task.config.identity], task.reported, None))
 
     def _train(self, number: int, rest: Iterator[EpochResult]) -> None:
         result = next(rest)

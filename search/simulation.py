@@ -110,6 +110,7 @@ def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *,
         space=space,
     )
     engine.run(driver)
+    driver.end_paused()
     return _outcome(driver.record, recorded, engine.now)
 
 

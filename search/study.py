@@ -13,6 +13,7 @@ from search.folder import CHECKPOINT, StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
+from search.schedulers import scheduler
 from search.serial import Engine
 from spaces.space import Space
 
@@ -39,6 +40,7 @@ def check_study(study: StudyConfig) -> None:
     if "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     proposer(study.search, Space(study.space))
+    scheduler(study.search, study.space.base.training.epochs)
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
@@ -48,6 +50,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
     """
     try:
         engine.run(driver)
+        driver.end_paused()
         chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
         for number, metrics in engine.test([driver.task(number) for number in chosen]):
             driver.tested(number, metrics)

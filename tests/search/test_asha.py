@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.asha import Asha, rungs
+from search.asha import Asha
 from search.config import AshaConfig, SearchConfig
+from search.rungs import rungs_below
 from search.scheduler import Decision, NeverStop
 from search.schedulers import scheduler
 from tests.oracles.asha import decisions
@@ -59,7 +60,7 @@ def test_replaying_the_reports_gives_the_same_decisions_and_the_same_future(
 def test_rungs_are_whole_powers_below_the_maximum(
     grace: int, reduction: int, maximum: int, expected: tuple[int, ...]
 ) -> None:
-    assert rungs(AshaConfig(grace=grace, reduction=reduction), maximum) == expected
+    assert rungs_below(maximum, grace, reduction) == expected
 
 
 def test_a_score_equal_to_the_cutoff_goes_on_where_floating_point_would_stop_it() -> None:

@@ -80,6 +80,9 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
         "seed": "0",
         "asha.grace": "1",
         "asha.reduction": "3",
+        "asha.resource": "epochs",
+        "asha.variant": "stopping",
+        "asha.brackets": "1",
     }
     assert study.tags["skipstack.kind"] == "study"
     assert study.tags["skipstack.code_version"] == "0.1.0+def"
