@@ -5,6 +5,7 @@ Counted from their reports alone, so a replay of the ledger counts the same.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Final, final
 
 from search.config import Resource
@@ -34,6 +35,10 @@ class Spending(ABC):
     def last(self, trial: int) -> int:
         """The last epoch that ``trial`` reported; 0 before the first."""
         return self._last.get(trial, 0)
+
+    def share(self, trial: int) -> Fraction:
+        """What the trial's next epoch takes of the work of an epoch of all seeds."""
+        return Fraction(1)
 
     @abstractmethod
     def is_whole(self, trial: int, amount: float) -> bool:
@@ -98,9 +103,16 @@ class Seeds(Spending):
         """After the last epoch of the last seeds."""
         return amount == self.whole
 
+    def share(self, trial: int) -> Fraction:
+        """The seeds of the group that it trains next, or is training."""
+        return Fraction(self._next(trial) - self._seeds.get(trial, 0), self.whole)
+
+    def _next(self, trial: int) -> int:
+        """How many seeds the trial has after that group."""
+        return next(group for group in self._groups(trial) if group > self._seeds.get(trial, 0))
+
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
-        seeds = self._seeds.get(trial, 0)
         if epoch == self.epochs:
-            seeds = self._seeds[trial] = next(group for group in self._groups(trial) if group > seeds)
+            self._seeds[trial] = self._next(trial)
             self._last[trial] = 0
-        return seeds
+        return self._seeds.get(trial, 0)

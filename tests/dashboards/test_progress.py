@@ -188,7 +188,7 @@ def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, pa
         record = StudyRecord.of(events[:place])
         assert standing.best is next(iter(standing.record.ranked()), None)
         assert [trial.number for trial in record.ranked()[:1]] == ([standing.best.number] if standing.best else [])
-        ends = Counter(trial.reason or "running" for trial in record.trials.values())
+        ends = Counter(trial.state for trial in record.trials.values())
         counted: Counter[str] = Counter()
         for level in standing.levels():
             counted += level.counts
@@ -211,11 +211,11 @@ def test_of_equal_trials_the_one_proposed_first_is_best() -> None:
 
 def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
     levels = _standing(list(history(study(), seed=0))).levels()
-    assert [level.epoch for level in levels] == [0, 1, 2, 4, 6]
+    assert [level.rung for level in levels] == [0, 1, 2, 4, 6]
     assert set(levels[-1].counts) == {"completed"}
     assert not any(level.counts["completed"] for level in levels[:-1])
     without = _standing(list(history(study(asha=None), seed=0))).levels()
-    assert [level.epoch for level in without] == [0, 6]
+    assert [level.rung for level in without] == [0, 6]
 
 
 def test_a_study_that_is_resumed_counts_what_was_done_and_measures_what_is() -> None:
