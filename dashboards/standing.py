@@ -126,7 +126,14 @@ class Standing:
         return None if rate is None or self.left == 0 else 60 * self.left / rate
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Compare with the best alone: ranking all trials at every report would take ever longer."""
+        """Compare with the best alone: ranking all trials at every report would take ever longer.
+
+        Further seeds of a race may also lower a score, once they are whole.
+        """
+        if trial.raced:
+            if report.epoch == trial.config.training.epochs or self.best is None:
+                self.best = next(iter(self.record.ranked()), None)
+            return
         best = None if self.best is None else self.best.score
         if not math.isfinite(report.score):
             return

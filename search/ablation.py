@@ -155,7 +155,7 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
     )
     if not scored:
         return row
-    chosen = min(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+    chosen = min(scored, key=lambda trial: trial.place)
     assert chosen.best is not None
     dev, test = chosen.dev, chosen.test
     return replace(

@@ -4,7 +4,9 @@ Past and present events pass the same code, so a driver that was killed and one 
 the same state after the same events.
 """
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -99,7 +101,7 @@ class Driver:
         if number is None:
             return None
         self._tell(Started(time=self._clock(), trial=number))
-        return self.task(number)
+        return self._training(number)
 
     @property
     def over(self) -> bool:
@@ -116,7 +118,7 @@ class Driver:
             self._write(ends)
 
     def report(self, number: int, result: EpochResult) -> Decision:
-        """Take in an epoch of a trial and say whether it goes on. Report, decision and end are one append."""
+        """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
         reported = Reported(
             time=self._clock(),
             trial=number,
@@ -124,6 +126,7 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
+            seeds=tuple(self._scheduler.spending.group(number) or ()),
         )
         self._apply(reported)
         decision = self._decision
@@ -137,6 +140,9 @@ class Driver:
         for event in events[1:]:
             self._apply(event)
         self._write(events)
+        if decision.action == "continue" and self._ends_group(reported):
+            self._waiting.append(number)
+            return replace(decision, action="pause")  # its further seeds are another task
         return decision
 
     def failed(self, number: int, message: str) -> None:
@@ -160,7 +166,7 @@ class Driver:
         self._tell(Finished(time=self._clock()))
 
     def task(self, number: int) -> TrialTask:
-        """What a worker needs to train or to test a trial."""
+        """What a worker needs to test a trial, or to train it where its seeds do not race."""
         trial = self.record.trials[number]
         return trial_task(
             self.record,
@@ -171,6 +177,26 @@ class Driver:
             device=self.device,
             reported=len(trial.reports),
         )
+
+    def _training(self, number: int) -> TrialTask:
+        """What a worker needs to train a trial."""
+        task, group = self.task(number), self._scheduler.spending.group(number)
+        if group is None:
+            return task
+        seeds = tuple(group)
+        reported = sum(report.seeds == seeds for report in self.record.trials[number].reports)
+        return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+
+    def _ends_group(self, reported: Reported) -> bool:
+        return bool(reported.seeds) and reported.epoch == self._scheduler.maximum
+
+    def _score(self, reported: Reported) -> float:
+        """What the scheduler compares: of whole groups of seeds the score of all of them, else that of the epoch."""
+        if not self._ends_group(reported) or not math.isfinite(reported.score):
+            return reported.score
+        best = self.record.trials[reported.trial].best
+        assert best is not None, "a group that did not diverge has a best epoch"
+        return best.score
 
     def _promoted(self, trials: int | None) -> int | None:
         """The paused trial that goes on next, told to the ledger."""
@@ -192,7 +218,7 @@ class Driver:
                 trial=number,
                 point=point,
                 config_identity=self.record.space.config(point).identity,
-                seeds=tuple(range(self.record.study.search.seeds)),
+                seeds=tuple(self._scheduler.spending.group(number) or range(self.record.study.search.seeds)),
             )
         )
         return number
@@ -222,7 +248,7 @@ class Driver:
                 self._active.add(number)
                 self._proposer.proposed(number, dict(event.point))
             case Reported(trial=number):
-                self._decision = self._scheduler.report(number, event.epoch, event.score, event.seconds)
+                self._decision = self._scheduler.report(number, event.epoch, self._score(event), event.seconds)
             case Decided(trial=number):
                 self._check(event)
                 if event.decision == "pause":
@@ -260,4 +286,7 @@ class Driver:
 
 
 def _curve(trial: TrialRecord) -> list[tuple[int, float]]:
+    """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
+    if trial.raced and trial.best is not None:
+        return [(len(trial.seeds), trial.best.score)]
     return [(report.epoch, report.score) for report in trial.reports]

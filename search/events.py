@@ -80,7 +80,8 @@ class CorpusPrepared(_Happened):
 
 
 class Proposed(_Happened):
-    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``.
+    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``. Where seeds race, these
+    are the first.
 
     JSON text sorts the keys of ``point``: once read back, they no longer stand in axis order.
     """
@@ -100,7 +101,10 @@ class Started(_Happened):
 
 
 class Reported(_Happened):
-    """A trial finished an epoch, which took ``seconds`` of training and evaluation."""
+    """A trial finished an epoch, which took ``seconds`` of training and evaluation.
+
+    ``seeds``: those that it trained, where seeds race; empty where it trains all its seeds.
+    """
 
     kind: Literal["reported"] = "reported"
     trial: NonNegativeInt
@@ -108,6 +112,7 @@ class Reported(_Happened):
     score: Number
     metrics: Metrics
     seconds: float
+    seeds: tuple[int, ...] = ()
 
 
 class Decided(_Happened):

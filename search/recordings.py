@@ -6,7 +6,7 @@ Shapes: P recorded points, A axes.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import final
 
@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 from data.errors import UserError
 from data.frozen import canonical_json
 from search.events import Event, Proposed
+from search.races import groups, joined
 from search.records import StudyRecord, TrialRecord
 from search.task import EpochResult
 from spaces.config import SpaceConfig
 from spaces.domains import Choice, Domain, Json, Log
 from spaces.space import Point, Space
+
+
+LANES = "dev_score"
+"""The metric of a recorded epoch: the dev score of each seed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,8 +54,8 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     left_out: Counter[str] = Counter()
     extended = 0
     for trial in record.trials.values():
-        curve = tuple(_result(report.epoch, report.score, report.seconds) for report in trial.reports)
-        if not _is_whole(trial, whole):
+        curve = _curve(trial)
+        if not _is_whole(trial, curve, whole):
             if not extrapolate or not curve or trial.reason == "failed":
                 left_out[trial.state] += 1
                 continue
@@ -74,18 +79,28 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     )
 
 
-def _is_whole(trial: TrialRecord, whole: int) -> bool:
-    return trial.reason == "diverged" or (trial.reason == "completed" and len(trial.reports) == whole)
+def _curve(trial: TrialRecord) -> tuple[EpochResult, ...]:
+    """As if all seeds had been trained together, where they raced."""
+    reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
+    return tuple(
+        EpochResult(
+            epoch=report.epoch,
+            score=report.score,
+            metrics={LANES: tuple(trial.dev_of(report).values())},
+            seconds=report.seconds,
+        )
+        for report in reports
+    )
+
+
+def _is_whole(trial: TrialRecord, curve: Sequence[EpochResult], whole: int) -> bool:
+    return trial.reason == "diverged" or (trial.reason == "completed" and len(curve) == whole)
 
 
 def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]:
     seconds = fmean(result.seconds for result in curve)
-    rest = (_result(epoch, curve[-1].score, seconds) for epoch in range(len(curve) + 1, whole + 1))
+    rest = (replace(curve[-1], epoch=epoch, seconds=seconds) for epoch in range(len(curve) + 1, whole + 1))
     return (*curve, *rest)
-
-
-def _result(epoch: int, score: float, seconds: float) -> EpochResult:
-    return EpochResult(epoch=epoch, score=score, metrics={}, seconds=seconds)
 
 
 @final

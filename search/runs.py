@@ -6,7 +6,7 @@ each lane's value under ``name/seed_3``. Steps are epochs; for the test split, t
 were tested; for the study's best score, the number of trials that ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final, Literal
@@ -82,9 +82,7 @@ class StudyRuns:
             case Proposed():
                 self._propose(event)
             case Reported(trial=number):
-                values = {"score": event.score, "seconds": event.seconds}
-                values |= _by_lane(event.metrics, self.record.trials[number])
-                self._measure(number, values, event.epoch, time)
+                self._report(event, self.record.trials[number])
             case Decided(trial=number, rung=int(rung)):
                 self._entry(number).tags["skipstack.rung"] = str(rung)
             case Ended():
@@ -92,7 +90,7 @@ class StudyRuns:
             case Tested(trial=number):
                 trial = self.record.trials[number]
                 step = trial.best.epoch if trial.best else len(trial.reports)
-                self._measure(number, _by_lane(event.metrics, trial), step, time)
+                self._measure(number, _by_lane(event.metrics, trial.seeds), step, time)
             case Interrupted():
                 for entry in self._unfinished():
                     entry.status, entry.end = "KILLED", time
@@ -134,11 +132,22 @@ class StudyRuns:
         entry.tags = self._tags("trial") | {
             "skipstack.trial": str(trial.number),
             "skipstack.identity": event.config_identity,
-            "skipstack.seeds": ",".join(str(seed) for seed in trial.seeds),
+            "skipstack.seeds": _listed(trial.seeds),
             "skipstack.data_fingerprint": self.record.corpus_of(trial.config).fingerprint,
         }
         if (vectors := self.record.vectors_of(trial.config)) is not None:
             entry.tags["skipstack.vectors_sha256"] = vectors.sha256
+
+    def _report(self, event: Reported, trial: TrialRecord) -> None:
+        """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
+        values = _by_lane(event.metrics, event.seeds or trial.seeds)
+        if event.seeds and event.seeds != trial.reports[0].seeds:
+            values = {name: value for name, value in values.items() if name not in event.metrics}
+        else:
+            values = {"score": event.score, "seconds": event.seconds, **values}
+        self._measure(event.trial, values, event.epoch, _milliseconds(event.time))
+        if event.seeds:
+            self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _end(self, event: Ended) -> None:
         """Stopped by the scheduler is an ordinary end; what failed or diverged has no score."""
@@ -180,12 +189,16 @@ def study_id(opened: StudyOpened) -> str:
     return identity(opened)
 
 
-def _by_lane(metrics: Metrics, trial: TrialRecord) -> dict[str, float]:
+def _by_lane(metrics: Metrics, seeds: Sequence[int]) -> dict[str, float]:
     values = {}
     for name, lanes in metrics.items():
         values[name] = _mean(lanes)
-        values |= {f"{name}/seed_{seed}": value for seed, value in zip(trial.seeds, lanes, strict=True)}
+        values |= {f"{name}/seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
     return values
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ",".join(str(seed) for seed in seeds)
 
 
 def _mean(lanes: tuple[float, ...]) -> float:

@@ -36,9 +36,14 @@ class Spending(ABC):
         """The last epoch that ``trial`` reported; 0 before the first."""
         return self._last.get(trial, 0)
 
+    def group(self, trial: int) -> range | None:
+        """Where seeds race, those that the trial trains now, or next; None where it trains all at once."""
+        return None
+
     def share(self, trial: int) -> Fraction:
         """What the trial's next epoch takes of the work of an epoch of all seeds."""
-        return Fraction(1)
+        group = self.group(trial)
+        return Fraction(1) if group is None else Fraction(len(group), self.whole)
 
     @abstractmethod
     def is_whole(self, trial: int, amount: float) -> bool:
@@ -103,16 +108,13 @@ class Seeds(Spending):
         """After the last epoch of the last seeds."""
         return amount == self.whole
 
-    def share(self, trial: int) -> Fraction:
-        """The seeds of the group that it trains next, or is training."""
-        return Fraction(self._next(trial) - self._seeds.get(trial, 0), self.whole)
-
-    def _next(self, trial: int) -> int:
-        """How many seeds the trial has after that group."""
-        return next(group for group in self._groups(trial) if group > self._seeds.get(trial, 0))
+    def group(self, trial: int) -> range:
+        """From the seeds that it has to those of its next rung; none for a whole trial."""
+        seeds = self._seeds.get(trial, 0)
+        return range(seeds, next((group for group in self._groups(trial) if group > seeds), seeds))
 
     def _spent(self, trial: int, epoch: int, seconds: float) -> float:
         if epoch == self.epochs:
-            self._seeds[trial] = self._next(trial)
+            self._seeds[trial] = self.group(trial).stop
             self._last[trial] = 0
         return self._seeds.get(trial, 0)

@@ -1,5 +1,6 @@
 """A study from its beginning to its end: opened, run by an engine, tested, finished."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
-from search.folder import CHECKPOINT, StudyFolder
+from search.folder import CHECKPOINT, GROUP, StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
@@ -66,5 +67,7 @@ def discard_checkpoints(folder: StudyFolder) -> Callable[[Event], None]:
     def read(event: Event) -> None:
         if isinstance(event, Ended) and event.reason != "failed":
             (folder.trial(event.trial) / CHECKPOINT).unlink(missing_ok=True)
+            for group in folder.trial(event.trial).glob(GROUP.format("*")):
+                shutil.rmtree(group)
 
     return read

@@ -1,6 +1,7 @@
 """The driver under every scheduler: trials that pause and go on, kills at any append, and books that are kept."""
 
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -8,13 +9,13 @@ import pytest
 from data.errors import UserError
 from search.config import SearchConfig, StudyConfig
 from search.events import Decided, Ended, Promoted, Proposed, Reported, Started
-from search.folder import CHECKPOINT, StudyFolder
+from search.folder import CHECKPOINT, GROUP, StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord
 from search.schedulers import scheduler
 from search.serial import SerialEngine
 from search.study import check_study, discard_checkpoints, run_study
-from search.task import EpochResult
+from search.task import EpochResult, TrialTask, trial_task
 from tests.search.test_driver import DyingLedger, Killed, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -24,6 +25,8 @@ SCHEDULERS: dict[str, dict[str, Any]] = {
     "promotion": {"asha": PROMOTION},
     "brackets": {"asha": {**PROMOTION, "brackets": 3}},
     "seconds": {"asha": {**PROMOTION, "resource": "seconds", "maximum": 9}},
+    "race": {"asha": {"reduction": 2, "resource": "seeds"}, "seeds": 5},
+    "race, promotion": {"asha": {**PROMOTION, "resource": "seeds"}, "seeds": 5},
     "hyperband": {"asha": None, "hyperband": {"reduction": 2}},
     "median": {"asha": None, "median": {}},
     "keep best": {"asha": None, "keep_best": {}},
@@ -36,14 +39,15 @@ class TimedWorker(ToyWorker):
 
     def __init__(self, task: Any) -> None:
         super().__init__(task)
-        task.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
+        self.folder.mkdir(parents=True, exist_ok=True)
         if task.reported:
             # A killed driver may not have told of the last epoch.
-            assert int((task.folder / CHECKPOINT).read_text()) - task.reported in (0, 1)
+            assert int((self.folder / CHECKPOINT).read_text()) - task.reported in (0, 1)
 
     def run_epoch(self) -> EpochResult:
         result = super().run_epoch()
-        (self.task.folder / CHECKPOINT).write_text(str(result.epoch))
+        (self.folder / CHECKPOINT).write_text(str(result.epoch))
         seconds = self.task.config.model.stack.depth + 0.25
         return EpochResult(epoch=result.epoch, score=result.score, metrics=result.metrics, seconds=seconds)
 
@@ -98,11 +102,16 @@ def test_decisions_and_promotions_are_those_of_the_scheduler_on_what_the_ledger_
     folder = open_toy(tmp_path, study(own, trials=12))
     record = run(folder)
     judge = scheduler(record.study.search, 4, frozenset({0}))
+    lived = StudyRecord()
     promotions, paused = 0, set()
     for event in Ledger(folder.ledger).read():
+        lived.apply(event)
         match event:
             case Reported():
-                decision = judge.report(event.trial, event.epoch, event.score, event.seconds)
+                score = event.score
+                if event.seeds and event.epoch == 4:  # of a race only whole seeds count, all of them
+                    score = fmean(lived.trials[event.trial].dev.values())
+                decision = judge.report(event.trial, event.epoch, score, event.seconds)
             case Decided():
                 assert (event.decision, event.rung) == (decision.action, decision.rung)
                 if event.decision == "pause":
@@ -134,6 +143,35 @@ def test_what_is_promoted_goes_on_after_the_epochs_that_it_reported(tmp_path: Pa
     assert by_rung[1] == 9
     assert by_rung[1] // 2 <= by_rung[2] <= by_rung[1] // 2 + 1  # the base may go on beside them
     assert by_rung[4] < by_rung[2]
+
+
+@pytest.mark.parametrize("name", ["race", "race, promotion"])
+def test_in_a_race_a_trial_trains_further_seeds_only_while_it_is_good_and_is_scored_by_all_it_has(
+    name: str, tmp_path: Path
+) -> None:
+    record = run(open_toy(tmp_path, study(SCHEDULERS[name], "grid")))
+    trials = record.trials.values()
+    assert {len(trial.seeds) for trial in trials} > {1, 5}
+    for trial in trials:
+        assert trial.seeds == tuple(range(len(trial.seeds)))
+        assert (len(trial.seeds) == 5) == (trial.reason == "completed")
+        curves: dict[int, list[float]] = {}
+        for report in trial.reports:
+            for seed, score in zip(report.seeds, report.metrics["dev_accuracy"], strict=True):
+                curves.setdefault(seed, []).append(score)
+        solo = ToyWorker(record_task(record, trial.number, tmp_path))
+        for epoch in range(4):
+            assert solo.run_epoch().metrics["dev_accuracy"] == tuple(curves[seed][epoch] for seed in trial.seeds)
+        assert trial.score == pytest.approx(fmean(trial.dev.values()))
+        assert all(trial.dev[seed] in curves[seed] for seed in trial.seeds)
+    ranked = [len(trial.seeds) for trial in record.ranked()]
+    assert ranked == sorted(ranked, reverse=True)
+    assert all(set(trial.test) == set(trial.seeds) for trial in trials if trial.test)
+
+
+def record_task(record: StudyRecord, number: int, path: Path) -> TrialTask:
+    trial = record.trials[number]
+    return trial_task(record, StudyFolder(path), trial.config, number=number, seeds=trial.seeds, device="cpu")
 
 
 def test_a_ledger_that_promotes_another_trial_is_refused(tmp_path: Path) -> None:
