@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from data.errors import UserError
 from data.frozen import canonical_json
-from search.events import Event, Proposed
+from search.events import Event, Proposed, Reported
 from search.races import groups, joined
 from search.records import StudyRecord, TrialRecord
 from search.task import EpochResult
@@ -46,7 +46,7 @@ class Recordings:
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     """What a study recorded. With ``extrapolate``, a curve that was stopped keeps its last score to the last epoch, at
-    its mean seconds an epoch: it promises no more than was seen. Raises UserError where no curve is left.
+    its mean seconds an epoch: it promises no more than was seen. So do the seeds that it lost in a race. Raises UserError where no curve is left.
     """
     whole = record.study.space.base.training.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -54,7 +54,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     left_out: Counter[str] = Counter()
     extended = 0
     for trial in record.trials.values():
-        curve = _curve(trial)
+        curve = _curve(trial, record.study.search.seeds)
         if not _is_whole(trial, curve, whole):
             if not extrapolate or not curve or trial.reason == "failed":
                 left_out[trial.state] += 1
@@ -75,21 +75,23 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
         points=tuple(points),
         extended=extended,
         left_out=left_out,
-        scores=tuple(trial.score for trial in record.ranked() if trial.score is not None),
+        scores=tuple(sorted((trial.score for trial in record.ranked() if trial.score is not None), reverse=True)),
     )
 
 
-def _curve(trial: TrialRecord) -> tuple[EpochResult, ...]:
-    """As if all seeds had been trained together, where they raced."""
+def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
+    """As if all seeds had been trained together, where they raced; seeds that a trial never had do as its others did."""
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
-    return tuple(
-        EpochResult(
-            epoch=report.epoch,
-            score=report.score,
-            metrics={LANES: tuple(trial.dev_of(report).values())},
-            seconds=report.seconds,
-        )
-        for report in reports
+    return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
+
+
+def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochResult:
+    missing = max(seeds - len(scores), 0)
+    return EpochResult(
+        epoch=report.epoch,
+        score=report.score,
+        metrics={LANES: (*scores, *[fmean(scores)] * missing)},
+        seconds=report.seconds * (len(scores) + missing) / len(scores),
     )
 
 

@@ -62,7 +62,7 @@ class StudyRuns:
         self.study_id = ""
         self._code_version = ""
         self._ended = 0
-        self._best: float | None = None
+        self._best: TrialRecord | None = None
 
     @property
     def experiment(self) -> str:
@@ -156,10 +156,11 @@ class StudyRuns:
         entry.status, entry.end = "FAILED" if event.reason in ("failed", "diverged") else "FINISHED", time
         entry.tags |= {"skipstack.end_reason": event.reason} | _note(event.message)
         self._ended += 1
-        scores = [score for score in (self._best, self.record.trials[event.trial].score) if score is not None]
-        if scores:
-            self._best = max(scores)
-            self._measure(STUDY, {"best_score": self._best}, self._ended, time)
+        trial = self.record.trials[event.trial]
+        if trial.score is not None and (self._best is None or trial.place < self._best.place):
+            self._best = trial
+        if self._best is not None and self._best.score is not None:
+            self._measure(STUDY, {"best_score": self._best.score}, self._ended, time)
 
     def _entry(self, key: RunKey) -> Entry:
         return self.pending.setdefault(key, Entry())

@@ -6,8 +6,10 @@ curves, the history, which is not written down, and the space, which has the rec
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 from data.errors import UserError, unknown
@@ -15,7 +17,7 @@ from data.frozen import Frozen, identity
 from search.config import SCHEDULERS as ALL
 from search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
 from search.driver import Driver
-from search.events import CorpusPrepared, Event, StudyOpened
+from search.events import CorpusPrepared, Event, Reported, StudyOpened
 from search.folder import StudyFolder
 from search.recordings import RecordedSpace, Recordings
 from search.records import StudyRecord
@@ -33,7 +35,8 @@ class Outcome:
 
     ``best``: the best dev score that was seen, None where none was a number; ``rank``: 1 + how many recorded trials are
     better than that, stopped ones included. ``seconds``: by the simulated clock until the last trial ended, and
-    ``best_after`` until the best score was seen. ``trials``: those ``stopped``, ``completed`` and ``diverged``.
+    ``best_after`` until the best score was seen. ``epochs``: those of all seeds, of which epochs of a race are a part.
+    ``trials``: those ``stopped``, ``completed`` and ``diverged``.
     """
 
     scheduler: str
@@ -149,8 +152,16 @@ def _outcome(record: StudyRecord, recorded: Recordings, seconds: float) -> Outco
         rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
         seconds=seconds,
         best_after=None if report is None else report.time,
-        epochs=sum(len(trial.reports) for trial in record.trials.values()),
+        epochs=ceil(sum(_share(report, record.study.search) for report in _reports(record))),
         stopped=ends["stopped"],
         completed=ends["completed"],
         diverged=ends["diverged"],
     )
+
+
+def _reports(record: StudyRecord) -> Iterator[Reported]:
+    return (report for trial in record.trials.values() for report in trial.reports)
+
+
+def _share(report: Reported, search: SearchConfig) -> Fraction:
+    return Fraction(len(report.seeds), search.seeds) if report.seeds else Fraction(1)
