@@ -7,7 +7,6 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from data.frozen import Frozen
 from spaces.config import SpaceConfig
 
-
 Resource = Literal["epochs", "seconds", "seeds"]
 """What a trial spends, and rungs are counted in."""
 
@@ -84,8 +83,7 @@ class SearchConfig(Frozen):
     lanes: PositiveInt | Literal["auto"] = "auto"
     """Seeds that are trained as one program; ``auto`` decides by size and device (``search/worker.py``)."""
     asha: AshaConfig | None = AshaConfig()
-    """At most one of ``asha``, ``hyperband``, ``median`` and ``keep_best`` says who is stopped; none: all trials run all
-    epochs."""
+    """At most one of ``asha``, ``hyperband``, ``median`` and ``keep_best`` says who is stopped; none: nobody is."""
     hyperband: HyperbandConfig | None = None
     median: MedianConfig | None = None
     keep_best: KeepBestConfig | None = None

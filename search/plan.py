@@ -1,7 +1,7 @@
 """What a study would cost, told before anything is trained: its space, its networks, its hours."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import sqrt

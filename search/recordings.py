@@ -23,7 +23,6 @@ from spaces.config import SpaceConfig
 from spaces.domains import Choice, Domain, Json, Log
 from spaces.space import Point, Space
 
-
 LANES = "dev_score"
 """The metric of a recorded epoch: the dev score of each seed."""
 
@@ -46,7 +45,9 @@ class Recordings:
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     """What a study recorded. With ``extrapolate``, a curve that was stopped keeps its last score to the last epoch, at
-    its mean seconds an epoch: it promises no more than was seen. So do the seeds that it lost in a race. Raises UserError where no curve is left.
+    its mean seconds an epoch: it promises no more than was seen. So do the seeds that a race did not come to.
+
+    Raises UserError where no curve is left.
     """
     whole = record.study.space.base.training.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
@@ -80,7 +81,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 
 
 def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
-    """As if all seeds had been trained together, where they raced; seeds that a trial never had do as its others did."""
+    """As if all seeds had been trained together, where they raced; seeds that a trial never had do as the others did."""
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
 

@@ -38,8 +38,9 @@ from spaces.trial import TrialConfig
 
 @dataclass(slots=True)
 class TrialRecord:
-    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split. ``seeds``: where
-    they race, those that are trained to the end, or the first ones before that.
+    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
+
+    ``seeds``: where they race, those that are trained to the end, or the first ones before that.
 
     ``measure`` is what it is ranked by, accuracy or F1. ``paused``: it waits at a rung, for a promotion or its end.
     """
@@ -76,8 +77,9 @@ class TrialRecord:
 
     @property
     def place(self) -> tuple[int, float, int]:
-        """What trials that have a score are ranked by, the least first: the score, and of equals the number. Where seeds
-        race, more seeds go before: a trial that was stopped lost to others at the seeds that they had then.
+        """What trials that have a score are ranked by, the least first: the score, and of equals the number.
+
+        Where seeds race, more seeds go before: a trial that was stopped lost to others at the seeds that they had then.
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number

@@ -25,8 +25,8 @@ class RungScheduler(Scheduler):
         most = len(rungs) + 1
         if brackets is not None and brackets > most:
             raise UserError(
-                f"search.asha.brackets: got {brackets} (allowed: up to {most}, since there are {len(rungs)} rungs below "
-                f"{whole} {config.resource})"
+                f"search.asha.brackets: got {brackets} (allowed: up to {most}, since there are {len(rungs)} rungs "
+                f"below {whole} {config.resource})"
             )
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
         self._next: dict[int, int] = {}

@@ -54,7 +54,9 @@ class Scheduler(ABC):
         """
         if trial in self._over or trial in self._paused:
             state = "ended" if trial in self._over else "was paused"
-            raise ValueError(f"trial {trial} reports epoch {epoch}, but it {state} at epoch {self.spending.last(trial)}")
+            raise ValueError(
+                f"trial {trial} reports epoch {epoch}, but it {state} at epoch {self.spending.last(trial)}"
+            )
         amount = self.spending.report(trial, epoch, seconds)
         decision = self._answer(trial, amount, score)
         if decision.action == "pause":

@@ -8,7 +8,6 @@ from search.median import Median
 from search.promotion import Promotion
 from search.scheduler import NeverStop, Scheduler
 
-
 RARE = ("resource", "maximum", "brackets")
 """Options that most studies leave as they are."""
 
@@ -31,7 +30,7 @@ def scheduler(config: SearchConfig, maximum: int, spared: frozenset[int] = froze
 
 
 def described(config: SearchConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rarer options are said if they are set."""
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if they are set."""
     promotes = config.asha is not None and config.asha.variant == "promotion"
     chosen = {
         "asha-promotion" if promotes else "asha": config.asha,
@@ -41,7 +40,8 @@ def described(config: SearchConfig) -> str:
     }
     for name, own in chosen.items():
         if own is not None:
-            rare = {key: field.default for key, field in type(own).model_fields.items() if key in RARE}
-            told = (f"{key} {value}" for key, value in own if key != "variant" and rare.get(key, not value) != value)
-            return f"{name} ({', '.join(told).replace('_', ' ')})"
+            fields = type(own).model_fields
+            set_ones = {key: value for key, value in own if key not in RARE or value != fields[key].default}
+            told = ", ".join(f"{key} {value}" for key, value in set_ones.items() if key != "variant")
+            return f"{name} ({told})".replace("_", " ")
     return "none"

@@ -184,7 +184,10 @@ def test_a_ledger_that_promotes_another_trial_is_refused(tmp_path: Path) -> None
             driver.report(task.number, ToyWorker(task).run_epoch())
         scores = {number: driver.record.trials[number].reports[0].score for number in (1, 2)}
         ledger.append(Promoted(time=1.0, trial=min(scores, key=lambda number: scores[number])))
-    with Ledger(folder.ledger) as ledger, pytest.raises(UserError, match=r"the ledger says that it was promoted.*allow"):
+    with (
+        Ledger(folder.ledger) as ledger,
+        pytest.raises(UserError, match=r"the ledger says that it was promoted.*allow"),
+    ):
         toy_driver(folder, ledger)
 
 

@@ -82,9 +82,7 @@ def test_what_is_promoted_equals_the_oracle_on_any_order_of_arrival(
                 first += size
                 if total is None and first > trials:
                     continue  # not all of them are born
-                waiting = hyperband_winners(
-                    reports, gone_on, over, members=members, rungs=ladder, reduction=reduction
-                )
+                waiting = hyperband_winners(reports, gone_on, over, members=members, rungs=ladder, reduction=reduction)
                 found |= set(waiting[:1])
         return found
 

@@ -22,9 +22,7 @@ def report(seeds: tuple[int, ...], epoch: int, *accuracies: float, score: float 
 def curve(seeds: tuple[int, ...], peak: int, height: float) -> list[Reported]:
     """All epochs; at ``peak`` each seed is at ``height``, 0.1 below elsewhere."""
     low = height - 0.1
-    return [
-        report(seeds, epoch, *[height if epoch == peak else low] * len(seeds)) for epoch in range(1, EPOCHS + 1)
-    ]
+    return [report(seeds, epoch, *[height if epoch == peak else low] * len(seeds)) for epoch in range(1, EPOCHS + 1)]
 
 
 def test_each_group_counts_at_its_own_best_epoch_and_by_its_seeds() -> None:

@@ -237,7 +237,9 @@ def test_only_seconds_have_a_maximum_of_their_own(own: dict[str, object], messag
 def test_more_brackets_than_there_is_room_for_are_refused() -> None:
     config = SearchConfig.model_validate({"asha": {"brackets": 4, "reduction": 3}})
     assert len(scheduler(config, 10).rungs) == 3  # and a bracket without a rung
-    with pytest.raises(UserError, match=r"brackets: got 4 \(allowed: up to 3, since there are 2 rungs below 9 epochs\)"):
+    with pytest.raises(
+        UserError, match=r"brackets: got 4 \(allowed: up to 3, since there are 2 rungs below 9 epochs\)"
+    ):
         scheduler(config, 9)
 
 
