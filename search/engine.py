@@ -82,7 +82,7 @@ class RayEngine(Engine):
                 tune_config=tune.TuneConfig(
                     search_alg=_ProposerPlugin(plugins),
                     scheduler=_SchedulerPlugin(plugins),
-                    num_samples=driver.left(),
+                    num_samples=-1,  # until the driver has none left
                     max_concurrent_trials=self.slots + 1,
                     reuse_actors=True,
                 ),
@@ -162,16 +162,20 @@ class _Plugins:
 
 
 class _ProposerPlugin(Searcher):  # type: ignore[misc]
-    """Hands the driver's next trial to Tune."""
+    """Hands the driver's next trial to Tune.
+
+    A trial that pauses ends for Tune and frees its actor. Promoted, it is another one for Tune, which goes on from the
+    trial's own checkpoint. So Tune never waits for a paused trial, and asks again until the study is over.
+    """
 
     def __init__(self, plugins: _Plugins) -> None:
         super().__init__(metric="outcome", mode="max")
         self.plugins = plugins
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | str:
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         task = self.plugins.keep(self.plugins.driver.next)
         if task is None:
-            return str(Searcher.FINISHED)
+            return str(Searcher.FINISHED) if self.plugins.driver.over else None
         self.plugins.numbers[trial_id] = task.number
         return {"task": task, "worker": self.plugins.worker}
 

@@ -80,7 +80,8 @@ class CorpusPrepared(_Happened):
 
 
 class Proposed(_Happened):
-    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``.
+    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``. Where seeds race, these
+    are the first.
 
     JSON text sorts the keys of ``point``: once read back, they no longer stand in axis order.
     """
@@ -100,7 +101,10 @@ class Started(_Happened):
 
 
 class Reported(_Happened):
-    """A trial finished an epoch, which took ``seconds`` of training and evaluation."""
+    """A trial finished an epoch, which took ``seconds`` of training and evaluation.
+
+    ``seeds``: those that it trained, where seeds race; empty where it trains all its seeds.
+    """
 
     kind: Literal["reported"] = "reported"
     trial: NonNegativeInt
@@ -108,16 +112,24 @@ class Reported(_Happened):
     score: Number
     metrics: Metrics
     seconds: float
+    seeds: tuple[int, ...] = ()
 
 
 class Decided(_Happened):
-    """What the scheduler answered to a report; ``rung`` is the rung's epoch where it stood at one."""
+    """What the scheduler answered to a report; ``rung``, in the scheduler's resource, where it stood at one."""
 
     kind: Literal["decided"] = "decided"
     trial: NonNegativeInt
     epoch: PositiveInt
-    decision: Literal["continue", "stop", "complete"]
+    decision: Literal["continue", "pause", "stop", "complete"]
     rung: PositiveInt | None
+
+
+class Promoted(_Happened):
+    """A trial that was paused goes on; a worker takes it up next."""
+
+    kind: Literal["promoted"] = "promoted"
+    trial: NonNegativeInt
 
 
 class Ended(_Happened):
@@ -163,6 +175,7 @@ Event = Annotated[
     | Started
     | Reported
     | Decided
+    | Promoted
     | Ended
     | Interrupted
     | Resumed

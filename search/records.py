@@ -19,6 +19,7 @@ from search.events import (
     Finished,
     Interrupted,
     Metrics,
+    Promoted,
     Proposed,
     Reason,
     Reported,
@@ -30,6 +31,7 @@ from search.events import (
 )
 from search.folder import StudyFolder
 from search.ledger import Ledger
+from search.races import best_of, best_of_groups
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
 
@@ -38,7 +40,9 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``measure`` is what it is ranked by, accuracy or F1.
+    ``seeds``: where they race, those that are trained to the end, or the first ones before that.
+
+    ``measure`` is what it is ranked by, accuracy or F1. ``paused``: it waits at a rung, for a promotion or its end.
     """
 
     number: int
@@ -48,15 +52,37 @@ class TrialRecord:
     measure: Measure = "accuracy"
     reports: list[Reported] = field(default_factory=list)
     decisions: list[Decided] = field(default_factory=list)
+    paused: bool = False
     reason: Reason | None = None
     message: str = ""
     tested: Metrics = field(default_factory=dict)
 
     @property
+    def state(self) -> str:
+        """The reason of its end, or ``paused`` or ``running``."""
+        return self.reason or ("paused" if self.paused else "running")
+
+    @property
     def best(self) -> Reported | None:
-        """The report with the highest finite score, the earliest of equals; None where there is none."""
-        finite = [report for report in self.reports if math.isfinite(report.score)]
-        return max(finite, key=lambda report: report.score, default=None)
+        """The report with the highest finite score, the earliest of equals; None where there is none.
+
+        Where seeds race, those of their groups as one (``search.races``).
+        """
+        return best_of_groups(self.reports, self.config.training.epochs) if self.raced else best_of(self.reports)
+
+    @property
+    def raced(self) -> bool:
+        """Whether the seeds are trained in groups."""
+        return bool(self.reports and self.reports[0].seeds)
+
+    @property
+    def place(self) -> tuple[int, float, int]:
+        """What trials that have a score are ranked by, the least first: the score, and of equals the number.
+
+        Where seeds race, more seeds go before: a trial that was stopped lost to others at the seeds that they had then.
+        """
+        assert self.score is not None
+        return -len(self.seeds) if self.raced else 0, -self.score, self.number
 
     @property
     def score(self) -> float | None:
@@ -71,18 +97,22 @@ class TrialRecord:
     @property
     def dev(self) -> dict[int, float]:
         """The dev score by seed, at the best epoch; empty without one."""
-        return {} if self.best is None else self._scores("dev", self.best.metrics)
+        return {} if self.best is None else self._scores("dev", self.best.metrics, self.seeds)
 
     @property
     def test(self) -> dict[int, float]:
         """The test score by seed; empty where the trial was not tested."""
-        return self._scores("test", self.tested) if self.tested else {}
+        return self._scores("test", self.tested, self.seeds) if self.tested else {}
 
-    def _scores(self, split: str, metrics: Metrics) -> dict[int, float]:
+    def dev_of(self, report: Reported) -> dict[int, float]:
+        """The dev score by seed, at one epoch."""
+        return self._scores("dev", report.metrics, report.seeds or self.seeds)
+
+    def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
         """By seed, the larger the better (``data.metrics.FACTORS``)."""
         sign = math.copysign(1, FACTORS[self.measure])
         values = metrics[f"{split}_{self.measure}"]
-        return {seed: sign * value for seed, value in zip(self.seeds, values, strict=True)}
+        return {seed: sign * value for seed, value in zip(seeds, values, strict=True)}
 
 
 class StudyRecord:
@@ -113,11 +143,18 @@ class StudyRecord:
                 config = self.space.config(event.point)
                 self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds, self.measure)
             case Reported(trial=number):
-                self.trials[number].reports.append(event)
+                trial = self.trials[number]
+                trial.reports.append(event)
+                if event.seeds and event.epoch == trial.config.training.epochs and event.seeds != trial.seeds:
+                    trial.seeds += event.seeds
             case Decided(trial=number):
                 self.trials[number].decisions.append(event)
+                self.trials[number].paused = event.decision == "pause"
+            case Promoted(trial=number):
+                self.trials[number].paused = False
             case Ended(trial=number):
                 self.trials[number].reason, self.trials[number].message = event.reason, event.message
+                self.trials[number].paused = False
             case Tested(trial=number):
                 self.trials[number].tested = event.metrics
             case Finished():
@@ -160,13 +197,16 @@ class StudyRecord:
         return next((trial for trial in self.trials.values() if trial.config == self.study.space.base), None)
 
     def ranked(self) -> list[TrialRecord]:
-        """The trials that have a score, the best first; of equals the one proposed first."""
-        scored = [trial for trial in self.trials.values() if trial.score is not None]
-        return sorted(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+        """The trials that have a score, the best first (``TrialRecord.place``)."""
+        return sorted((trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.place)
 
     def running(self) -> list[TrialRecord]:
-        """Trials that did not end yet."""
-        return [trial for trial in self.trials.values() if trial.reason is None]
+        """Trials that did not end yet, paused ones aside."""
+        return [trial for trial in self.trials.values() if trial.state == "running"]
+
+    def paused(self) -> list[TrialRecord]:
+        """Trials that wait at a rung."""
+        return [trial for trial in self.trials.values() if trial.paused]
 
 
 def read_study(path: Path) -> StudyRecord:

@@ -1,5 +1,6 @@
 """A study from its beginning to its end: opened, run by an engine, tested, finished."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,11 @@ from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
-from search.folder import CHECKPOINT, StudyFolder
+from search.folder import CHECKPOINT, GROUP, StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
+from search.schedulers import scheduler
 from search.serial import Engine
 from spaces.space import Space
 
@@ -39,6 +41,7 @@ def check_study(study: StudyConfig) -> None:
     if "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     proposer(study.search, Space(study.space))
+    scheduler(study.search, study.space.base.training.epochs)
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
@@ -48,6 +51,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
     """
     try:
         engine.run(driver)
+        driver.end_paused()
         chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
         for number, metrics in engine.test([driver.task(number) for number in chosen]):
             driver.tested(number, metrics)
@@ -63,5 +67,7 @@ def discard_checkpoints(folder: StudyFolder) -> Callable[[Event], None]:
     def read(event: Event) -> None:
         if isinstance(event, Ended) and event.reason != "failed":
             (folder.trial(event.trial) / CHECKPOINT).unlink(missing_ok=True)
+            for group in folder.trial(event.trial).glob(GROUP.format("*")):
+                shutil.rmtree(group)
 
     return read

@@ -17,7 +17,8 @@ class TrialTask:
 
     ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
     ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
-    ``folder``: where the trial keeps its weights.
+    ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
+    ``seeds`` are trained beside them, and ``reported`` is theirs alone.
     """
 
     number: int
@@ -30,6 +31,7 @@ class TrialTask:
     device: str
     reported: int = 0
     vectors: Path | None = None
+    earlier: tuple[int, ...] = ()
 
 
 def trial_task(

@@ -25,7 +25,7 @@ from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
 from models.training.loop import EpochReport, Training, dtype_of
 from search.events import Metrics
-from search.folder import BEST, CHECKPOINT
+from search.folder import BEST, CHECKPOINT, GROUP
 from search.task import EpochResult, TrialTask, Worker
 
 WIDEST_FUSED_ON_CPU = 256
@@ -37,11 +37,13 @@ class TrainingWorker(Worker):
 
     Training is a function of the config and the seeds, so an epoch that is run again after a crash
     gives the same result. An epoch that was trained but never reported is given back from the
-    checkpoint instead of being trained twice.
+    checkpoint instead of being trained twice. Further seeds of a trial have files of their own; after
+    their last epoch their best weights stand beside those of the earlier seeds.
     """
 
     def __init__(self, task: TrialTask) -> None:
         super().__init__(task)
+        self.folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
         corpus = corpus_of(task.corpus, task.config.data, task.vectors)
@@ -67,6 +69,8 @@ class TrainingWorker(Worker):
         result, self.unreported = self.unreported, None
         while result is None or result.epoch < self.reported:
             result = self._train_epoch()
+        if self.task.earlier and result.epoch == self.task.config.training.epochs:
+            self._join_best()
         return result
 
     def _train_epoch(self) -> EpochResult:
@@ -83,6 +87,16 @@ class TrainingWorker(Worker):
         weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
         write_tensors(self._file(BEST), weights_R, notes)
+
+    def _join_best(self) -> None:
+        """The best weights of these seeds after those of the earlier ones; done twice, it does the same."""
+        if not self._file(BEST).exists():
+            return  # no epoch had a score
+        weights_R, notes = read_tensors(self.task.folder / BEST)
+        further_R, _ = read_tensors(self._file(BEST))
+        earlier = len(self.task.earlier)
+        both_R = {name: torch.cat([weights_R[name][:earlier], further_R[name]]) for name in weights_R}
+        write_tensors(self.task.folder / BEST, both_R, notes)
 
     def _write_checkpoint(self, result: EpochResult) -> None:
         tensors = {
@@ -119,8 +133,8 @@ class TrainingWorker(Worker):
         }
 
     def _file(self, name: str) -> Path:
-        self.task.folder.mkdir(parents=True, exist_ok=True)
-        return self.task.folder / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder / name
 
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:

@@ -19,6 +19,7 @@ from search.events import (
     Event,
     Finished,
     Interrupted,
+    Promoted,
     Proposed,
     Reported,
     Resumed,
@@ -39,6 +40,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
+DECISIONS = st.sampled_from(["continue", "pause", "stop", "complete"])
 OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
 
 BY_KIND: dict[type, st.SearchStrategy[Event]] = {
@@ -63,9 +65,17 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
     Started: st.builds(Started, time=FINITE, trial=COUNTS),
     Reported: st.builds(
-        Reported, time=FINITE, trial=COUNTS, epoch=EPOCHS, score=NUMBERS, metrics=METRICS, seconds=FINITE
+        Reported,
+        time=FINITE,
+        trial=COUNTS,
+        epoch=EPOCHS,
+        score=NUMBERS,
+        metrics=METRICS,
+        seconds=FINITE,
+        seeds=st.lists(SEEDS, max_size=4).map(tuple),
     ),
-    Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS),
+    Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS, decision=DECISIONS),
+    Promoted: st.builds(Promoted, time=FINITE, trial=COUNTS),
     Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),
     Interrupted: st.builds(Interrupted, time=FINITE),
     Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),

@@ -1,6 +1,7 @@
 """The worker: what it keeps on disk, and that a new one goes on exactly where the last one was."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,31 @@ def test_groups_hold_every_seed_once_in_order(corpus: Path, tmp_path: Path) -> N
     wide = CONFIG.model_copy(update={"model": CONFIG.model.model_copy(update={"stack": stack})})
     assert lane_groups(task(corpus, tmp_path, config=wide), cpu) == [(0,), (1,), (2,)]
     assert lane_groups(task(corpus, tmp_path, config=wide), torch.device("cuda")) == [(0, 1, 2)]
+
+
+def test_further_seeds_are_trained_as_they_would_be_alone_and_their_best_weights_stand_beside_the_earlier_ones(
+    corpus: Path, tmp_path: Path
+) -> None:
+    def group(name: str, seeds: tuple[int, ...], earlier: tuple[int, ...] = (), reported: int = 0) -> TrialTask:
+        own = task(corpus, tmp_path / name, config=double(CONFIG), reported=reported)
+        return replace(own, seeds=seeds, earlier=earlier)
+
+    def trained(name: str, seeds: tuple[int, ...], earlier: tuple[int, ...] = ()) -> list[tuple[object, ...]]:
+        worker = TrainingWorker(group(name, seeds, earlier))
+        return [told(worker.run_epoch()) for _ in range(4)]
+
+    trained("race", (0,))
+    first, _ = read_tensors(tmp_path / "race" / BEST)
+    further = trained("race", (1, 2), (0,))
+    assert further == trained("alone", (1, 2))
+    alone, _ = read_tensors(tmp_path / "alone" / BEST)
+    # A driver that was killed asks for the last epoch again: nothing is joined twice.
+    TrainingWorker(group("race", (1, 2), (0,), reported=3)).run_epoch()
+    both, _ = read_tensors(tmp_path / "race" / BEST)
+    for name, tensor in both.items():
+        assert torch.equal(tensor, torch.cat([first[name], alone[name]]))
+    metrics = TrainingWorker.test(group("race", (0, 1, 2)))
+    assert metrics["test_accuracy"][1:] == TrainingWorker.test(group("alone", (1, 2)))["test_accuracy"]
 
 
 def test_a_loss_that_is_no_number_leaves_the_epoch_without_a_score(corpus: Path, tmp_path: Path) -> None:
