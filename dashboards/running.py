@@ -6,10 +6,12 @@ from typing import Literal
 
 from dashboards.printing import print_report, say
 from dashboards.progress import Progress
+from dashboards.sheet import named
 from search.ablation import ablation
 from search.code_version import code_version
 from search.driver import Driver
-from search.events import VectorsPrepared
+from search.events import FAULTS, VectorsPrepared
+from search.faults import OutOfSpaceError
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
 from search.ledger import Ledger
@@ -21,7 +23,11 @@ from search.tracking import Tracker
 EngineName = Literal["ray", "serial"]
 
 FAILED_TRIALS = 3
-"""The exit code of a study that finished although some of its trials failed."""
+"""The exit code of a study that finished although faults ended some of its trials."""
+
+
+INTERRUPTED = 130
+"""The exit code of a study that can be resumed."""
 
 
 def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float, device: str) -> Engine:
@@ -60,6 +66,9 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         except KeyboardInterrupt:
             say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
             raise
+        except OutOfSpaceError as full:
+            say(f"skipstack: {full}; nothing is lost: `skipstack resume {folder.path}` goes on")
+            return INTERRUPTED
         finally:
             engine.close()
             missing = tracker.close()
@@ -89,7 +98,7 @@ def finish(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
         *([f"mlflow ui --backend-store-uri {database}"] if tracking_uri is None else []),
     ):
         say(f"  {command}")
-    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
-    for trial in failed:
-        say(f"trial {trial.number} failed: {trial.message}")
-    return FAILED_TRIALS if failed else 0
+    faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
+    for trial in faulty:
+        say(f"trial {trial.number} {named(trial.reason or '')}: {trial.message}")
+    return FAILED_TRIALS if faulty else 0

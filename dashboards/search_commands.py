@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from search.config import StudyConfig
+from search.faults import full_disk_told
 from search.folder import StudyFolder, free_name, new_folder
 from search.records import read_study
 from search.study_file import load_study
@@ -112,7 +113,7 @@ def search(
     from search.study import open_study
 
     path = free_name(Path("runs"), config.name) if out is None else out
-    with new_folder(path) as beside:
+    with full_disk_told(path), new_folder(path) as beside:
         open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
     return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)

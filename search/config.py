@@ -47,6 +47,10 @@ class SearchConfig(Frozen):
     """At most one of ``asha``, ``median`` and ``keep_best`` says who is stopped; none: all trials run all epochs."""
     median: MedianConfig | None = None
     keep_best: KeepBestConfig | None = None
+    retries: NonNegativeInt = 2
+    """How often a trial is tried again, from its last checkpoint, after its process died."""
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    """Seconds of training and evaluation that a trial may use, over all its attempts; None: any."""
 
     @model_validator(mode="after")
     def _has_one_scheduler(self) -> Self:

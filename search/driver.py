@@ -5,6 +5,7 @@ the same state after the same events.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -20,9 +21,11 @@ from search.events import (
     Reason,
     Reported,
     Resumed,
+    Retried,
     Started,
     Tested,
 )
+from search.faults import Fault, full_disk_told, retried, time_is_over
 from search.folder import StudyFolder
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
@@ -78,12 +81,16 @@ class Driver:
         spared = frozenset() if self._base is None else frozenset({0})
         self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
+        self._exhausted = False
         for event in past:
             self._apply(event)
         self._waiting = [trial.number for trial in self.record.running()]
 
     def next(self) -> TrialTask | None:
-        """The next trial to run: first those that an earlier driver left, then new ones; None where none is left."""
+        """The next trial to run: first those that a driver or a fault left, then new ones; None where none is left.
+
+        None is not the end while trials run: a fault may leave one.
+        """
         if self._waiting:
             number = self._waiting.pop(0)
         else:
@@ -127,14 +134,22 @@ class Driver:
         if decision.action != "continue":
             reason: Reason = "completed" if decision.action == "complete" else "stopped"
             events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
+        elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
+            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
         for event in events[1:]:
             self._apply(event)
         self._write(events)
         return decision
 
-    def failed(self, number: int, message: str) -> None:
-        """A trial ended by an error, told in one line."""
-        self._tell(Ended(time=self._clock(), trial=number, reason="failed", message=message))
+    def faulted(self, number: int, fault: Fault) -> None:
+        """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
+        cause = retried(self.record.trials[number], fault, self.record.study.search)
+        if cause is None:
+            self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
+        else:
+            self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
+            self._waiting.append(number)
 
     def tested(self, number: int, metrics: Metrics) -> None:
         """A selected trial was measured on the test split."""
@@ -162,14 +177,16 @@ class Driver:
             number=number,
             seeds=trial.seeds,
             device=self.device,
-            reported=len(trial.reports),
+            trial=trial,
         )
 
     def _propose(self, number: int) -> Point | None:
         """The base comes first where the space has it, since every difference is measured from it."""
-        if number >= self.record.study.search.trials:
+        if number >= self.record.study.search.trials or self._exhausted:
             return None
-        return self._base if number == 0 and self._base is not None else self._proposer.ask(number)
+        point = self._base if number == 0 and self._base is not None else self._proposer.ask(number)
+        self._exhausted = point is None
+        return point
 
     def _tell(self, event: Event) -> None:
         self._apply(event)
@@ -177,7 +194,8 @@ class Driver:
 
     def _write(self, events: Sequence[Event]) -> None:
         """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
-        self._ledger.append(*events)
+        with full_disk_told(self._ledger.folder):
+            self._ledger.append(*events)
         for event in events:
             for reader in self._readers:
                 reader(event)

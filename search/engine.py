@@ -9,6 +9,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 # Read by Tune when it is imported or run: the ledger is the log, and Ctrl-C is the command line's.
@@ -21,8 +22,12 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 import ray
 from ray import tune
-from ray.exceptions import AuthenticationError
+from ray._private import worker as ray_worker
+from ray.air.execution._internal import RayActorManager
+from ray.exceptions import AuthenticationError, RayActorError, RayError, RayTaskError
 from ray.tune.error import TuneError
+from ray.tune.execution import tune_controller
+from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
@@ -31,6 +36,8 @@ from ray.tune.search import Searcher
 from data.errors import UserError, one_line
 from search.driver import Driver
 from search.events import Metrics
+from search.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from search.room import Room
 from search.serial import Engine
 from search.task import EpochResult, TrialTask, Worker
 
@@ -38,6 +45,12 @@ OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
 
 KNOCK_SECONDS = 10
+
+UNBORN = "error raised in its creation task"
+"""What ray says of an actor that never lived: another one would not either."""
+
+MOST_TRIALS = 100_000
+"""Side by side, as far as Tune is concerned."""
 
 Value = TypeVar("Value")
 
@@ -48,8 +61,8 @@ logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 class RayEngine(Engine):
     """Trials on the actors of a Ray cluster: ``address``, or one started here and ended with the study.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU. Raises UserError where no cluster answers, or it has
-    not the room for a single trial.
+    Each trial takes one CPU and ``gpus_per_trial`` of a GPU, twice as much where it ran out of memory. Raises UserError
+    where no cluster answers, or it has not the room for a single trial.
     """
 
     def __init__(self, worker: type[Worker], *, address: str | None, gpus_per_trial: float) -> None:
@@ -68,22 +81,21 @@ class RayEngine(Engine):
             )
         except (ConnectionError, AuthenticationError) as error:
             raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
-        self.slots = _slots(ray.cluster_resources(), self.resources)
-        if self.slots == 0:
+        if _slots(ray.cluster_resources(), self.resources) == 0:
             self.close()
             raise UserError(f"no trial fits: each needs {self.resources}, the cluster has {ray.cluster_resources()}")
 
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one."""
-        plugins = _Plugins(driver, self.worker)
+        plugins = _Plugins(driver, self.worker, Room(self.resources, _nodes))
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
-                tune.with_resources(_TrialActor, self.resources),
+                tune.with_resources(_TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
                 tune_config=tune.TuneConfig(
                     search_alg=_ProposerPlugin(plugins),
                     scheduler=_SchedulerPlugin(plugins),
-                    num_samples=driver.left(),
-                    max_concurrent_trials=self.slots + 1,
+                    num_samples=-1,  # until the proposer says that it has finished
+                    max_concurrent_trials=MOST_TRIALS,
                     reuse_actors=True,
                 ),
                 run_config=tune.RunConfig(
@@ -133,7 +145,8 @@ class _TrialActor(tune.Trainable):  # type: ignore[misc]
         except UserError as mistake:
             return {"outcome": mistake}
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
-            return {"outcome": one_line(error)}
+            self.worker = None  # and lets go of its memory
+            return {"outcome": fault_of(error)}
 
 
 class _Plugins:
@@ -142,9 +155,11 @@ class _Plugins:
     Tune wraps what a plug-in raises into its own error; ``fault`` keeps what it was.
     """
 
-    def __init__(self, driver: Driver, worker: type[Worker]) -> None:
+    def __init__(self, driver: Driver, worker: type[Worker], room: Room) -> None:
         self.driver = driver
         self.worker = worker
+        self.room = room
+        self.kernel_kills = kernel_kills()
         self.numbers: dict[str, int] = {}
         self.fault: BaseException | None = None
 
@@ -168,15 +183,24 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
         super().__init__(metric="outcome", mode="max")
         self.plugins = plugins
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | str:
-        task = self.plugins.keep(self.plugins.driver.next)
+    def set_max_concurrency(self, max_concurrent: int) -> bool:
+        """How many trials run side by side is decided here, by the room for them."""
+        return True
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        """A trial for the cluster; None while it is full, or while only a fault could leave another."""
+        plugins = self.plugins
+        if plugins.room.is_full():
+            return None
+        task = plugins.keep(plugins.driver.next)
         if task is None:
-            return str(Searcher.FINISHED)
-        self.plugins.numbers[trial_id] = task.number
-        return {"task": task, "worker": self.plugins.worker}
+            return None if plugins.room.taken else str(Searcher.FINISHED)
+        plugins.numbers[trial_id] = task.number
+        return {"task": task, "worker": plugins.worker, "resources": plugins.room.take(trial_id, task.share)}
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
-        """The driver knows already, from the scheduler."""
+        """The driver knows already, from the scheduler; the room is free again."""
+        self.plugins.room.leave(trial_id)
 
     def save(self, checkpoint_path: str) -> None:
         """The ledger is what is saved."""
@@ -193,23 +217,55 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         self.plugins = plugins
 
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
-        return self.plugins.keep(lambda: self._heard(self.plugins.numbers[trial.trial_id], result["outcome"]))
+        number = self.plugins.numbers[trial.trial_id]
+        if self.plugins.keep(lambda: self._goes_on(number, result["outcome"])):
+            return str(TrialScheduler.CONTINUE)
+        del self.plugins.numbers[trial.trial_id]
+        return str(TrialScheduler.STOP)
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
-        number = self.plugins.numbers[trial.trial_id]
-        if self.plugins.driver.record.trials[number].reason is None:  # else only its actor failed, after it
-            self.plugins.keep(lambda: self.plugins.driver.failed(number, "the worker's process died"))
+        number = self.plugins.numbers.pop(trial.trial_id, None)
+        if number is not None:  # else only its actor failed, after the end
+            self.plugins.keep(lambda: self.plugins.driver.faulted(number, self._death(trial)))
 
-    def _heard(self, number: int, outcome: EpochResult | UserError | str) -> str:
+    def _death(self, trial: Trial) -> Fault:
+        """Why an actor died, as far as ray and the kernel of this machine tell."""
+        told = Path(trial.error_file).read_text() if trial.error_file else ""
+        if UNBORN in told:
+            return Fault("failed", told.split(UNBORN)[1].strip().splitlines()[-1])
+        before, self.plugins.kernel_kills = self.plugins.kernel_kills, kernel_kills()
+        here = trial.node_ip in (None, ray.util.get_node_ip_address())
+        if says_out_of_memory(told) or (here and self.plugins.kernel_kills > before):
+            return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
+        return Fault("crashed", DIED)
+
+    def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault) -> bool:
         match outcome:
             case EpochResult():
-                goes_on = self.plugins.driver.report(number, outcome).action == "continue"
-                return str(TrialScheduler.CONTINUE if goes_on else TrialScheduler.STOP)
+                return self.plugins.driver.report(number, outcome).action == "continue"
             case UserError():
                 raise outcome  # no trial would fare better
             case _:
-                self.plugins.driver.failed(number, outcome)
-                return str(TrialScheduler.STOP)
+                self.plugins.driver.faulted(number, outcome)
+                return False
+
+
+class _ActorManager(RayActorManager):  # type: ignore[misc]
+    """Takes every error of ray's own for the death of the actor.
+
+    Tune 2.60 knows one kind alone. It would end the study where ray kills a worker because its machine runs low on
+    memory, which has a kind of its own.
+    """
+
+    def _actor_task_failed(self, tracked_actor_task: Any, exception: Exception) -> None:
+        if isinstance(exception, RayError) and not isinstance(exception, RayActorError | RayTaskError):
+            exception = RayActorError(error_msg=one_line(exception))
+        super()._actor_task_failed(tracked_actor_task, exception)
+
+
+tune_controller.RayActorManager = _ActorManager
+# Ray prints the deaths of workers to stdout, where the report belongs; the ledger and the progress tell them.
+ray_worker.print_to_stdstream = lambda *_, **__: None
 
 
 def _knock(address: str) -> None:
@@ -226,6 +282,11 @@ def _knock(address: str) -> None:
 def _test(worker: type[Worker], task: TrialTask) -> Metrics:
     """Runs in a process of the cluster."""
     return worker.test(task)
+
+
+def _nodes() -> list[Mapping[str, float]]:
+    """What each machine of the cluster has."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
 def _slots(cluster: Mapping[str, float], trial: Mapping[str, float]) -> int:

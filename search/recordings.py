@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from data.errors import UserError
 from data.frozen import canonical_json
-from search.events import Event, Proposed
+from search.events import FAULTS, Event, Proposed
 from search.records import StudyRecord, TrialRecord
 from search.task import EpochResult
 from spaces.config import SpaceConfig
@@ -51,7 +51,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     for trial in record.trials.values():
         curve = tuple(_result(report.epoch, report.score, report.seconds) for report in trial.reports)
         if not _is_whole(trial, whole):
-            if not extrapolate or not curve or trial.reason == "failed":
+            if not extrapolate or not curve or trial.reason in FAULTS:
                 left_out[trial.reason or "running"] += 1
                 continue
             curve = _held(curve, whole)

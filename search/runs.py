@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from data.frozen import identity
 from search.events import (
+    SCORELESS,
     CorpusPrepared,
     Decided,
     Ended,
@@ -140,10 +141,10 @@ class StudyRuns:
             entry.tags["skipstack.vectors_sha256"] = vectors.sha256
 
     def _end(self, event: Ended) -> None:
-        """Stopped by the scheduler is an ordinary end; what failed or diverged has no score."""
+        """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
-        entry.status, entry.end = "FAILED" if event.reason in ("failed", "diverged") else "FINISHED", time
+        entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
         entry.tags |= {"skipstack.end_reason": event.reason} | _note(event.message)
         self._ended += 1
         scores = [score for score in (self._best, self.record.trials[event.trial].score) if score is not None]

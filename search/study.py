@@ -1,6 +1,7 @@
 """A study from its beginning to its end: opened, run by an engine, tested, finished."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from data.errors import UserError
@@ -9,6 +10,7 @@ from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
+from search.faults import OutOfSpaceError, full_disk_told
 from search.folder import CHECKPOINT, StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
@@ -44,15 +46,20 @@ def check_study(study: StudyConfig) -> None:
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run what is left of a study, then measure the selected trials on the test split.
 
-    KeyboardInterrupt leaves a study that can be resumed.
+    KeyboardInterrupt and OutOfSpaceError leave a study that can be resumed.
     """
     try:
-        engine.run(driver)
-        chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
-        for number, metrics in engine.test([driver.task(number) for number in chosen]):
-            driver.tested(number, metrics)
+        with full_disk_told(driver.folder.path):
+            engine.run(driver)
+            chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
+            for number, metrics in engine.test([driver.task(number) for number in chosen]):
+                driver.tested(number, metrics)
     except KeyboardInterrupt:
         driver.interrupted()
+        raise
+    except OutOfSpaceError:
+        with suppress(OutOfSpaceError):  # the ledger may lie on the very disk
+            driver.interrupted()
         raise
     driver.finished()
 

@@ -66,6 +66,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         Reported, time=FINITE, trial=COUNTS, epoch=EPOCHS, score=NUMBERS, metrics=METRICS, seconds=FINITE
     ),
     Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS),
+    happened.Retried: st.builds(happened.Retried, time=FINITE, trial=COUNTS, message=st.text()),
     Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),
     Interrupted: st.builds(Interrupted, time=FINITE),
     Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
