@@ -1,6 +1,7 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,7 @@ from dashboards.sheet import named
 from search.ablation import ablation
 from search.code_version import code_version
 from search.driver import Driver
-from search.events import FAULTS, VectorsPrepared
+from search.events import FAULTS, Event, VectorsPrepared
 from search.faults import OutOfSpaceError
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
@@ -54,8 +55,7 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         for corpus in before.corpora.values():
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
-        uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
-        tracker = Tracker(uri, past, private=tracking_uri is None)
+        tracker = _tracker(folder, past, tracking_uri)
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
                 readers = (tracker, progress, discard_checkpoints(folder))
@@ -75,6 +75,19 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
             if missing:
                 say(missing)
     return finish(folder.path, driver.record, tracking_uri)
+
+
+def catch_up(folder: StudyFolder, tracking_uri: str | None) -> None:
+    """Write what MLflow lacks of a study that is finished."""
+    missing = _tracker(folder, Ledger(folder.ledger).read(), tracking_uri).close()
+    if missing:
+        say(missing)
+
+
+def _tracker(folder: StudyFolder, past: Sequence[Event], tracking_uri: str | None) -> Tracker:
+    """By default it writes into a file in the study's folder."""
+    uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
+    return Tracker(uri, past, private=tracking_uri is None)
 
 
 def reach(name: str, vectors: VectorsPrepared) -> str:

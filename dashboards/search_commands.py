@@ -130,9 +130,10 @@ def resume(
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
     record = read_study(folder)
-    from dashboards.running import finish, run, start_engine
+    from dashboards.running import catch_up, finish, run, start_engine
 
     if record.finished:
+        catch_up(StudyFolder(folder), uri)
         return finish(folder, record, uri)
     running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
     return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)
