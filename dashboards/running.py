@@ -12,7 +12,7 @@ from search.ablation import ablation
 from search.code_version import code_version
 from search.driver import Driver
 from search.events import FAULTS, Event, VectorsPrepared
-from search.faults import OutOfSpaceError
+from search.faults import StudyInterruptedError
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
 from search.ledger import Ledger
@@ -66,8 +66,8 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         except KeyboardInterrupt:
             say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
             raise
-        except OutOfSpaceError as full:
-            say(f"skipstack: {full}; nothing is lost: `skipstack resume {folder.path}` goes on")
+        except StudyInterruptedError as cause:
+            say(f"skipstack: {cause}; nothing is lost: `skipstack resume {folder.path}` goes on")
             return INTERRUPTED
         finally:
             engine.close()

@@ -9,6 +9,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +37,7 @@ from ray.tune.search import Searcher
 from data.errors import UserError, one_line
 from search.driver import Driver
 from search.events import Metrics
-from search.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from search.faults import DIED, ClusterLostError, Fault, fault_of, kernel_kills, says_out_of_memory
 from search.room import Room
 from search.serial import Engine
 from search.task import EpochResult, TrialTask, Worker
@@ -105,7 +106,8 @@ class RayEngine(Engine):
                 ),
             )
             try:
-                tuner.fit()
+                with _lost_cluster_told():
+                    tuner.fit()
             except TuneError:
                 if plugins.fault is None:
                     raise
@@ -117,9 +119,10 @@ class RayEngine(Engine):
         test = ray.remote(_test).options(num_cpus=self.resources["cpu"], num_gpus=self.resources.get("gpu", 0))
         waiting = {test.remote(self.worker, task): task.number for task in tasks}
         while waiting:
-            done, _ = ray.wait(list(waiting))
-            for reference in done:
-                yield waiting.pop(reference), ray.get(reference)
+            with _lost_cluster_told():
+                (done, *_), _ = ray.wait(list(waiting))
+                measured = ray.get(done)
+            yield waiting.pop(done), measured
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
@@ -190,7 +193,7 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         """A trial for the cluster; None while it is full, or while only a fault could leave another."""
         plugins = self.plugins
-        if plugins.room.is_full():
+        if plugins.keep(plugins.room.is_full):
             return None
         task = plugins.keep(plugins.driver.next)
         if task is None:
@@ -226,6 +229,7 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         number = self.plugins.numbers.pop(trial.trial_id, None)
         if number is not None:  # else only its actor failed, after the end
+            self.plugins.keep(_check_machine)
             self.plugins.keep(lambda: self.plugins.driver.faulted(number, self._death(trial)))
 
     def _death(self, trial: Trial) -> Fault:
@@ -284,8 +288,34 @@ def _test(worker: type[Worker], task: TrialTask) -> Metrics:
     return worker.test(task)
 
 
+@contextmanager
+def _lost_cluster_told() -> Iterator[None]:
+    """Within, that the cluster is gone is a ClusterLostError."""
+    try:
+        yield
+    except UserError:
+        raise
+    except RayError as error:
+        if isinstance(error, RayTaskError):
+            raise
+        raise ClusterLostError(f"the Ray cluster does not answer any more ({one_line(error)})") from error
+
+
+def _check_machine() -> None:
+    """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
+    node = ray_worker.global_worker.node
+    if node is None:  # a client of a cluster elsewhere
+        return
+    try:
+        with socket.socket(socket.AF_UNIX) as knocking:
+            knocking.connect(node.raylet_socket_name)
+    except OSError as error:
+        raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
+
+
 def _nodes() -> list[Mapping[str, float]]:
-    """What each machine of the cluster has."""
+    """What each machine of the cluster has. Raises ClusterLostError where this one is not among them any more."""
+    _check_machine()
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 

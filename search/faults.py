@@ -44,8 +44,16 @@ class TimeOverError(Exception):
     """A trial used up its ``search.time_limit``."""
 
 
-class OutOfSpaceError(UserError):
-    """A disk is full. No other trial would fare better, so the study is interrupted; it can be resumed."""
+class StudyInterruptedError(UserError):
+    """What all trials need is gone. No other trial would fare better, so the study stops here; it can be resumed."""
+
+
+class OutOfSpaceError(StudyInterruptedError):
+    """A disk is full."""
+
+
+class ClusterLostError(StudyInterruptedError):
+    """The Ray cluster does not answer any more, or this machine has left it."""
 
 
 def fault_of(error: BaseException) -> Fault:

@@ -10,7 +10,7 @@ from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
-from search.faults import OutOfSpaceError, full_disk_told
+from search.faults import StudyInterruptedError, full_disk_told
 from search.folder import CHECKPOINT, StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
@@ -46,7 +46,7 @@ def check_study(study: StudyConfig) -> None:
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run what is left of a study, then measure the selected trials on the test split.
 
-    KeyboardInterrupt and OutOfSpaceError leave a study that can be resumed.
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
     """
     try:
         with full_disk_told(driver.folder.path):
@@ -57,8 +57,8 @@ def run_study(driver: Driver, engine: Engine) -> None:
     except KeyboardInterrupt:
         driver.interrupted()
         raise
-    except OutOfSpaceError:
-        with suppress(OutOfSpaceError):  # the ledger may lie on the very disk
+    except StudyInterruptedError:
+        with suppress(StudyInterruptedError):  # the ledger may lie on the very disk
             driver.interrupted()
         raise
     driver.finished()
