@@ -17,8 +17,9 @@ from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
 from search.ledger import Ledger
 from search.records import StudyRecord
+from search.retention import Retention
 from search.serial import Engine, SerialEngine
-from search.study import discard_checkpoints, run_study
+from search.study import run_study
 from search.tracking import Tracker
 
 EngineName = Literal["ray", "serial"]
@@ -56,9 +57,10 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
         tracker = _tracker(folder, past, tracking_uri)
+        retention = Retention(folder, lambda: driver.record)
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
-                readers = (tracker, progress, discard_checkpoints(folder))
+                readers = (tracker, progress, retention)
                 driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
                 if again:
                     driver.resumed(code_version())
@@ -71,9 +73,9 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
             return INTERRUPTED
         finally:
             engine.close()
-            missing = tracker.close()
-            if missing:
-                say(missing)
+            for missing in (tracker.close(), retention.close()):
+                if missing:
+                    say(missing)
     return finish(folder.path, driver.record, tracking_uri)
 
 

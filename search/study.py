@@ -9,9 +9,9 @@ from search.ablation import selected
 from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
-from search.events import Ended, Event, StudyOpened
+from search.events import StudyOpened
 from search.faults import StudyInterruptedError, full_disk_told
-from search.folder import CHECKPOINT, StudyFolder
+from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
@@ -62,13 +62,3 @@ def run_study(driver: Driver, engine: Engine) -> None:
             driver.interrupted()
         raise
     driver.finished()
-
-
-def discard_checkpoints(folder: StudyFolder) -> Callable[[Event], None]:
-    """A reader that removes what only a running trial needs; the best weights stay."""
-
-    def read(event: Event) -> None:
-        if isinstance(event, Ended) and event.reason != "failed":
-            (folder.trial(event.trial) / CHECKPOINT).unlink(missing_ok=True)
-
-    return read
