@@ -13,7 +13,7 @@ EASE = 0.1
 
 
 class Retention:
-    """Keeps the best weights of ``search.keep_checkpoints`` trials, within ``search.disk_budget`` bytes, and all needed.
+    """Keeps the best weights of ``search.keep_checkpoints`` trials, within ``search.disk_budget`` bytes.
 
     Needed are the files of trials that run or wait, the weights of trials that may yet be measured on test, and those
     of the best trial: these stay even where they are more than the budget. A trial that ended has no use for what it
