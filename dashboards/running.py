@@ -32,7 +32,9 @@ INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
 
 
-def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float, device: str) -> Engine:
+def start_engine(
+    name: EngineName, *, address: str | None, gpus_per_trial: float | Literal["auto"], device: str
+) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
     from search.worker import TrainingWorker  # torch takes seconds to import: first the user's mistakes are told
 
@@ -42,8 +44,18 @@ def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float
         choose_device(device)
         return SerialEngine(TrainingWorker)
     from search.engine import RayEngine  # and so does ray
+    from search.measuring import memory_of
 
-    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial)
+    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory_of)
+
+
+def check_machines(engine: Engine, folder: StudyFolder, record: StudyRecord) -> None:
+    """Raises UserError where a machine of the engine cannot train the study; the engine is closed then."""
+    try:
+        engine.preflight(folder, record)
+    except BaseException:
+        engine.close()
+        raise
 
 
 def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:

@@ -1,7 +1,7 @@
 """Ray Tune as the engine: our proposals and decisions plugged in, actors kept from trial to trial.
 
-The only file that imports ray. Tune's own search, schedulers, checkpoints, loggers and restore are
-not used: the driver's ledger replaces them.
+Beside ``search/machines.py`` the only file that imports ray. Tune's own search, schedulers, checkpoints, loggers and
+restore are not used: the driver's ledger replaces them.
 """
 
 import logging
@@ -9,9 +9,10 @@ import os
 import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 # Read by Tune when it is imported or run: the ledger is the log, and Ctrl-C is the command line's.
 os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
@@ -23,9 +24,8 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 import ray
 from ray import tune
-from ray._private import worker as ray_worker
 from ray.air.execution._internal import RayActorManager
-from ray.exceptions import AuthenticationError, RayActorError, RayError, RayTaskError
+from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.tune.error import TuneError
 from ray.tune.execution import tune_controller
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
@@ -35,17 +35,18 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from data.errors import UserError, one_line
+from models.device import device_memory
+from search.capacity import Capacity, Resources, slots
 from search.driver import Driver
 from search.events import Metrics
-from search.faults import DIED, ClusterLostError, Fault, fault_of, kernel_kills, says_out_of_memory
-from search.room import Room
+from search.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from search.folder import StudyFolder
+from search.machines import asked, check_this_machine, join, lost_cluster_told, resources
+from search.preflight import Preflight, first_trouble
+from search.records import StudyRecord
 from search.serial import Engine
+from search.shares import GpuShares
 from search.task import EpochResult, TrialTask, Worker
-
-OBJECT_STORE_BYTES = 100 * 1024 * 1024
-"""Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
-
-KNOCK_SECONDS = 10
 
 UNBORN = "error raised in its creation task"
 """What ray says of an actor that never lived: another one would not either."""
@@ -62,33 +63,59 @@ logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 class RayEngine(Engine):
     """Trials on the actors of a Ray cluster: ``address``, or one started here and ended with the study.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU, twice as much where it ran out of memory. Raises UserError
-    where no cluster answers, or it has not the room for a single trial.
+    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``auto``: as much as its config needs by ``memory``), and
+    twice as much once it ran out of memory. Raises UserError where no cluster answers, or it has not the room for a
+    single trial.
     """
 
-    def __init__(self, worker: type[Worker], *, address: str | None, gpus_per_trial: float) -> None:
+    def __init__(
+        self,
+        worker: type[Worker],
+        *,
+        address: str | None,
+        gpus_per_trial: float | Literal["auto"],
+        memory: Callable[[TrialTask], int] | None = None,
+    ) -> None:
         self.worker = worker
-        self.resources = {"cpu": 1.0, "gpu": gpus_per_trial} if gpus_per_trial else {"cpu": 1.0}
-        if address is not None:
-            _knock(address)
+        self._joined = address is not None
+        self._preflight: Preflight | None = None
+        join(address)
         try:
-            ray.init(
-                address=address or "local",  # None would join any cluster that was started on this machine
-                include_dashboard=None if address else False,
-                object_store_memory=None if address else OBJECT_STORE_BYTES,
-                log_to_driver=False,
-                logging_level="error",
-                configure_logging=True,
-            )
-        except (ConnectionError, AuthenticationError) as error:
-            raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
-        if _slots(ray.cluster_resources(), self.resources) == 0:
+            self._shares = _shares(memory) if gpus_per_trial == "auto" and memory is not None else None
+            least = 0.0 if isinstance(gpus_per_trial, str) else gpus_per_trial
+            self.resources = {"cpu": 1.0, "gpu": least} if least else {"cpu": 1.0}
+            if slots(ray.cluster_resources(), self.resources) == 0:
+                needs, has = self.resources, ray.cluster_resources()
+                raise UserError(f"no trial fits: each needs {needs}, the cluster has {has}")
+        except UserError:
             self.close()
-            raise UserError(f"no trial fits: each needs {self.resources}, the cluster has {ray.cluster_resources()}")
+            raise
+
+    def preflight(self, folder: StudyFolder, record: StudyRecord) -> None:
+        """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
+        if not self._joined:
+            return
+        answers = asked(Preflight.of(folder, record).trouble)
+        trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
+        if trouble is not None:
+            raise UserError(trouble)
+
+    def ordinary(self, task: TrialTask) -> Resources:
+        """What a trial takes as long as it does not run out of memory."""
+        return self.resources if self._shares is None else {**self.resources, "gpu": self._shares.share(task)}
+
+    def given(self, trial_id: str, task: TrialTask, capacity: Capacity) -> dict[str, Any]:
+        """What an actor is told, with the resources that it takes of ``capacity``."""
+        taken = capacity.take(trial_id, self.ordinary(task), task.share)
+        if self._shares is not None:
+            task = replace(task, memory_limit=self._shares.limit(taken["gpu"]))
+        return {"task": task, "worker": self.worker, "resources": taken, "preflight": self._preflight}
 
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one."""
-        plugins = _Plugins(driver, self.worker, Room(self.resources, _nodes))
+        if self._joined:  # machines that join in the midst of the study are asked when they begin
+            self._preflight = Preflight.of(driver.folder, driver.record)
+        plugins = _Plugins(driver, self, Capacity(resources))
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
                 tune.with_resources(_TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
@@ -106,7 +133,7 @@ class RayEngine(Engine):
                 ),
             )
             try:
-                with _lost_cluster_told():
+                with lost_cluster_told():
                     tuner.fit()
             except TuneError:
                 if plugins.fault is None:
@@ -116,10 +143,14 @@ class RayEngine(Engine):
 
     def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
         """Side by side on the cluster."""
-        test = ray.remote(_test).options(num_cpus=self.resources["cpu"], num_gpus=self.resources.get("gpu", 0))
-        waiting = {test.remote(self.worker, task): task.number for task in tasks}
+        test = ray.remote(_test)
+        waiting = {}
+        for task in tasks:
+            takes = self.ordinary(task)
+            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0))
+            waiting[here.remote(self.worker, task)] = task.number
         while waiting:
-            with _lost_cluster_told():
+            with lost_cluster_told():
                 (done, *_), _ = ray.wait(list(waiting))
                 measured = ray.get(done)
             yield waiting.pop(done), measured
@@ -143,6 +174,7 @@ class _TrialActor(tune.Trainable):  # type: ignore[misc]
         """What the trial gives, or what it raises: Tune does not tell a scheduler why a trial failed."""
         try:
             if self.worker is None:
+                _check_once(self.config["preflight"])
                 self.worker = self.config["worker"](self.config["task"])
             return {"outcome": self.worker.run_epoch()}
         except UserError as mistake:
@@ -158,10 +190,10 @@ class _Plugins:
     Tune wraps what a plug-in raises into its own error; ``fault`` keeps what it was.
     """
 
-    def __init__(self, driver: Driver, worker: type[Worker], room: Room) -> None:
+    def __init__(self, driver: Driver, engine: RayEngine, capacity: Capacity) -> None:
         self.driver = driver
-        self.worker = worker
-        self.room = room
+        self.engine = engine
+        self.capacity = capacity
         self.kernel_kills = kernel_kills()
         self.numbers: dict[str, int] = {}
         self.fault: BaseException | None = None
@@ -193,17 +225,17 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         """A trial for the cluster; None while it is full, or while only a fault could leave another."""
         plugins = self.plugins
-        if plugins.keep(plugins.room.is_full):
+        if plugins.keep(plugins.capacity.is_full):
             return None
         task = plugins.keep(plugins.driver.next)
         if task is None:
-            return None if plugins.room.taken else str(Searcher.FINISHED)
+            return None if plugins.capacity.taken else str(Searcher.FINISHED)
         plugins.numbers[trial_id] = task.number
-        return {"task": task, "worker": plugins.worker, "resources": plugins.room.take(trial_id, task.share)}
+        return plugins.keep(lambda: plugins.engine.given(trial_id, task, plugins.capacity))
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         """The driver knows already, from the scheduler; the room is free again."""
-        self.plugins.room.leave(trial_id)
+        self.plugins.capacity.leave(trial_id)
 
     def save(self, checkpoint_path: str) -> None:
         """The ledger is what is saved."""
@@ -229,7 +261,7 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
         number = self.plugins.numbers.pop(trial.trial_id, None)
         if number is not None:  # else only its actor failed, after the end
-            self.plugins.keep(_check_machine)
+            self.plugins.keep(check_this_machine)
             self.plugins.keep(lambda: self.plugins.driver.faulted(number, self._death(trial)))
 
     def _death(self, trial: Trial) -> Fault:
@@ -268,57 +300,26 @@ class _ActorManager(RayActorManager):  # type: ignore[misc]
 
 
 tune_controller.RayActorManager = _ActorManager
-# Ray prints the deaths of workers to stdout, where the report belongs; the ledger and the progress tell them.
-ray_worker.print_to_stdstream = lambda *_, **__: None
 
 
-def _knock(address: str) -> None:
-    """Refuse an address behind which nothing listens; ray itself would wait for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():
-        return  # `auto` and the like, which ray looks up
-    try:
-        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
-    except OSError as error:
-        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+@lru_cache(maxsize=1)
+def _check_once(preflight: Preflight | None) -> None:
+    """A machine that joined in the midst of a study is asked when it begins; a process asks once."""
+    trouble = None if preflight is None else preflight.trouble()
+    if trouble is not None:
+        raise UserError(f"machine {socket.gethostname()} ({ray.util.get_node_ip_address()}): {trouble}")
+
+
+def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
+    """The shares of the smallest GPU of the cluster; None where it has none."""
+    devices = []
+    for name, found in asked(device_memory, gpus=0.001):
+        if isinstance(found, UserError):
+            raise UserError(f"--gpus-per-trial auto: machine {name}: {found}")
+        devices.append(found)
+    return GpuShares(memory, min(devices)) if devices else None
 
 
 def _test(worker: type[Worker], task: TrialTask) -> Metrics:
     """Runs in a process of the cluster."""
     return worker.test(task)
-
-
-@contextmanager
-def _lost_cluster_told() -> Iterator[None]:
-    """Within, that the cluster is gone is a ClusterLostError."""
-    try:
-        yield
-    except UserError:
-        raise
-    except RayError as error:
-        if isinstance(error, RayTaskError):
-            raise
-        raise ClusterLostError(f"the Ray cluster does not answer any more ({one_line(error)})") from error
-
-
-def _check_machine() -> None:
-    """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
-    node = ray_worker.global_worker.node
-    if node is None:  # a client of a cluster elsewhere
-        return
-    try:
-        with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.connect(node.raylet_socket_name)
-    except OSError as error:
-        raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
-
-
-def _nodes() -> list[Mapping[str, float]]:
-    """What each machine of the cluster has. Raises ClusterLostError where this one is not among them any more."""
-    _check_machine()
-    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
-
-
-def _slots(cluster: Mapping[str, float], trial: Mapping[str, float]) -> int:
-    """How many trials fit side by side."""
-    return min(int(cluster.get(name.upper(), 0) / needed + 1e-9) for name, needed in trial.items())

@@ -7,11 +7,16 @@ from data.errors import UserError
 from search.driver import Driver
 from search.events import Metrics
 from search.faults import fault_of
+from search.folder import StudyFolder
+from search.records import StudyRecord
 from search.task import TrialTask, Worker
 
 
 class Engine(ABC):
     """Runs the trials that a driver proposes, on workers of one class."""
+
+    def preflight(self, folder: StudyFolder, record: StudyRecord) -> None:  # noqa: B027 (most engines are on this machine alone)
+        """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
 
     @abstractmethod
     def run(self, driver: Driver) -> None:

@@ -19,7 +19,8 @@ class TrialTask:
     ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
     ``folder``: where the trial keeps its weights. ``attempt``: counts the workers that took it up; one that was given
     up on writes nothing once a later one has begun. ``share``: of the device, as a multiple of an ordinary trial's.
-    ``time_left``: seconds that the trial may still train; None: any.
+    ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a GPU that its tensors may take;
+    None: any.
     """
 
     number: int
@@ -35,6 +36,7 @@ class TrialTask:
     attempt: int = 1
     share: int = 1
     time_left: float | None = None
+    memory_limit: int | None = None
 
 
 def trial_task(

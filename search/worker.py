@@ -16,7 +16,7 @@ from data.spans import SpanCounts
 from data.store import open_store
 from data.vectors import open_vectors
 from models.build import Sizes
-from models.device import choose_device
+from models.device import choose_device, limit_memory
 from models.evaluate import evaluate
 from models.inputs.config import LONGEST_AFFIX
 from models.inputs.tokens import LexiconTensors
@@ -46,6 +46,7 @@ class TrainingWorker(Worker):
         super().__init__(task)
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
+        limit_memory(device, task.memory_limit)
         corpus = corpus_of(task.corpus, task.config.data, task.vectors)
         self.groups = [
             Training(

@@ -11,7 +11,7 @@ import pytest
 from data.errors import UserError
 from search.asha import Asha
 from search.config import AshaConfig, SearchConfig
-from search.engine import RayEngine, _slots
+from search.engine import RayEngine
 from search.events import Decided, Ended, Metrics, Reported
 from search.ledger import Ledger
 from search.records import StudyRecord
@@ -181,9 +181,3 @@ def test_an_address_where_no_cluster_answers_is_refused(engine: RayEngine) -> No
     with pytest.raises(UserError, match=r"--address 127.0.0.1:1: no Ray cluster answers"):
         RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
     assert time.monotonic() - started < 60
-
-
-def test_slots_are_what_the_scarcest_resource_allows() -> None:
-    assert _slots({"CPU": 8.0, "GPU": 1.0}, {"cpu": 1.0}) == 8
-    assert _slots({"CPU": 8.0, "GPU": 1.0}, {"cpu": 1.0, "gpu": 0.25}) == 4
-    assert _slots({"CPU": 8.0}, {"cpu": 1.0, "gpu": 0.25}) == 0
