@@ -1,30 +1,40 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from dashboards.printing import print_report, say
 from dashboards.progress import Progress
+from dashboards.sheet import named
 from search.ablation import ablation
 from search.code_version import code_version
 from search.driver import Driver
-from search.events import VectorsPrepared
+from search.events import FAULTS, Event, VectorsPrepared
+from search.faults import StudyInterruptedError
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
 from search.ledger import Ledger
 from search.records import StudyRecord
+from search.retention import Retention
 from search.serial import Engine, SerialEngine
-from search.study import discard_checkpoints, run_study
+from search.study import run_study
 from search.tracking import Tracker
 
 EngineName = Literal["ray", "serial"]
 
 FAILED_TRIALS = 3
-"""The exit code of a study that finished although some of its trials failed."""
+"""The exit code of a study that finished although faults ended some of its trials."""
 
 
-def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float, device: str) -> Engine:
+INTERRUPTED = 130
+"""The exit code of a study that can be resumed."""
+
+
+def start_engine(
+    name: EngineName, *, address: str | None, gpus_per_trial: float | Literal["auto"], device: str
+) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
     from search.worker import TrainingWorker  # torch takes seconds to import: first the user's mistakes are told
 
@@ -34,8 +44,18 @@ def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float
         choose_device(device)
         return SerialEngine(TrainingWorker)
     from search.engine import RayEngine  # and so does ray
+    from search.measuring import memory_of
 
-    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial)
+    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory_of)
+
+
+def check_machines(engine: Engine, folder: StudyFolder, record: StudyRecord) -> None:
+    """Raises UserError where a machine of the engine cannot train the study; the engine is closed then."""
+    try:
+        engine.preflight(folder, record)
+    except BaseException:
+        engine.close()
+        raise
 
 
 def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:
@@ -48,11 +68,11 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         for corpus in before.corpora.values():
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
-        uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
-        tracker = Tracker(uri, past, private=tracking_uri is None)
+        tracker = _tracker(folder, past, tracking_uri)
+        retention = Retention(folder, lambda: driver.record)
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
-                readers = (tracker, progress, discard_checkpoints(folder))
+                readers = (tracker, progress, retention)
                 driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
                 if again:
                     driver.resumed(code_version())
@@ -60,12 +80,28 @@ def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device
         except KeyboardInterrupt:
             say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
             raise
+        except StudyInterruptedError as cause:
+            say(f"skipstack: {cause}; nothing is lost: `skipstack resume {folder.path}` goes on")
+            return INTERRUPTED
         finally:
             engine.close()
-            missing = tracker.close()
-            if missing:
-                say(missing)
+            for missing in (tracker.close(), retention.close()):
+                if missing:
+                    say(missing)
     return finish(folder.path, driver.record, tracking_uri)
+
+
+def catch_up(folder: StudyFolder, tracking_uri: str | None) -> None:
+    """Write what MLflow lacks of a study that is finished."""
+    missing = _tracker(folder, Ledger(folder.ledger).read(), tracking_uri).close()
+    if missing:
+        say(missing)
+
+
+def _tracker(folder: StudyFolder, past: Sequence[Event], tracking_uri: str | None) -> Tracker:
+    """By default it writes into a file in the study's folder."""
+    uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
+    return Tracker(uri, past, private=tracking_uri is None)
 
 
 def reach(name: str, vectors: VectorsPrepared) -> str:
@@ -89,7 +125,7 @@ def finish(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
         *([f"mlflow ui --backend-store-uri {database}"] if tracking_uri is None else []),
     ):
         say(f"  {command}")
-    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
-    for trial in failed:
-        say(f"trial {trial.number} failed: {trial.message}")
-    return FAILED_TRIALS if failed else 0
+    faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
+    for trial in faulty:
+        say(f"trial {trial.number} {named(trial.reason or '')}: {trial.message}")
+    return FAILED_TRIALS if faulty else 0

@@ -87,6 +87,14 @@ class SearchConfig(Frozen):
     hyperband: HyperbandConfig | None = None
     median: MedianConfig | None = None
     keep_best: KeepBestConfig | None = None
+    retries: NonNegativeInt = 2
+    """How often a trial is tried again, from its last checkpoint, after its process died."""
+    time_limit: Annotated[float, Field(gt=0)] | None = None
+    """Seconds of training and evaluation that a trial may use, over all its attempts; None: any."""
+    keep_checkpoints: PositiveInt | None = None
+    """The best trials whose weights are kept, beside those that are needed (``search/retention.py``); None: all."""
+    disk_budget: PositiveInt | None = None
+    """Bytes that the weights of a study may take; None: any."""
 
     @model_validator(mode="after")
     def _has_one_scheduler(self) -> Self:

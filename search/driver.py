@@ -23,9 +23,11 @@ from search.events import (
     Reason,
     Reported,
     Resumed,
+    Retried,
     Started,
     Tested,
 )
+from search.faults import Fault, full_disk_told, retried, time_is_over
 from search.folder import StudyFolder
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
@@ -89,9 +91,9 @@ class Driver:
         self._all_proposed = False
 
     def next(self) -> TrialTask | None:
-        """The next trial to run: those that an earlier driver left, then a paused one that is promoted, then a new one.
+        """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.
 
-        None where there is none now; another one may be promoted later, unless the study is ``over``.
+        None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
         """
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
@@ -137,6 +139,9 @@ class Driver:
         if decision.action in ("stop", "complete"):
             reason: Reason = "completed" if decision.action == "complete" else "stopped"
             events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
+        elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
+            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
         for event in events[1:]:
             self._apply(event)
         self._write(events)
@@ -145,9 +150,14 @@ class Driver:
             return replace(decision, action="pause")  # its further seeds are another task
         return decision
 
-    def failed(self, number: int, message: str) -> None:
-        """A trial ended by an error, told in one line."""
-        self._tell(Ended(time=self._clock(), trial=number, reason="failed", message=message))
+    def faulted(self, number: int, fault: Fault) -> None:
+        """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
+        cause = retried(self.record.trials[number], fault, self.record.study.search)
+        if cause is None:
+            self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
+        else:
+            self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
+            self._waiting.append(number)
 
     def tested(self, number: int, metrics: Metrics) -> None:
         """A selected trial was measured on the test split."""
@@ -175,7 +185,7 @@ class Driver:
             number=number,
             seeds=trial.seeds,
             device=self.device,
-            reported=len(trial.reports),
+            trial=trial,
         )
 
     def _training(self, number: int) -> TrialTask:
@@ -235,7 +245,8 @@ class Driver:
 
     def _write(self, events: Sequence[Event]) -> None:
         """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
-        self._ledger.append(*events)
+        with full_disk_told(self._ledger.folder):
+            self._ledger.append(*events)
         for event in events:
             for reader in self._readers:
                 reader(event)

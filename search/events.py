@@ -11,7 +11,7 @@ texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
 import json
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
@@ -29,8 +29,19 @@ Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, wh
 Metrics = dict[str, tuple[Number, ...]]
 """By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
 
-Reason = Literal["completed", "stopped", "diverged", "failed"]
-"""Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by an error."""
+FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
+"""What ends an attempt at a trial: an error, the death of its process, missing memory, its time limit."""
+
+Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
+"""Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by a fault."""
+
+FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
+
+SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
+"""The ends of trials that have no score: not for the ranking, not for a proposer."""
+
+RetryCause = Literal["crashed", "out_of_memory"]
+"""The faults after which a trial may be tried again."""
 
 
 class _Happened(Frozen):
@@ -132,6 +143,15 @@ class Promoted(_Happened):
     trial: NonNegativeInt
 
 
+class Retried(_Happened):
+    """A fault ended an attempt at a trial, which is tried again from its last checkpoint."""
+
+    kind: Literal["retried"] = "retried"
+    trial: NonNegativeInt
+    cause: RetryCause
+    message: str
+
+
 class Ended(_Happened):
     """A trial is over; ``message`` says what failed, and is empty otherwise."""
 
@@ -176,6 +196,7 @@ Event = Annotated[
     | Reported
     | Decided
     | Promoted
+    | Retried
     | Ended
     | Interrupted
     | Resumed

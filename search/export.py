@@ -45,6 +45,12 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
     assert trial.best is not None, "a trial with a score has a best epoch"
     score_R = list(trial.dev.values())
     lane = score_R.index(max(score_R))
+    if not (folder.trial(trial.number) / BEST).exists():
+        kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
+        raise UserError(
+            f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
+            "search.keep_checkpoints and search.disk_budget say which are kept)"
+        )
     weights_R, _ = read_tensors(folder.trial(trial.number) / BEST)
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)

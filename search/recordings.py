@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from data.errors import UserError
 from data.frozen import canonical_json
-from search.events import Event, Proposed, Reported
+from search.events import FAULTS, Event, Proposed, Reported
 from search.races import groups, joined
 from search.records import StudyRecord, TrialRecord
 from search.task import EpochResult
@@ -57,7 +57,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     for trial in record.trials.values():
         curve = _curve(trial, record.study.search.seeds)
         if not _is_whole(trial, curve, whole):
-            if not extrapolate or not curve or trial.reason == "failed":
+            if not extrapolate or not curve or trial.reason in FAULTS:
                 left_out[trial.state] += 1
                 continue
             curve = _held(curve, whole)

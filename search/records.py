@@ -12,6 +12,7 @@ from data.frozen import identity
 from data.metrics import FACTORS, Measure
 from search.config import StudyConfig
 from search.events import (
+    SCORELESS,
     CorpusPrepared,
     Decided,
     Ended,
@@ -24,6 +25,7 @@ from search.events import (
     Reason,
     Reported,
     Resumed,
+    Retried,
     Started,
     StudyOpened,
     Tested,
@@ -40,9 +42,9 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``seeds``: where they race, those that are trained to the end, or the first ones before that.
-
-    ``measure`` is what it is ranked by, accuracy or F1. ``paused``: it waits at a rung, for a promotion or its end.
+    ``measure`` is what it is ranked by, accuracy or F1. ``seeds``: where they race, those that are trained to the end,
+    or the first ones before that. ``paused``: it waits at a rung, for a promotion or its end. ``starts`` counts the
+    workers that took it up.
     """
 
     number: int
@@ -55,6 +57,8 @@ class TrialRecord:
     paused: bool = False
     reason: Reason | None = None
     message: str = ""
+    starts: int = 0
+    retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
 
     @property
@@ -86,8 +90,13 @@ class TrialRecord:
 
     @property
     def score(self) -> float | None:
-        """The best mean dev score of any epoch; None for a trial that failed, diverged or has not reported."""
-        return None if self.best is None or self.reason in ("failed", "diverged") else self.best.score
+        """The best mean dev score of any epoch; None for a trial that a fault ended, diverged or has not reported."""
+        return None if self.best is None or self.reason in SCORELESS else self.best.score
+
+    @property
+    def share(self) -> int:
+        """Its share of the device, as a multiple of what an ordinary trial has: twice as much after missing memory."""
+        return 1 << sum(retry.cause == "out_of_memory" for retry in self.retries)
 
     @property
     def seconds(self) -> float:
@@ -161,7 +170,11 @@ class StudyRecord:
                 self.finished = True
             case Resumed():
                 self.finished = False
-            case Started() | Interrupted():
+            case Started(trial=number):
+                self.trials[number].starts += 1
+            case Retried(trial=number):
+                self.trials[number].retries.append(event)
+            case Interrupted():
                 pass
             case _:
                 assert_never(event)

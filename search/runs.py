@@ -14,6 +14,7 @@ from typing import Final, Literal
 from data.frozen import identity
 from search.config import SCHEDULERS
 from search.events import (
+    SCORELESS,
     CorpusPrepared,
     Decided,
     Ended,
@@ -150,10 +151,10 @@ class StudyRuns:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
 
     def _end(self, event: Ended) -> None:
-        """Stopped by the scheduler is an ordinary end; what failed or diverged has no score."""
+        """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
-        entry.status, entry.end = "FAILED" if event.reason in ("failed", "diverged") else "FINISHED", time
+        entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
         entry.tags |= {"skipstack.end_reason": event.reason} | _note(event.message)
         self._ended += 1
         trial = self.record.trials[event.trial]

@@ -1,7 +1,7 @@
 """A study from its beginning to its end: opened, run by an engine, tested, finished."""
 
-import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from data.errors import UserError
@@ -9,8 +9,9 @@ from search.ablation import selected
 from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
-from search.events import Ended, Event, StudyOpened
-from search.folder import CHECKPOINT, GROUP, StudyFolder
+from search.events import StudyOpened
+from search.faults import StudyInterruptedError, full_disk_told
+from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.preparation import prepared
 from search.proposers import proposer
@@ -47,27 +48,20 @@ def check_study(study: StudyConfig) -> None:
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run what is left of a study, then measure the selected trials on the test split.
 
-    KeyboardInterrupt leaves a study that can be resumed.
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
     """
     try:
-        engine.run(driver)
-        driver.end_paused()
-        chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
-        for number, metrics in engine.test([driver.task(number) for number in chosen]):
-            driver.tested(number, metrics)
+        with full_disk_told(driver.folder.path):
+            engine.run(driver)
+            driver.end_paused()
+            chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
+            for number, metrics in engine.test([driver.task(number) for number in chosen]):
+                driver.tested(number, metrics)
     except KeyboardInterrupt:
         driver.interrupted()
         raise
+    except StudyInterruptedError:
+        with suppress(StudyInterruptedError):  # the ledger may lie on the very disk
+            driver.interrupted()
+        raise
     driver.finished()
-
-
-def discard_checkpoints(folder: StudyFolder) -> Callable[[Event], None]:
-    """A reader that removes what only a running trial needs; the best weights stay."""
-
-    def read(event: Event) -> None:
-        if isinstance(event, Ended) and event.reason != "failed":
-            (folder.trial(event.trial) / CHECKPOINT).unlink(missing_ok=True)
-            for group in folder.trial(event.trial).glob(GROUP.format("*")):
-                shutil.rmtree(group)
-
-    return read

@@ -34,8 +34,8 @@ class Tpe(Proposer):
     l(x) / g(x) is taken, g being the density of the others; the first ten trials are random. Axes that are
     active together are modelled together. A running trial counts among the others ("constant liar"), so
     that trials in parallel keep apart. A completed trial counts with the best score of its curve; a stopped
-    one ranks behind the completed ones, by how far it came and its last score; failed and diverged ones
-    teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung counts as
+    one ranks behind the completed ones, by how far it came and its last score; those that diverged or that a
+    fault ended teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung counts as
     stopped there, and, if it is promoted, once more as what becomes of it: its earlier entry falls among the others of
     l(x) / g(x), whose order by x is the same whether g is the density of the others or of all.
 
@@ -94,7 +94,7 @@ class Tpe(Proposer):
                 self._study.tell(trial, max(score for _, score in curve))
             case "stopped":
                 self._study.tell(trial, state=TrialState.PRUNED)
-            case "diverged" | "failed":
+            case _:
                 self._study.tell(trial, state=TrialState.FAIL)
 
     def _sampled(self, seed: int) -> Point:

@@ -12,13 +12,21 @@ from torch import Tensor
 
 from data.errors import UserError
 
+Tensors = Mapping[str, Tensor]
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
-    """Write ``tensors``, and ``notes`` as JSON beside them, replacing ``path`` only when all is written."""
+
+def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> None:
+    """Write ``tensors``, and ``notes`` as JSON beside them, replacing ``path`` only when all is written.
+
+    Raises OSError where the disk refuses; ``path`` is then as it was.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    beside.write_bytes(save(contiguous, {"notes": json.dumps(notes)}))
-    os.replace(beside, path)
+    try:
+        beside.write_bytes(save(contiguous, {"notes": json.dumps(notes)}))
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
