@@ -40,9 +40,8 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``seeds``: where they race, those that are trained to the end, or the first ones before that.
-
-    ``measure`` is what it is ranked by, accuracy or F1. ``paused``: it waits at a rung, for a promotion or its end.
+    ``measure`` is what it is ranked by, accuracy or F1. ``seeds``: where they race, those that are trained to the end,
+    or the first ones before that. ``paused``: it waits at a rung, for a promotion or its end.
     """
 
     number: int
