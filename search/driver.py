@@ -87,7 +87,7 @@ class Driver:
         """Trials that are neither paused nor over."""
         for event in past:
             self._apply(event)
-        self._waiting = sorted(self._active)
+        self._waiting = [trial.number for trial in self.record.running()]
         self._all_proposed = False
 
     def next(self) -> TrialTask | None:

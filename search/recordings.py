@@ -81,7 +81,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 
 
 def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
-    """As if all seeds had been trained together, where they raced; seeds that a trial never had do as the others did."""
+    """As if all seeds had been trained together, where they raced; seeds that a trial lacks do as the others did."""
     reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
     return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
 

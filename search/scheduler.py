@@ -49,8 +49,8 @@ class Scheduler(ABC):
     def report(self, trial: int, epoch: int, score: float, seconds: float = 0.0) -> Decision:
         """Decide on ``trial`` after ``epoch``, which took ``seconds``; a higher ``score`` is better.
 
-        Epochs count from 1. Raises ValueError where those of the trial do not ascend 1, 2, 3, ... (a report that arrives
-        twice included), the trial is paused, or it ended before.
+        Epochs count from 1. Raises ValueError where those of the trial do not ascend 1, 2, 3, ... (a report that
+        arrives twice included), the trial is paused, or it ended before.
         """
         if trial in self._over or trial in self._paused:
             state = "ended" if trial in self._over else "was paused"

@@ -30,7 +30,7 @@ def scheduler(config: SearchConfig, maximum: int, spared: frozenset[int] = froze
 
 
 def described(config: SearchConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if they are set."""
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if set."""
     promotes = config.asha is not None and config.asha.variant == "promotion"
     chosen = {
         "asha-promotion" if promotes else "asha": config.asha,

@@ -12,7 +12,7 @@ from search.config import Resource
 
 
 class Spending(ABC):
-    """Counts a resource by trial. ``epochs``: of a trial, for all its seeds; ``whole``: the resource of a whole trial."""
+    """Counts a resource by trial. ``epochs``: those of a trial; ``whole``: the resource of a whole one."""
 
     resource: Resource
 

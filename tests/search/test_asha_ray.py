@@ -41,8 +41,8 @@ def rays(config: AshaConfig, maximum: int, trials: int) -> Callable[[Report], st
 def test_decisions_equal_rays_own_scheduler_on_well_formed_traces(
     seed: int, grace: int, reduction: int, longer: int, trials: int
 ) -> None:
-    """Each trial reports epochs 1, 2, ..., all interleaved at random. The scores are distinct, and no cutoff between two
-    of them equals a third: where it does, Ray's rounding decides.
+    """Each trial reports epochs 1, 2, ..., all interleaved at random. The scores are distinct, and no cutoff between
+    two of them equals a third: where it does, Ray's rounding decides.
     """
     config, maximum = AshaConfig(grace=grace, reduction=reduction), grace + longer
     ours, theirs = Asha(config, maximum), rays(config, maximum, trials)

@@ -43,7 +43,7 @@ def life(
     subject: Scheduler, picks: Iterable[tuple[int, float]], *, trials: int, workers: int, failing: bool = False
 ) -> Iterator[Told]:
     """A study on ``workers``, as the driver has it: promoted trials first, then new ones, then, if none is left, those
-    that waited for more. Each pick is a running trial's next report, or, where trials are ``failing``, at times its end.
+    that waited for more. Each pick is a running trial's next report, or its end at times, where trials are ``failing``.
     """
     running: set[int] = set()
     born = 0
