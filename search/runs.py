@@ -24,6 +24,7 @@ from search.events import (
     Proposed,
     Reported,
     Resumed,
+    Retried,
     StudyOpened,
     Tested,
 )
@@ -87,6 +88,8 @@ class StudyRuns:
                 self._measure(number, values, event.epoch, time)
             case Decided(trial=number, rung=int(rung)):
                 self._entry(number).tags["skipstack.rung"] = str(rung)
+            case Retried(trial=number):
+                self._entry(number).tags["skipstack.retries"] = str(len(self.record.trials[number].retries))
             case Ended():
                 self._end(event)
             case Tested(trial=number):
