@@ -25,6 +25,7 @@ from search.events import (
     Proposed,
     Reported,
     Resumed,
+    Retried,
     StudyOpened,
     Tested,
 )
@@ -86,6 +87,8 @@ class StudyRuns:
                 self._report(event, self.record.trials[number])
             case Decided(trial=number, rung=int(rung)):
                 self._entry(number).tags["skipstack.rung"] = str(rung)
+            case Retried(trial=number):
+                self._entry(number).tags["skipstack.retries"] = str(len(self.record.trials[number].retries))
             case Ended():
                 self._end(event)
             case Tested(trial=number):

@@ -3,6 +3,7 @@
 They share the file system, the processor and nothing else.
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -17,6 +18,9 @@ from typing import Self
 ROOT = Path(__file__).resolve().parents[2]
 PORT = 6379
 RAY = str(Path(sys.executable).parent / "ray")
+
+COUNTED = itertools.count()
+"""Networks: the kernel takes a moment to forget the names of one."""
 
 QUICK = {
     "RAY_health_check_initial_delay_ms": "2000",
@@ -48,7 +52,7 @@ class Hosts:
     """
 
     def __init__(self) -> None:
-        self._name = f"sk{os.getpid() % 100_000}"
+        self._name = f"sk{os.getpid() % 100_000}{chr(ord('a') + next(COUNTED) % 26)}"
         self._net = f"10.{20 + os.getpid() % 200}.7"
         self._hosts: list[int] = []
         self._folder = Path(tempfile.mkdtemp(prefix="sk-"))

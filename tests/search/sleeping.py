@@ -1,17 +1,24 @@
-"""A study whose trials sleep: ``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS``, its driver."""
+"""A study whose trials sleep: ``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS [URI]``, its driver."""
 
 import sys
 import time
 from pathlib import Path
 
+from data.config import GrammarCorpus
+from search.config import StudyConfig
 from search.engine import RayEngine
 from search.events import Metrics
+from search.folder import StudyFolder
 from search.ledger import Ledger
-from search.study import run_study
+from search.study import open_study, run_study
 from search.task import EpochResult
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from search.tracking import Tracker
+from tests.search.toy import ToyWorker, toy_driver, toy_study
 
 EPOCHS = 4
+
+SECONDS = "seconds"
+"""The file in the study's folder that says how long an epoch sleeps."""
 
 
 class SleepingWorker(ToyWorker):
@@ -20,7 +27,7 @@ class SleepingWorker(ToyWorker):
     def run_epoch(self) -> EpochResult:
         import ray
 
-        seconds = float((self.task.folder.parent.parent / "seconds").read_text())
+        seconds = float((self.task.folder.parent.parent / SECONDS).read_text())
         time.sleep(seconds)
         result = super().run_epoch()
         host = float(ray.util.get_node_ip_address().rpartition(".")[2])
@@ -28,16 +35,29 @@ class SleepingWorker(ToyWorker):
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=seconds)
 
 
-def main(folder: Path, address: str, trials: int, seconds: float) -> None:
-    study = toy_study(trials=trials, proposer="random", epochs=EPOCHS)
-    search = study.search.model_copy(update={"asha": None, "retries": 10})
-    opened = open_toy(folder, study.model_copy(update={"search": search}))
-    (folder / "seconds").write_text(str(seconds))
+def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "") -> None:
+    opened = StudyFolder(folder)
+    open_study(sleeping_study(trials), opened, data_dir=None, corpus_folder=folder, clock=time.time)
+    (folder / SECONDS).write_text(str(seconds))
     engine = RayEngine(SleepingWorker, address=address, gpus_per_trial=0)
     with Ledger(opened.ledger) as ledger:
-        run_study(toy_driver(opened, ledger), engine)
+        driver = toy_driver(opened, ledger)
+        engine.preflight(opened, driver.record)
+        tracker = Tracker(uri, ledger.read()) if uri else None
+        run_study(toy_driver(opened, ledger, readers=[tracker] if tracker else []), engine)
+        assert tracker is None or tracker.close() is None
     engine.close()
 
 
+def sleeping_study(trials: int) -> StudyConfig:
+    """No trial is stopped early; the corpus is as small as can be."""
+    study = toy_study(trials=trials, proposer="random", epochs=EPOCHS)
+    base = study.space.base
+    data = base.data.model_copy(update={"corpus": GrammarCorpus(train=20, dev=10, test=10)})
+    space = study.space.model_copy(update={"base": base.model_copy(update={"data": data})})
+    search = study.search.model_copy(update={"asha": None, "retries": 10})
+    return study.model_copy(update={"space": space, "search": search})
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), *sys.argv[5:])

@@ -6,7 +6,7 @@ import pytest
 
 from data.frozen import identity
 from search.config import StudyConfig
-from search.events import Ended, Event, Interrupted, Reported, Resumed, StudyOpened
+from search.events import SCORELESS, Ended, Event, Interrupted, Reason, Reported, Resumed, Retried, StudyOpened
 from search.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
 from tests.search import studies
 from tests.search.made_up import measured
@@ -133,6 +133,20 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
 def test_the_end_of_a_trial_has_a_status_and_a_reason(trial: int, status: str, reason: str) -> None:
     run = runs_of(history())[trial]
     assert (run.status, run.tags["skipstack.end_reason"]) == (status, reason)
+
+
+def test_a_trial_that_was_tried_again_says_how_often() -> None:
+    events = [*opened(), *proposed(0, 1002.0)]
+    events += [Retried(time=1003.0 + each, trial=0, cause="crashed", message="gone") for each in range(2)]
+    assert runs_of(events)[0].tags["skipstack.retries"] == "2"
+
+
+@pytest.mark.parametrize("reason", SCORELESS)
+def test_a_trial_that_a_fault_ended_has_failed_and_counts_for_no_best_score(reason: Reason) -> None:
+    events = [*opened(), *proposed(0, 1002.0), reported(0, 1, (0.5, 0.5), 1003.0)]
+    runs = runs_of([*events, Ended(time=1004.0, trial=0, reason=reason)])
+    assert (runs[0].status, runs[0].tags["skipstack.end_reason"]) == ("FAILED", reason)
+    assert not [name for name, _ in runs[STUDY].metrics if name == "best_score"]
 
 
 def test_a_failed_trial_says_what_failed() -> None:

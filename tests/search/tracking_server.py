@@ -15,20 +15,21 @@ from mlflow.server import app
 from mlflow.server.handlers import initialize_backend_stores
 from werkzeug.serving import run_simple
 initialize_backend_stores(sys.argv[1], default_artifact_root=sys.argv[2])
-run_simple("127.0.0.1", int(sys.argv[3]), app, threaded=True)
+run_simple(sys.argv[3], int(sys.argv[4]), app, threaded=True)
 """
 
 
 class TrackingServer:
     """Serves ``mlflow.db`` of a folder; its address stays the same from start to start."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
         self.folder = folder
         self.store = f"sqlite:///{folder / 'mlflow.db'}"
         with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
+            free.bind((host, 0))
             self.port = free.getsockname()[1]
-        self.uri = f"http://127.0.0.1:{self.port}"
+        self.host = host
+        self.uri = f"http://{host}:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -42,7 +43,7 @@ class TrackingServer:
 
     def start(self, *, wait: bool = True) -> None:
         """Start it; ``wait`` until it answers."""
-        arguments = [self.store, str(self.folder / "artifacts"), str(self.port)]
+        arguments = [self.store, str(self.folder / "artifacts"), self.host, str(self.port)]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdout=log, stderr=log)
         while wait and not self.answers():
