@@ -35,9 +35,9 @@ class Tpe(Proposer):
     active together are modelled together. A running trial counts among the others ("constant liar"), so
     that trials in parallel keep apart. A completed trial counts with the best score of its curve; a stopped
     one ranks behind the completed ones, by how far it came and its last score; those that diverged or that a
-    fault ended teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung counts as
-    stopped there, and, if it is promoted, once more as what becomes of it: its earlier entry falls among the others of
-    l(x) / g(x), whose order by x is the same whether g is the density of the others or of all.
+    fault ended teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung
+    counts as stopped there, and, if it is promoted, once more as what becomes of it: its earlier entry falls among the
+    others of l(x) / g(x), whose order by x is the same whether g is the density of the others or of all.
 
     A point that is not allowed or was proposed before is sampled anew, at most ``TRIES`` times; then an
     unseen point is drawn at random.
