@@ -8,11 +8,12 @@ from dashboards.printing import print_report, say
 from dashboards.progress import Progress
 from search.ablation import ablation
 from search.code_version import code_version
+from search.deferred import DeferredWorker
 from search.driver import Driver
 from search.events import VectorsPrepared
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
-from search.ledger import Ledger
+from search.ledger import Ledger, Past
 from search.records import StudyRecord
 from search.serial import Engine, SerialEngine
 from search.study import discard_checkpoints, run_study
@@ -26,34 +27,32 @@ FAILED_TRIALS = 3
 
 def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float, device: str) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
-    from search.worker import TrainingWorker  # torch takes seconds to import: first the user's mistakes are told
-
     if name == "serial":
-        from models.device import choose_device
+        from models.device import choose_device  # torch takes seconds to import: first the user's mistakes are told
+        from search.worker import TrainingWorker
 
         choose_device(device)
         return SerialEngine(TrainingWorker)
-    from search.engine import RayEngine  # and so does ray
+    from search.engine import RayEngine  # and so does ray; torch is loaded where trials are trained
 
-    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial)
+    return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial)
 
 
 def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:
     """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code."""
     with Ledger(folder.ledger) as ledger:
-        past = ledger.read()
+        before = StudyRecord()
+        driver = Driver(folder, ledger, device=device, clock=time.time, rehearse=[before.apply])
         if ledger.cut:
             say(ledger.cut)
-        before = StudyRecord.of(past)
         for corpus in before.corpora.values():
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
         uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
-        tracker = Tracker(uri, past, private=tracking_uri is None)
+        tracker = Tracker(uri, Past(folder.ledger, driver.past), private=tracking_uri is None)
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
-                readers = (tracker, progress, discard_checkpoints(folder))
-                driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
+                driver.listen(tracker, progress, discard_checkpoints(folder))
                 if again:
                     driver.resumed(code_version())
                 run_study(driver, engine)

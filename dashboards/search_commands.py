@@ -8,6 +8,7 @@ import typer
 
 from search.config import StudyConfig
 from search.folder import StudyFolder, free_name, new_folder
+from search.ledger import withdrawn_on_failure
 from search.records import read_study
 from search.study_file import load_study
 from search.tracking import checked_uri
@@ -89,6 +90,10 @@ def search(
     lanes: Lanes = None,
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Where the ledger lies if not in the folder, such as s3://BUCKET/FOLDER.", metavar="URI"),
+    ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
     gpus_per_trial: GpusPerTrial = 0.0,
@@ -113,8 +118,9 @@ def search(
 
     path = free_name(Path("runs"), config.name) if out is None else out
     with new_folder(path) as beside:
-        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
+        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
+        with withdrawn_on_failure(beside.ledger):
+            running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
     return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)
 
 

@@ -4,7 +4,7 @@ Past and present events pass the same code, so a driver that was killed and one 
 the same state after the same events.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -40,7 +40,7 @@ class History(Protocol):
 
     folder: Path
 
-    def read(self) -> list[Event]:
+    def replay(self) -> Iterable[Event]:
         """All events in order, the first of them that the study was opened."""
 
     def append(self, *events: Event) -> None:
@@ -51,7 +51,7 @@ class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space.
+    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        rehearse: Sequence[Reader] = (),
     ) -> None:
         self.folder = folder
         self.device = device
@@ -70,7 +71,8 @@ class Driver:
         self._ledger = ledger
         self._clock = clock
         self._readers = tuple(readers)
-        opened, *past = ledger.read()
+        past = iter(ledger.replay())
+        opened = next(past)
         self.record.apply(opened)
         study, space = self.record.study, self.record.space if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
@@ -78,9 +80,20 @@ class Driver:
         spared = frozenset() if self._base is None else frozenset({0})
         self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
+        for hear in rehearse:
+            hear(opened)
+        self.past = 1
+        """How many events there were before this driver."""
         for event in past:
             self._apply(event)
+            self.past += 1
+            for hear in rehearse:
+                hear(event)
         self._waiting = [trial.number for trial in self.record.running()]
+
+    def listen(self, *readers: Reader) -> None:
+        """Let these hear what happens from now on, too."""
+        self._readers += readers
 
     def next(self) -> TrialTask | None:
         """The next trial to run: first those that an earlier driver left, then new ones; None where none is left."""

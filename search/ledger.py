@@ -8,6 +8,9 @@ good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else i
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -113,6 +116,45 @@ class Ledger:
     def _events(self) -> Iterator[Event]:
         for line in self._segments.lines():
             yield from _events(line)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The first ``count`` events of the ledger of ``folder``, read anew by everyone who goes through them."""
+
+    folder: Path
+    count: int
+
+    def __iter__(self) -> Iterator[Event]:
+        return islice(Ledger(self.folder).replay(), self.count)
+
+
+def point_to(folder: Path, address: str) -> None:
+    """Let ``folder``, which is made, say that its ledger lies at ``address``.
+
+    Raises UserError where that is no address, cannot be reached, or a ledger lies there already.
+    """
+    from search.object_store import ObjectStore
+
+    ObjectStore.at(address)
+    folder.mkdir(parents=True)
+    (folder / ADDRESS).write_text(f"{address}\n")
+    if Ledger(folder).read():
+        raise UserError(f"--ledger: {address} holds a ledger already (allowed: a place of its own for each study)")
+
+
+@contextmanager
+def withdrawn_on_failure(folder: Path) -> Iterator[None]:
+    """A ledger elsewhere that was just begun for ``folder`` goes again if what follows fails, as the folder does."""
+    try:
+        yield
+    except BaseException:
+        if (address := address_of(folder)) is not None:
+            from search.object_store import ObjectStore
+            from search.segments_remote import discard
+
+            discard(ObjectStore.at(address))
+        raise
 
 
 def address_of(folder: Path) -> str | None:

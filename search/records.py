@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import assert_never
 
 from data.errors import UserError
-from data.frozen import identity
+from data.frozen import canonical_json, identity
 from data.metrics import FACTORS, Measure
 from search.config import StudyConfig
 from search.events import (
@@ -30,6 +30,7 @@ from search.events import (
 )
 from search.folder import StudyFolder
 from search.ledger import Ledger
+from search.reports import Reports
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
 
@@ -38,35 +39,48 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``measure`` is what it is ranked by, accuracy or F1.
+    ``measure`` is what it is ranked by, accuracy or F1. ``decisions`` are those at a rung and the last one.
     """
 
     number: int
     point: Point
-    config: TrialConfig
+    space: Space = field(repr=False, compare=False)
     seeds: tuple[int, ...]
     measure: Measure = "accuracy"
-    reports: list[Reported] = field(default_factory=list)
+    reports: Reports = field(default_factory=Reports)
     decisions: list[Decided] = field(default_factory=list)
     reason: Reason | None = None
     message: str = ""
     tested: Metrics = field(default_factory=dict)
+    _config: TrialConfig | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def config(self) -> TrialConfig:
+        """What it trains, made from the point when it is asked for."""
+        if self._config is None:
+            self._config = self.space.config(self.point)
+        return self._config
+
+    def forget(self) -> None:
+        """Make the config anew if it is asked for again: it is large, and trials that are over are many."""
+        self._config = None
 
     @property
     def best(self) -> Reported | None:
         """The report with the highest finite score, the earliest of equals; None where there is none."""
-        finite = [report for report in self.reports if math.isfinite(report.score)]
-        return max(finite, key=lambda report: report.score, default=None)
+        place = self.reports.best()
+        return None if place is None else self.reports[place]
 
     @property
     def score(self) -> float | None:
         """The best mean dev score of any epoch; None for a trial that failed, diverged or has not reported."""
-        return None if self.best is None or self.reason in ("failed", "diverged") else self.best.score
+        place = None if self.reason in ("failed", "diverged") else self.reports.best()
+        return None if place is None else self.reports.scores[place]
 
     @property
     def seconds(self) -> float:
         """Seconds of training and evaluation, over all epochs and lanes."""
-        return sum(report.seconds for report in self.reports)
+        return sum(self.reports.seconds)
 
     @property
     def dev(self) -> dict[int, float]:
@@ -110,14 +124,15 @@ class StudyRecord:
             case CorpusPrepared():
                 self.corpora[event.corpus] = event
             case Proposed(trial=number):
-                config = self.space.config(event.point)
-                self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds, self.measure)
+                self.trials[number] = TrialRecord(number, dict(event.point), self.space, event.seeds, self.measure)
             case Reported(trial=number):
                 self.trials[number].reports.append(event)
             case Decided(trial=number):
-                self.trials[number].decisions.append(event)
+                if event.rung is not None or event.decision != "continue":
+                    self.trials[number].decisions.append(event)
             case Ended(trial=number):
                 self.trials[number].reason, self.trials[number].message = event.reason, event.message
+                self.trials[number].forget()
             case Tested(trial=number):
                 self.trials[number].tested = event.metrics
             case Finished():
@@ -140,6 +155,12 @@ class StudyRecord:
         """The space that is searched."""
         return Space(self.study.space)
 
+    @cached_property
+    def _base_text(self) -> str | None:
+        """The point of the base config, as text; None where the space does not have it."""
+        base = self.study.space.base
+        return canonical_json(self.space.point(base)) if self.space.contains(base) else None
+
     @property
     def measure(self) -> Measure:
         """What the trials are ranked by: the same on all corpora of a study."""
@@ -157,7 +178,8 @@ class StudyRecord:
     @property
     def base(self) -> TrialRecord | None:
         """The trial that ran the base config itself, from which every difference is measured."""
-        return next((trial for trial in self.trials.values() if trial.config == self.study.space.base), None)
+        text = self._base_text
+        return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
 
     def ranked(self) -> list[TrialRecord]:
         """The trials that have a score, the best first; of equals the one proposed first."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from data.errors import UserError
-from search.lease import Lease
+from search.lease import CLAIM, Lease
 from search.object_store import ObjectStore
 from search.segments import Line, Segments, damaged, decoded, encoded
 
@@ -183,6 +183,13 @@ class RemoteSegments(Segments):
 
     def _missing(self, name: str) -> UserError:
         return UserError(f"{self._at(name)} is missing (allowed: no gaps); restore it from a copy")
+
+
+def discard(store: ObjectStore) -> None:
+    """Remove a ledger and nothing else that lies in ``store``."""
+    for name in store.names():
+        if SEGMENT.fullmatch(name) or COMPACTED.fullmatch(name) or CLAIM.fullmatch(name):
+            store.remove(name)
 
 
 def _number(term: str) -> int:

@@ -82,7 +82,7 @@ class _Unwritten:
         self.folder = NOWHERE
         self._opening = opening
 
-    def read(self) -> list[Event]:
+    def replay(self) -> list[Event]:
         return list(self._opening)
 
     def append(self, *events: Event) -> None:

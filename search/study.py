@@ -10,7 +10,7 @@ from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
 from search.folder import CHECKPOINT, StudyFolder
-from search.ledger import Ledger
+from search.ledger import Ledger, point_to
 from search.preparation import prepared
 from search.proposers import proposer
 from search.serial import Engine
@@ -20,17 +20,28 @@ Clock = Callable[[], float]
 
 
 def open_study(
-    study: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path, clock: Clock
+    study: StudyConfig,
+    folder: StudyFolder,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+    address: str | None = None,
 ) -> None:
-    """Check a study, prepare its corpora and begin its ledger in ``folder``.
+    """Check a study, prepare its corpora and begin its ledger in ``folder``, or at ``address``, a URI.
 
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``.
-    Raises UserError for a study that cannot run and for corpora and vectors that cannot be read.
+    Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and for an address where
+    no ledger can begin.
     """
     check_study(study)
+    if address is not None:
+        point_to(folder.ledger, address)
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
-    with Ledger(folder.ledger) as ledger:
+    with Ledger(folder.ledger, clock=clock) as ledger:
+        if ledger.read():
+            raise UserError(f"{address or folder.ledger}: another study began here meanwhile (allowed: an empty place)")
         ledger.append(opened, *corpora)
 
 

@@ -2,15 +2,19 @@
 
 Optuna's study lives in memory and holds the history alone. Each ask has a sampler of its own, seeded
 by the study's seed and the trial's number, and what it samples is thrown away: the trial enters the
-history by ``proposed``, with the values that were recorded. So a replay samples nothing.
+history by ``proposed``, with the values that were recorded. So a replay samples nothing; and Optuna hears
+of trials when it is next asked, of those that are over by then in one step, so that a long ledger is soon replayed.
 """
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import ExperimentalWarning
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from data.frozen import canonical_json
 from data.seeding import derive, generator
@@ -49,10 +53,12 @@ class Tpe(Proposer):
         self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
         self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
         self._study = optuna.create_study(direction="maximize", sampler=self._recorder)
+        self._unheard: dict[int, _Told] = {}
         self._running: dict[int, optuna.Trial] = {}
 
     def ask(self, number: int) -> Point | None:
         """The point with the largest expected improvement; None where the space is exhausted."""
+        self._tell_optuna()
         for attempt in range(TRIES):
             point = self._sampled(derive(self._seed, "tpe", number, attempt) % OPTUNA_SEEDS)
             if point not in self._seen and self._space.allowed(point):
@@ -62,25 +68,40 @@ class Tpe(Proposer):
     def proposed(self, number: int, point: Point) -> None:
         """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
         self._seen.add(point)
-        self._study.enqueue_trial({path: self._axes[path].label(value) for path, value in point.items()})
-        trial = self._study.ask()
-        for path in point:
-            self._axes[path].suggest(trial)
-        self._running[number] = trial
+        self._unheard[number] = _Told(point)
 
     def ended(self, number: int, reason: Reason, curve: Curve) -> None:
         """Learn from what trial ``number`` reported."""
-        trial = self._running.pop(number)
-        if reason in ("completed", "stopped"):
+        if number in self._unheard:
+            self._unheard[number] = _Told(self._unheard[number].point, reason, curve)
+            return
+        trial, (state, value) = self._running.pop(number), _outcome(reason, curve)
+        if state != TrialState.FAIL:
             for epoch, score in curve:
                 trial.report(score, epoch)
-        match reason:
-            case "completed":
-                self._study.tell(trial, max(score for _, score in curve))
-            case "stopped":
-                self._study.tell(trial, state=TrialState.PRUNED)
-            case "diverged" | "failed":
-                self._study.tell(trial, state=TrialState.FAIL)
+        self._study.tell(trial, value, state)
+
+    def _tell_optuna(self) -> None:
+        """Enter the trials that it has not heard of, in the order of proposal."""
+        for number, told in self._unheard.items():
+            labels = {path: self._axes[path].label(value) for path, value in told.point.items()}
+            if told.reason is None:
+                self._study.enqueue_trial(labels)
+                trial = self._running[number] = self._study.ask()
+                for path in told.point:
+                    self._axes[path].suggest(trial)
+            else:
+                state, value = _outcome(told.reason, told.curve)
+                self._study.add_trial(
+                    create_trial(
+                        state=state,
+                        value=value,
+                        params=labels,
+                        distributions={path: self._axes[path].distribution for path in told.point},
+                        intermediate_values=dict(told.curve) if state != TrialState.FAIL else {},
+                    )
+                )
+        self._unheard.clear()
 
     def _sampled(self, seed: int) -> Point:
         """What a fresh sampler proposes. The trial it needs is told as failed: the estimator passes those over."""
@@ -91,6 +112,26 @@ class Tpe(Proposer):
         finally:
             self._study.tell(trial, state=TrialState.FAIL)
             self._study.sampler = self._recorder
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A trial at ``point``, and how it ended, if it did."""
+
+    point: Point
+    reason: Reason | None = None
+    curve: Curve = ()
+
+
+def _outcome(reason: Reason, curve: Curve) -> tuple[TrialState, float | None]:
+    """How a trial ended, in Optuna's words."""
+    match reason:
+        case "completed":
+            return TrialState.COMPLETE, max(score for _, score in curve)
+        case "stopped":
+            return TrialState.PRUNED, None
+        case "diverged" | "failed":
+            return TrialState.FAIL, None
 
 
 class _Axis:
@@ -111,6 +152,18 @@ class _Axis:
                 return trial.suggest_float(self._path, low, high)
             case Log(low, high):
                 return trial.suggest_float(self._path, low, high, log=True)
+
+    @cached_property
+    def distribution(self) -> BaseDistribution:
+        match self._domain:
+            case Choice():
+                return CategoricalDistribution(tuple(self._values))
+            case Integer(low, high):
+                return IntDistribution(low, high)
+            case Real(low, high):
+                return FloatDistribution(low, high)
+            case Log(low, high):
+                return FloatDistribution(low, high, log=True)
 
     def label(self, value: Json) -> Json:
         return canonical_json(value) if isinstance(self._domain, Choice) else value
