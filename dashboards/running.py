@@ -1,6 +1,7 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,7 @@ from search.ablation import ablation
 from search.code_version import code_version
 from search.deferred import DeferredWorker
 from search.driver import Driver
-from search.events import VectorsPrepared
+from search.events import Event, VectorsPrepared
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
 from search.ledger import Ledger, Past
@@ -38,9 +39,22 @@ def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float
     return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial)
 
 
-def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:
-    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code."""
+def run(
+    folder: StudyFolder,
+    engine: Engine,
+    *,
+    tracking_uri: str | None,
+    device: str,
+    again: bool,
+    first: Sequence[Event] = (),
+) -> int:
+    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code.
+
+    ``first``: what the ledger is told before anything else.
+    """
     with Ledger(folder.ledger) as ledger:
+        if first:
+            ledger.append(*first)
         before = StudyRecord()
         driver = Driver(folder, ledger, device=device, clock=time.time, rehearse=[before.apply])
         if ledger.cut:

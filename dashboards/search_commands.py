@@ -9,7 +9,7 @@ import typer
 from search.config import StudyConfig
 from search.folder import StudyFolder, free_name, new_folder
 from search.ledger import withdrawn_on_failure
-from search.records import read_study
+from search.records import is_finished, read_study
 from search.study_file import load_study
 from search.tracking import checked_uri
 
@@ -134,10 +134,10 @@ def resume(
 ) -> int:
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    record = read_study(folder)
+    finished = is_finished(folder)
     from dashboards.running import finish, run, start_engine
 
-    if record.finished:
-        return finish(folder, record, uri)
+    if finished:
+        return finish(folder, read_study(folder), uri)
     running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
     return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)

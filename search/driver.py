@@ -5,6 +5,7 @@ the same state after the same events.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
@@ -23,6 +25,7 @@ from search.events import (
     Started,
     Tested,
 )
+from search.extension import extended
 from search.folder import StudyFolder
 from search.proposers import proposer
 from search.records import StudyRecord, TrialRecord
@@ -42,6 +45,9 @@ class History(Protocol):
 
     def replay(self) -> Iterable[Event]:
         """All events in order, the first of them that the study was opened."""
+
+    def extensions(self) -> Iterable[Extended]:
+        """Those of the events by which the study was extended."""
 
     def append(self, *events: Event) -> None:
         """Take events that belong together."""
@@ -74,7 +80,9 @@ class Driver:
         past = iter(ledger.replay())
         opened = next(past)
         self.record.apply(opened)
-        study, space = self.record.study, self.record.space if space is None else space
+        # A proposer is only asked at the end of the past, and every point of a space lies in what it was extended to.
+        study = reduce(extended, ledger.extensions(), self.record.study)
+        space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})

@@ -18,7 +18,7 @@ from typing import Final, Self
 from pydantic import ValidationError
 
 from data.errors import UserError, one_line
-from search.events import Event, from_json, to_json
+from search.events import Event, Extended, from_json, to_json
 from search.segments import Line, Segments
 from search.segments_local import LocalSegments
 
@@ -78,6 +78,20 @@ class Ledger:
         """
         try:
             yield from self._events()
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def extensions(self) -> Iterator[Extended]:
+        """Those of the events by which the study was extended."""
+        return (event for event in self.only("extended") if isinstance(event, Extended))
+
+    def only(self, *kinds: str) -> Iterator[Event]:
+        """The events of these kinds, much sooner than all of them. Raises UserError as ``replay`` does."""
+        marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in a text are escaped: no text has one
+        try:
+            for line in self._segments.lines():
+                if line.payload is not None and any(mark in line.payload for mark in marks):
+                    yield from (event for event in _events(line) if event.kind in kinds)
         except OSError as error:
             raise self._unreadable(error) from error
 

@@ -16,6 +16,7 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
@@ -28,6 +29,7 @@ from search.events import (
     Tested,
     VectorsPrepared,
 )
+from search.extension import extended
 from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.reports import Reports
@@ -139,6 +141,10 @@ class StudyRecord:
                 self.finished = True
             case Resumed():
                 self.finished = False
+            case Extended():
+                self.study, self.finished = extended(self.study, event), False
+                for stale in ("space", "_base_text"):
+                    self.__dict__.pop(stale, None)
             case Started() | Interrupted():
                 pass
             case _:
@@ -146,7 +152,7 @@ class StudyRecord:
 
     @cached_property
     def study(self) -> StudyConfig:
-        """The study's config."""
+        """The study's config, with what it was extended by."""
         assert self.opened is not None, "a ledger begins with study_opened"
         return StudyConfig.model_validate(self.opened.study)
 
@@ -191,9 +197,22 @@ class StudyRecord:
         return [trial for trial in self.trials.values() if trial.reason is None]
 
 
+def is_finished(path: Path) -> bool:
+    """Whether nothing is left to do of the study in the folder ``path``. Raises UserError as ``read_study`` does."""
+    ledger = Ledger(StudyFolder.existing(path).ledger)
+    if next(iter(ledger.replay()), None) is None:
+        raise _empty(path)
+    ends = list(ledger.only("finished", "resumed", "extended"))
+    return bool(ends) and isinstance(ends[-1], Finished)
+
+
 def read_study(path: Path) -> StudyRecord:
     """The record of the study in the folder ``path``. Raises UserError where there is none, or it is damaged."""
     record = StudyRecord.of(Ledger(StudyFolder.existing(path).ledger).read())
     if record.opened is None:
-        raise UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")
+        raise _empty(path)
     return record
+
+
+def _empty(path: Path) -> UserError:
+    return UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")

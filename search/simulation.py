@@ -14,7 +14,7 @@ from data.errors import UserError, unknown
 from data.frozen import Frozen, identity
 from search.config import AshaConfig, KeepBestConfig, MedianConfig, SearchConfig
 from search.driver import Driver
-from search.events import CorpusPrepared, Event, StudyOpened
+from search.events import CorpusPrepared, Event, Extended, StudyOpened
 from search.folder import StudyFolder
 from search.recordings import RecordedSpace, Recordings
 from search.records import StudyRecord
@@ -84,6 +84,9 @@ class _Unwritten:
 
     def replay(self) -> list[Event]:
         return list(self._opening)
+
+    def extensions(self) -> list[Extended]:
+        return []
 
     def append(self, *events: Event) -> None:
         """Nobody asks again."""

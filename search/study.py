@@ -1,6 +1,6 @@
 """A study from its beginning to its end: opened, run by an engine, tested, finished."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from data.errors import UserError
@@ -9,11 +9,14 @@ from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
 from search.events import Ended, Event, StudyOpened
+from search.extension import extended, extension
 from search.folder import CHECKPOINT, StudyFolder
 from search.ledger import Ledger, point_to
 from search.preparation import prepared
 from search.proposers import proposer
+from search.records import StudyRecord
 from search.serial import Engine
+from spaces.domains import Json
 from spaces.space import Space
 
 Clock = Callable[[], float]
@@ -43,6 +46,28 @@ def open_study(
         if ledger.read():
             raise UserError(f"{address or folder.ledger}: another study began here meanwhile (allowed: an empty place)")
         ledger.append(opened, *corpora)
+
+
+def extend_study(
+    record: StudyRecord,
+    folder: StudyFolder,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+) -> list[Event]:
+    """Check by what a study is to be extended, and prepare the corpora that this needs. What to tell the ledger.
+
+    Raises UserError where nothing would come of it, and as ``open_study`` does.
+    """
+    by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
+    more = extended(record.study, by)
+    check_study(more)
+    corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora)
+    return [by, *corpora]
 
 
 def check_study(study: StudyConfig) -> None:

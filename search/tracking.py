@@ -99,7 +99,7 @@ class Tracker:
             raise
 
     def _take_in(self) -> bool:
-        """Whether anything is pending: what could not be written, or else the next ``BATCH`` events, past ones first."""
+        """Whether anything is to be written: what could not be, or else the next ``BATCH`` events, the past first."""
         pending = self._runs.pending
         while not pending and self._take_in_past():
             pass  # nothing came of these events
