@@ -5,8 +5,9 @@ the same state after the same events.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
@@ -27,6 +29,7 @@ from search.events import (
     Started,
     Tested,
 )
+from search.extension import extended
 from search.faults import Fault, full_disk_told, retried, time_is_over
 from search.folder import StudyFolder
 from search.proposers import proposer
@@ -45,8 +48,11 @@ class History(Protocol):
 
     folder: Path
 
-    def read(self) -> list[Event]:
+    def replay(self) -> Iterable[Event]:
         """All events in order, the first of them that the study was opened."""
+
+    def extensions(self) -> Iterable[Extended]:
+        """Those of the events by which the study was extended."""
 
     def append(self, *events: Event) -> None:
         """Take events that belong together."""
@@ -56,7 +62,7 @@ class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space.
+    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
     """
 
     def __init__(
@@ -68,6 +74,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        rehearse: Sequence[Reader] = (),
     ) -> None:
         self.folder = folder
         self.device = device
@@ -75,9 +82,12 @@ class Driver:
         self._ledger = ledger
         self._clock = clock
         self._readers = tuple(readers)
-        opened, *past = ledger.read()
+        past = iter(ledger.replay())
+        opened = next(past)
         self.record.apply(opened)
-        study, space = self.record.study, self.record.space if space is None else space
+        # A proposer is only asked at the end of the past, and every point of a space lies in what it was extended to.
+        study = reduce(extended, ledger.extensions(), self.record.study)
+        space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})
@@ -85,10 +95,21 @@ class Driver:
         self._decision = Decision("continue")
         self._active: set[int] = set()
         """Trials that are neither paused nor over."""
+        for hear in rehearse:
+            hear(opened)
+        self.past = 1
+        """How many events there were before this driver."""
         for event in past:
             self._apply(event)
-        self._waiting = [trial.number for trial in self.record.running()]
+            self.past += 1
+            for hear in rehearse:
+                hear(event)
+        self._waiting = sorted(self._active)
         self._all_proposed = False
+
+    def listen(self, *readers: Reader) -> None:
+        """Let these hear what happens from now on, too."""
+        self._readers += readers
 
     def next(self) -> TrialTask | None:
         """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.

@@ -174,6 +174,18 @@ class Resumed(_Happened):
     code_version: str
 
 
+class Extended(_Happened):
+    """The user asked for more: so many trials, so many seeds for each trial to come, values of axes by path.
+
+    The values of an axis whose values have names are mappings from a name to its value.
+    """
+
+    kind: Literal["extended"] = "extended"
+    trials: NonNegativeInt = 0
+    seeds: NonNegativeInt = 0
+    choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+
+
 class Tested(_Happened):
     """A selected trial was measured on the test split."""
 
@@ -200,6 +212,7 @@ Event = Annotated[
     | Ended
     | Interrupted
     | Resumed
+    | Extended
     | Tested
     | Finished,
     Field(discriminator="kind"),

@@ -62,9 +62,10 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
                 continue
             curve = _held(curve, whole)
             extended += 1
-        if trial.config.identity not in curves:
+        name = trial.config.identity
+        if name not in curves:
             points.append(trial.point)
-        curves[trial.config.identity] = curve
+        curves[name] = curve
     if not curves:
         told = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
         raise UserError(

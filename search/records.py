@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import assert_never
 
 from data.errors import UserError
-from data.frozen import identity
+from data.frozen import canonical_json, identity
 from data.metrics import FACTORS, Measure
 from search.config import StudyConfig
 from search.events import (
@@ -17,6 +17,7 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
@@ -31,9 +32,11 @@ from search.events import (
     Tested,
     VectorsPrepared,
 )
+from search.extension import extended
 from search.folder import StudyFolder
 from search.ledger import Ledger
-from search.races import best_of, best_of_groups
+from search.races import best_of_groups
+from search.reports import Reports
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
 
@@ -42,17 +45,17 @@ from spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``measure`` is what it is ranked by, accuracy or F1. ``seeds``: where they race, those that are trained to the end,
-    or the first ones before that. ``paused``: it waits at a rung, for a promotion or its end. ``starts`` counts the
-    workers that took it up.
+    ``measure`` is what it is ranked by, accuracy or F1. ``decisions`` are those at a rung and the last one. ``seeds``:
+    where they race, those that are trained to the end, or the first ones before that. ``paused``: it waits at a rung,
+    for a promotion or its end. ``starts`` counts the workers that took it up.
     """
 
     number: int
     point: Point
-    config: TrialConfig
+    space: Space = field(repr=False, compare=False)
     seeds: tuple[int, ...]
     measure: Measure = "accuracy"
-    reports: list[Reported] = field(default_factory=list)
+    reports: Reports = field(default_factory=Reports)
     decisions: list[Decided] = field(default_factory=list)
     paused: bool = False
     reason: Reason | None = None
@@ -60,6 +63,18 @@ class TrialRecord:
     starts: int = 0
     retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
+    _config: TrialConfig | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def config(self) -> TrialConfig:
+        """What it trains, made from the point when it is asked for."""
+        if self._config is None:
+            self._config = self.space.config(self.point)
+        return self._config
+
+    def forget(self) -> None:
+        """Make the config anew if it is asked for again: it is large, and trials that are over are many."""
+        self._config = None
 
     @property
     def state(self) -> str:
@@ -72,7 +87,10 @@ class TrialRecord:
 
         Where seeds race, those of their groups as one (``search.races``).
         """
-        return best_of_groups(self.reports, self.config.training.epochs) if self.raced else best_of(self.reports)
+        if self.raced:
+            return best_of_groups(self.reports, self.config.training.epochs)
+        place = self.reports.best()
+        return None if place is None else self.reports[place]
 
     @property
     def raced(self) -> bool:
@@ -91,7 +109,12 @@ class TrialRecord:
     @property
     def score(self) -> float | None:
         """The best mean dev score of any epoch; None for a trial that a fault ended, diverged or has not reported."""
-        return None if self.best is None or self.reason in SCORELESS else self.best.score
+        if self.reason in SCORELESS:
+            return None
+        if self.raced:
+            return None if self.best is None else self.best.score
+        place = self.reports.best()
+        return None if place is None else self.reports.scores[place]
 
     @property
     def share(self) -> int:
@@ -101,7 +124,7 @@ class TrialRecord:
     @property
     def seconds(self) -> float:
         """Seconds of training and evaluation, over all epochs and lanes."""
-        return sum(report.seconds for report in self.reports)
+        return sum(self.reports.seconds)
 
     @property
     def dev(self) -> dict[int, float]:
@@ -149,27 +172,32 @@ class StudyRecord:
             case CorpusPrepared():
                 self.corpora[event.corpus] = event
             case Proposed(trial=number):
-                config = self.space.config(event.point)
-                self.trials[number] = TrialRecord(number, dict(event.point), config, event.seeds, self.measure)
+                self.trials[number] = TrialRecord(number, dict(event.point), self.space, event.seeds, self.measure)
             case Reported(trial=number):
                 trial = self.trials[number]
                 trial.reports.append(event)
                 if event.seeds and event.epoch == trial.config.training.epochs and event.seeds != trial.seeds:
                     trial.seeds += event.seeds
             case Decided(trial=number):
-                self.trials[number].decisions.append(event)
+                if event.rung is not None or event.decision != "continue":
+                    self.trials[number].decisions.append(event)
                 self.trials[number].paused = event.decision == "pause"
             case Promoted(trial=number):
                 self.trials[number].paused = False
             case Ended(trial=number):
                 self.trials[number].reason, self.trials[number].message = event.reason, event.message
                 self.trials[number].paused = False
+                self.trials[number].forget()
             case Tested(trial=number):
                 self.trials[number].tested = event.metrics
             case Finished():
                 self.finished = True
             case Resumed():
                 self.finished = False
+            case Extended():
+                self.study, self.finished = extended(self.study, event), False
+                for stale in ("space", "_base_text"):
+                    self.__dict__.pop(stale, None)
             case Started(trial=number):
                 self.trials[number].starts += 1
             case Retried(trial=number):
@@ -181,7 +209,7 @@ class StudyRecord:
 
     @cached_property
     def study(self) -> StudyConfig:
-        """The study's config."""
+        """The study's config, with what it was extended by."""
         assert self.opened is not None, "a ledger begins with study_opened"
         return StudyConfig.model_validate(self.opened.study)
 
@@ -189,6 +217,12 @@ class StudyRecord:
     def space(self) -> Space:
         """The space that is searched."""
         return Space(self.study.space)
+
+    @cached_property
+    def _base_text(self) -> str | None:
+        """The point of the base config, as text; None where the space does not have it."""
+        base = self.study.space.base
+        return canonical_json(self.space.point(base)) if self.space.contains(base) else None
 
     @property
     def measure(self) -> Measure:
@@ -207,7 +241,8 @@ class StudyRecord:
     @property
     def base(self) -> TrialRecord | None:
         """The trial that ran the base config itself, from which every difference is measured."""
-        return next((trial for trial in self.trials.values() if trial.config == self.study.space.base), None)
+        text = self._base_text
+        return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
 
     def ranked(self) -> list[TrialRecord]:
         """The trials that have a score, the best first (``TrialRecord.place``)."""
@@ -222,9 +257,22 @@ class StudyRecord:
         return [trial for trial in self.trials.values() if trial.paused]
 
 
+def is_finished(path: Path) -> bool:
+    """Whether nothing is left to do of the study in the folder ``path``. Raises UserError as ``read_study`` does."""
+    ledger = Ledger(StudyFolder.existing(path).ledger)
+    if next(iter(ledger.replay()), None) is None:
+        raise _empty(path)
+    ends = list(ledger.only("finished", "resumed", "extended"))
+    return bool(ends) and isinstance(ends[-1], Finished)
+
+
 def read_study(path: Path) -> StudyRecord:
     """The record of the study in the folder ``path``. Raises UserError where there is none, or it is damaged."""
     record = StudyRecord.of(Ledger(StudyFolder.existing(path).ledger).read())
     if record.opened is None:
-        raise UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")
+        raise _empty(path)
     return record
+
+
+def _empty(path: Path) -> UserError:
+    return UserError(f"{path}: the ledger is empty (allowed: a folder that `skipstack search --out` made)")

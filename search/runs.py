@@ -19,6 +19,7 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
@@ -103,6 +104,9 @@ class StudyRuns:
                 for entry in self._unfinished():
                     entry.status, entry.end = "RUNNING", None
                     entry.tags["skipstack.code_version"] = event.code_version
+            case Extended():
+                search = self.record.study.search
+                self._entry(STUDY).tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
             case Finished():
                 entry = self._entry(STUDY)
                 entry.status, entry.end = "FINISHED", time

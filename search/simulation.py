@@ -17,7 +17,7 @@ from data.frozen import Frozen, identity
 from search.config import SCHEDULERS as ALL
 from search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
 from search.driver import Driver
-from search.events import CorpusPrepared, Event, Reported, StudyOpened
+from search.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
 from search.folder import StudyFolder
 from search.recordings import RecordedSpace, Recordings
 from search.records import StudyRecord
@@ -100,8 +100,11 @@ class _Unwritten:
         self.folder = NOWHERE
         self._opening = opening
 
-    def read(self) -> list[Event]:
+    def replay(self) -> list[Event]:
         return list(self._opening)
+
+    def extensions(self) -> list[Extended]:
+        return []
 
     def append(self, *events: Event) -> None:
         """Nobody asks again."""

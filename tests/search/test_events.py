@@ -17,6 +17,7 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Promoted,
@@ -82,6 +83,13 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     Interrupted: st.builds(Interrupted, time=FINITE),
     Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
     happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
+    Extended: st.builds(
+        Extended,
+        time=FINITE,
+        trials=COUNTS,
+        seeds=COUNTS,
+        choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
+    ),
     Finished: st.builds(Finished, time=FINITE),
 }
 EVENTS = st.one_of(*BY_KIND.values())
