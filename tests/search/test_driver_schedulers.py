@@ -175,6 +175,29 @@ def record_task(record: StudyRecord, number: int, path: Path) -> TrialTask:
     return trial_task(record, StudyFolder(path), trial.config, number=number, seeds=trial.seeds, device="cpu")
 
 
+def test_a_bracket_goes_on_without_its_failed_trials_and_one_cut_short_by_the_end_of_the_study_is_judged(
+    tmp_path: Path,
+) -> None:
+    """Hyperband over 4 epochs, reduction 2: brackets of 4 (rungs 1 and 2), 3 (rung 2) and 3 (none), then 2 of 4 again."""
+
+    class Failing(TimedWorker):
+        def run_epoch(self) -> EpochResult:
+            if self.task.number in (2, 5, 10):
+                raise RuntimeError("out of luck")
+            return super().run_epoch()
+
+    config = study(SCHEDULERS["hyperband"], "random", trials=12)
+    folder = open_toy(tmp_path, config)
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, SerialEngine(Failing))
+    trials = driver.record.trials
+    assert sum(len(trials[number].reports) > 1 for number in (1, 3)) in (1, 2), "one goes on beside the base, or both"
+    completed = {number for number, trial in trials.items() if trial.reason == "completed"}
+    assert len(completed & {4, 6}) == 1
+    assert {7, 8, 9, 11} <= completed
+
+
 def test_a_ledger_that_promotes_another_trial_is_refused(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, study(SCHEDULERS["promotion"], "grid"))
     with Ledger(folder.ledger) as ledger:

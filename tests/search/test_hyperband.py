@@ -144,3 +144,28 @@ def test_a_whole_trial_of_seconds_that_never_came_to_the_next_rung_is_not_waited
     assert subject.report(2, 1, 0.9, 1.0) == Decision("continue")
     assert subject.report(2, 2, 0.9, 1.0) == Decision("complete")
     assert subject.promotable() == 1
+
+
+def test_the_top_rung_goes_before_and_who_ended_while_it_was_paused_is_not_promoted() -> None:
+    subject = Hyperband(HyperbandConfig(), 9)  # brackets of 9, 5 and 3
+    for trial in range(9):
+        subject.report(trial, 1, 0.1 * trial)
+    for trial in (8, 7, 6):
+        assert subject.promotable() == trial
+        subject.promoted(trial)
+        for epoch in (2, 3):
+            subject.report(trial, epoch, 0.1 * trial)
+    assert subject.promotable() == 8  # at rung 3 of the first bracket
+    for first in (17, 9):  # the next round of the brackets, and the second of this one, begun at rung 3
+        for trial in range(first, first + (9 if first == 17 else 5)):
+            for epoch in range(1, 2 if first == 17 else 4):
+                subject.report(trial, epoch, 0.9)
+    assert subject.promotable() == 8
+    subject.promoted(8)
+    assert subject.promotable() == 9  # rung 3 again, though a later bracket
+    subject.ended(9)
+    assert subject.promotable() == 17
+    subject.promoted(17)
+    assert subject.promotable() == 18
+    subject.ended(18)
+    assert subject.promotable() == 19

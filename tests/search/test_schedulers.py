@@ -207,6 +207,27 @@ def test_the_first_report_at_or_after_a_rung_of_seconds_counts_for_it_and_one_ma
     assert subject.report(5, 1, 0.55, 4.0) == Decision("stop", rung=4)  # 0.9 stands at all the rungs, too
 
 
+def test_a_report_at_several_rungs_has_to_pass_each_of_them() -> None:
+    config = SearchConfig.model_validate({"asha": {"reduction": 2, "resource": "seconds", "maximum": 8}})
+    subject = scheduler(config, 100)
+    assert subject.report(0, 1, 0.9, 1.0) == Decision("continue", rung=1)
+    assert subject.report(0, 2, 0.1, 1.0) == Decision("continue", rung=2)
+    assert subject.report(1, 1, 0.5, 2.0) == Decision("stop", rung=2)  # at rung 2 it is ahead, at rung 1 it is not
+    assert subject.report(2, 1, 0.8, 2.0) == Decision("continue", rung=2)  # and its score stands at both
+
+
+def test_trials_of_a_bracket_are_compared_with_each_other_alone() -> None:
+    subject = scheduler(SearchConfig.model_validate({"asha": {"reduction": 2, "brackets": 2}}), 4)
+    assert isinstance(subject, Asha)
+    first, second = ([trial for trial in range(9) if subject.bracket(trial) == bracket][:2] for bracket in (0, 1))
+    for trial, score in ((first[0], 0.9), (second[0], 0.1)):
+        assert subject.report(trial, 1, score).action == "continue"
+        assert subject.report(trial, 2, score) == Decision("continue", rung=2)
+    assert subject.report(second[1], 1, 0.5) == Decision("continue")  # its bracket has no rung at 1
+    assert subject.report(second[1], 2, 0.5) == Decision("continue", rung=2)
+    assert subject.report(first[1], 1, 0.5) == Decision("stop", rung=1)
+
+
 def test_seeds_are_trained_in_groups_each_from_its_first_epoch() -> None:
     config = SearchConfig.model_validate({"seeds": 5, "asha": {"reduction": 2, "resource": "seeds"}})
     subject = scheduler(config, 2)  # rungs at 1, 2 and 4 seeds
