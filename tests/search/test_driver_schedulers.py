@@ -177,7 +177,7 @@ def record_task(record: StudyRecord, number: int, path: Path) -> TrialTask:
 def test_a_bracket_goes_on_without_its_failed_trials_and_one_cut_short_by_the_end_of_the_study_is_judged(
     tmp_path: Path,
 ) -> None:
-    """Hyperband over 4 epochs, reduction 2: brackets of 4 (rungs 1 and 2), 3 (rung 2) and 3 (none), then 2 of 4 again."""
+    """Over 4 epochs, reduction 2: brackets of 4 (rungs 1 and 2), 3 (rung 2) and 3 (none), then 2 of 4 again."""
 
     class Failing(TimedWorker):
         def run_epoch(self) -> EpochResult:
