@@ -75,9 +75,8 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     run(whole)
     expected = timeless(Ledger(whole.ledger).read())
     appends = sum(len(segment.read_bytes().splitlines()) for segment in sorted(whole.ledger.glob("*.jsonl"))[1:])
-    for kill in range(
-        2 if proposer == "grid" else 5, appends, appends // 5 + (appends // 5) % 2 + 1
-    ):  # odd: both kinds
+    step = appends // 10 * 2 + 1  # odd, so that a driver is killed before an append as well as after one
+    for kill in range(2 if proposer == "grid" else 5, appends, step):
         folder = open_toy(tmp_path / f"killed-{kill}", config)
         with pytest.raises(Killed):
             run(folder, DyingLedger(folder.ledger, kill, after=kill % 2 == 1))
