@@ -12,10 +12,9 @@ from search.events import Decided, Ended, Promoted, Proposed, Reported, Started
 from search.folder import CHECKPOINT, GROUP, StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord
-from search.retention import Retention
 from search.schedulers import scheduler
 from search.serial import SerialEngine
-from search.study import check_study, run_study
+from search.study import check_study, discard_checkpoints, run_study
 from search.task import EpochResult, TrialTask, trial_task
 from tests.search.test_driver import DyingLedger, Killed, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -61,7 +60,7 @@ def study(own: dict[str, Any], proposer: str = "tpe", trials: int = 9) -> StudyC
 
 def run(folder: StudyFolder, ledger: Ledger | None = None) -> StudyRecord:
     with ledger or Ledger(folder.ledger) as opened:
-        driver = toy_driver(folder, opened, readers=[Retention(folder, lambda: driver.record)])
+        driver = toy_driver(folder, opened, readers=[discard_checkpoints(folder)])
         run_study(driver, SerialEngine(TimedWorker))
         return driver.record
 
@@ -76,10 +75,11 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     run(whole)
     expected = timeless(Ledger(whole.ledger).read())
     appends = sum(len(segment.read_bytes().splitlines()) for segment in sorted(whole.ledger.glob("*.jsonl"))[1:])
-    for kill in range(1, appends, 7):
+    step = appends // 10 * 2 + 1  # odd, so that a driver is killed before an append as well as after one
+    for kill in range(2 if proposer == "grid" else 5, appends, step):
         folder = open_toy(tmp_path / f"killed-{kill}", config)
         with pytest.raises(Killed):
-            run(folder, DyingLedger(folder.ledger, kill, after=kill % 4 == 1))
+            run(folder, DyingLedger(folder.ledger, kill, after=kill % 2 == 1))
         run(folder)
         assert timeless(Ledger(folder.ledger).read()) == expected
 
@@ -178,7 +178,7 @@ def record_task(record: StudyRecord, number: int, path: Path) -> TrialTask:
 def test_a_bracket_goes_on_without_its_failed_trials_and_one_cut_short_by_the_end_of_the_study_is_judged(
     tmp_path: Path,
 ) -> None:
-    """Hyperband, 4 epochs, reduction 2: brackets of 4 (rungs 1 and 2), 3 (rung 2) and 3 (none), then 2 of 4 again."""
+    """Over 4 epochs, reduction 2: brackets of 4 (rungs 1 and 2), 3 (rung 2) and 3 (none), then 2 of 4 again."""
 
     class Failing(TimedWorker):
         def run_epoch(self) -> EpochResult:
