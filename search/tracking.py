@@ -37,6 +37,9 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")
 BATCH = 1000
 """Events that are turned into entries, at most, before these are written: memory does not grow with the past."""
 
+PAGE = 200
+"""Runs that are looked up at once: a thousand of them take 100 MB."""
+
 SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql", "databricks")
 """The kinds of store that runs can be written to."""
 
@@ -241,7 +244,7 @@ class _Writer:
     def _search(self) -> Iterator["Run"]:
         ours, token = f"tags.`skipstack.study` = '{self._study_id}'", None
         while True:
-            page = self._client.search_runs([self._experiment_id], ours, max_results=1000, page_token=token)
+            page = self._client.search_runs([self._experiment_id], ours, max_results=PAGE, page_token=token)
             yield from page
             token = page.token
             if not token:
