@@ -12,6 +12,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from dashboards import (
     catalogue_commands,
+    extend_commands,
     inspect_commands,
     plan_commands,
     report_commands,
@@ -30,6 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 search_commands.add_to(app)
+extend_commands.add_to(app)
 plan_commands.add_to(app)
 simulate_commands.add_to(app)
 report_commands.add_to(app)

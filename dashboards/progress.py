@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dashboards.sheet import NONE, named
-from dashboards.standing import Standing
+from dashboards.standing import Level, Standing
 from data.frozen import canonical_json
 from data.metrics import FACTORS
 from search.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
@@ -111,7 +111,7 @@ class Progress:
 
 def line(standing: Standing, now: float) -> str:
     """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
-    counts = [f"{standing.count(reason)} {named(reason)}" for reason in ("stopped", *SCORELESS)]
+    counts = [f"{standing.count(reason)} {named(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
     return "  ".join(
         [
             f"{standing.ended}/{standing.total} trials",
@@ -147,7 +147,7 @@ def _rungs(standing: Standing) -> Table:
     levels = standing.levels()
     states = [
         state
-        for state in ("running", "stopped", "completed", *SCORELESS)
+        for state in ("running", "paused", "stopped", "completed", *SCORELESS)
         if state in ("running", "stopped", "completed") or standing.count(state)
     ]
     grid = Table.grid(padding=(0, 0, 0, 2))
@@ -155,9 +155,17 @@ def _rungs(standing: Standing) -> Table:
         grid.add_column(justify="left" if heading == "reached" else "right", no_wrap=True)
     grid.add_row(*(Text(named(heading), style="dim") for heading in ("reached", *states)))
     for level in levels:
-        name = f"epoch {level.epoch}" if level.epoch else "start"
-        grid.add_row(name, *(str(level.counts[state] or "") for state in states))
+        grid.add_row(_reached(level), *(str(level.counts[state] or "") for state in states))
     return grid
+
+
+def _reached(level: Level) -> str:
+    """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
+    if not level.rung:
+        return "start"
+    if level.resource == "epochs":
+        return f"epoch {level.rung}"
+    return f"{level.rung:,} {level.resource if level.rung > 1 else level.resource[:-1]}"
 
 
 def _best(standing: Standing) -> Text:

@@ -1,7 +1,7 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,12 +10,13 @@ from dashboards.progress import Progress
 from dashboards.sheet import named
 from search.ablation import ablation
 from search.code_version import code_version
+from search.deferred import DeferredWorker
 from search.driver import Driver
 from search.events import FAULTS, Event, VectorsPrepared
 from search.faults import StudyInterruptedError
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
-from search.ledger import Ledger
+from search.ledger import Ledger, Past
 from search.records import StudyRecord
 from search.retention import Retention
 from search.serial import Engine, SerialEngine
@@ -36,17 +37,20 @@ def start_engine(
     name: EngineName, *, address: str | None, gpus_per_trial: float | Literal["auto"], device: str
 ) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
-    from search.worker import TrainingWorker  # torch takes seconds to import: first the user's mistakes are told
-
     if name == "serial":
-        from models.device import choose_device
+        from models.device import choose_device  # torch takes seconds to import: first the user's mistakes are told
+        from search.worker import TrainingWorker
 
         choose_device(device)
         return SerialEngine(TrainingWorker)
-    from search.engine import RayEngine  # and so does ray
-    from search.measuring import memory_of
+    from search.engine import RayEngine  # and so does ray; torch is loaded where trials are trained
 
-    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory_of)
+    memory = None
+    if gpus_per_trial == "auto":
+        from search.measuring import memory_of
+
+        memory = memory_of
+    return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)
 
 
 def check_machines(engine: Engine, folder: StudyFolder, record: StudyRecord) -> None:
@@ -58,22 +62,34 @@ def check_machines(engine: Engine, folder: StudyFolder, record: StudyRecord) -> 
         raise
 
 
-def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:
-    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code."""
+def run(
+    folder: StudyFolder,
+    engine: Engine,
+    *,
+    tracking_uri: str | None,
+    device: str,
+    again: bool,
+    first: Sequence[Event] = (),
+) -> int:
+    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code.
+
+    ``first``: what the ledger is told before anything else.
+    """
     with Ledger(folder.ledger) as ledger:
-        past = ledger.read()
+        if first:
+            ledger.append(*first)
+        before = StudyRecord()
+        driver = Driver(folder, ledger, device=device, clock=time.time, rehearse=[before.apply])
         if ledger.cut:
             say(ledger.cut)
-        before = StudyRecord.of(past)
         for corpus in before.corpora.values():
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
-        tracker = _tracker(folder, past, tracking_uri)
+        tracker = _tracker(folder, Past(folder.ledger, driver.past), tracking_uri)
         retention = Retention(folder, lambda: driver.record)
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
-                readers = (tracker, progress, retention)
-                driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers)
+                driver.listen(tracker, progress, retention)
                 if again:
                     driver.resumed(code_version())
                 run_study(driver, engine)
@@ -98,7 +114,7 @@ def catch_up(folder: StudyFolder, tracking_uri: str | None) -> None:
         say(missing)
 
 
-def _tracker(folder: StudyFolder, past: Sequence[Event], tracking_uri: str | None) -> Tracker:
+def _tracker(folder: StudyFolder, past: Iterable[Event], tracking_uri: str | None) -> Tracker:
     """By default it writes into a file in the study's folder."""
     uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
     return Tracker(uri, past, private=tracking_uri is None)

@@ -10,7 +10,8 @@ from data.errors import UserError
 from search.config import StudyConfig
 from search.faults import full_disk_told
 from search.folder import StudyFolder, free_name, new_folder
-from search.records import read_study
+from search.ledger import withdrawn_on_failure
+from search.records import is_finished, read_study
 from search.study_file import load_study
 from search.tracking import checked_uri
 
@@ -112,6 +113,10 @@ def search(
     lanes: Lanes = None,
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Where the ledger lies if not in the folder, such as s3://BUCKET/FOLDER.", metavar="URI"),
+    ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
     gpus_per_trial: SharePerTrial = "0",
@@ -141,9 +146,10 @@ def search(
 
     path = free_name(Path("runs"), config.name) if out is None else out
     with full_disk_told(path), new_folder(path) as beside:
-        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-        check_machines(running, beside, read_study(beside.path))
+        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
+        with withdrawn_on_failure(beside.ledger):
+            running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
+            check_machines(running, beside, read_study(beside.path))
     return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)
 
 
@@ -157,13 +163,13 @@ def resume(
 ) -> int:
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    record = read_study(folder)
+    finished = is_finished(folder)
     gpus = share(gpus_per_trial)
     from dashboards.running import catch_up, check_machines, finish, run, start_engine
 
-    if record.finished:
+    if finished:
         catch_up(StudyFolder(folder), uri)
-        return finish(folder, record, uri)
+        return finish(folder, read_study(folder), uri)
     running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-    check_machines(running, StudyFolder(folder), record)
+    check_machines(running, StudyFolder(folder), read_study(folder))
     return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)

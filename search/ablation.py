@@ -65,7 +65,7 @@ class Ablation:
     measure: Measure
     rows: tuple[Row, ...]
     ends: dict[str, int]
-    """Trials by end reason, those that occur; ``running`` for trials that have not ended."""
+    """Trials by end reason, those that occur; ``running`` or ``paused`` for trials that have not ended."""
     epochs: int
     seconds: float
     best: TrialRecord | None
@@ -92,12 +92,12 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
         rows.append(_row(BEST, f"trial {best.number}", trials, base))
     for axis in by or axes:
         rows.extend(_axis(record, axis, base))
-    ends = Counter(trial.reason or "running" for trial in trials)
+    ends = Counter(trial.state for trial in trials)
     return Ablation(
         study=record.study.name,
         measure=record.measure,
         rows=tuple(rows),
-        ends={reason: ends[reason] for reason in (*get_args(Reason), "running") if reason in ends},
+        ends={reason: ends[reason] for reason in (*get_args(Reason), "running", "paused") if reason in ends},
         epochs=sum(len(trial.reports) for trial in trials),
         seconds=sum(trial.seconds for trial in trials),
         best=best,
@@ -111,7 +111,7 @@ def selected(record: StudyRecord) -> list[int]:
     Where a grid is trained to its end, each trial is a row of a table by itself: all that have a score are measured.
     """
     search = record.study.search
-    if search.proposer == "grid" and search.asha is None:
+    if search.proposer == "grid" and search.stops_nothing:
         return sorted(trial.number for trial in record.ranked())
     return sorted({row.selected for row in ablation(record).rows if row.selected is not None})
 
@@ -155,7 +155,7 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
     )
     if not scored:
         return row
-    chosen = min(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+    chosen = min(scored, key=lambda trial: trial.place)
     assert chosen.best is not None
     dev, test = chosen.dev, chosen.test
     return replace(

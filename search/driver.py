@@ -4,8 +4,10 @@ Past and present events pass the same code, so a driver that was killed and one 
 the same state after the same events.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Protocol
 
@@ -14,9 +16,11 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
+    Promoted,
     Proposed,
     Reason,
     Reported,
@@ -25,6 +29,7 @@ from search.events import (
     Started,
     Tested,
 )
+from search.extension import extended
 from search.faults import Fault, full_disk_told, retried, time_is_over
 from search.folder import StudyFolder
 from search.proposers import proposer
@@ -43,8 +48,11 @@ class History(Protocol):
 
     folder: Path
 
-    def read(self) -> list[Event]:
+    def replay(self) -> Iterable[Event]:
         """All events in order, the first of them that the study was opened."""
+
+    def extensions(self) -> Iterable[Extended]:
+        """Those of the events by which the study was extended."""
 
     def append(self, *events: Event) -> None:
         """Take events that belong together."""
@@ -54,7 +62,7 @@ class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space.
+    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
     """
 
     def __init__(
@@ -66,6 +74,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        rehearse: Sequence[Reader] = (),
     ) -> None:
         self.folder = folder
         self.device = device
@@ -73,50 +82,66 @@ class Driver:
         self._ledger = ledger
         self._clock = clock
         self._readers = tuple(readers)
-        opened, *past = ledger.read()
+        past = iter(ledger.replay())
+        opened = next(past)
         self.record.apply(opened)
-        study, space = self.record.study, self.record.space if space is None else space
+        # A proposer is only asked at the end of the past, and every point of a space lies in what it was extended to.
+        study = reduce(extended, ledger.extensions(), self.record.study)
+        space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})
         self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
-        self._exhausted = False
+        self._active: set[int] = set()
+        """Trials that are neither paused nor over."""
+        for hear in rehearse:
+            hear(opened)
+        self.past = 1
+        """How many events there were before this driver."""
         for event in past:
             self._apply(event)
-        self._waiting = [trial.number for trial in self.record.running()]
+            self.past += 1
+            for hear in rehearse:
+                hear(event)
+        self._waiting = sorted(self._active)
+        self._all_proposed = False
+
+    def listen(self, *readers: Reader) -> None:
+        """Let these hear what happens from now on, too."""
+        self._readers += readers
 
     def next(self) -> TrialTask | None:
-        """The next trial to run: first those that a driver or a fault left, then new ones; None where none is left.
+        """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.
 
-        None is not the end while trials run: a fault may leave one.
+        None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
         """
-        if self._waiting:
-            number = self._waiting.pop(0)
-        else:
-            number = len(self.record.trials)
-            point = self._propose(number)
-            if point is None:
-                return None
-            search = self.record.study.search
-            self._tell(
-                Proposed(
-                    time=self._clock(),
-                    trial=number,
-                    point=point,
-                    config_identity=self.record.space.config(point).identity,
-                    seeds=tuple(range(search.seeds)),
-                )
-            )
+        number = self._waiting.pop(0) if self._waiting else self._promoted(None)
+        if number is None:
+            number = self._grown()
+        if number is None:  # what waits for trials that will not come need wait no longer
+            number = self._promoted(len(self.record.trials))
+        if number is None:
+            return None
         self._tell(Started(time=self._clock(), trial=number))
-        return self.task(number)
+        return self._training(number)
 
-    def left(self) -> int:
-        """Trials that ``next`` may still give, at most."""
-        return len(self._waiting) + self.record.study.search.trials - len(self.record.trials)
+    @property
+    def over(self) -> bool:
+        """Whether nothing runs: once ``next`` gives nothing then, it never will."""
+        return not self._active
+
+    def end_paused(self) -> None:
+        """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
+        time = self._clock()
+        ends = [Ended(time=time, trial=trial.number, reason="stopped") for trial in self.record.paused()]
+        for event in ends:
+            self._apply(event)
+        if ends:
+            self._write(ends)
 
     def report(self, number: int, result: EpochResult) -> Decision:
-        """Take in an epoch of a trial and say whether it goes on. Report, decision and end are one append."""
+        """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
         reported = Reported(
             time=self._clock(),
             trial=number,
@@ -124,6 +149,7 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
+            seeds=tuple(self._scheduler.spending.group(number) or ()),
         )
         self._apply(reported)
         decision = self._decision
@@ -131,7 +157,7 @@ class Driver:
             time=reported.time, trial=number, epoch=result.epoch, decision=decision.action, rung=decision.rung
         )
         events: list[Event] = [reported, decided]
-        if decision.action != "continue":
+        if decision.action in ("stop", "complete"):
             reason: Reason = "completed" if decision.action == "complete" else "stopped"
             events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
         elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
@@ -140,6 +166,9 @@ class Driver:
         for event in events[1:]:
             self._apply(event)
         self._write(events)
+        if decision.action == "continue" and self._ends_group(reported):
+            self._waiting.append(number)
+            return replace(decision, action="pause")  # its further seeds are another task
         return decision
 
     def faulted(self, number: int, fault: Fault) -> None:
@@ -168,7 +197,7 @@ class Driver:
         self._tell(Finished(time=self._clock()))
 
     def task(self, number: int) -> TrialTask:
-        """What a worker needs to train or to test a trial."""
+        """What a worker needs to test a trial, or to train it where its seeds do not race."""
         trial = self.record.trials[number]
         return trial_task(
             self.record,
@@ -180,13 +209,56 @@ class Driver:
             trial=trial,
         )
 
+    def _training(self, number: int) -> TrialTask:
+        """What a worker needs to train a trial."""
+        task, group = self.task(number), self._scheduler.spending.group(number)
+        if group is None:
+            return task
+        seeds = tuple(group)
+        reported = sum(report.seeds == seeds for report in self.record.trials[number].reports)
+        return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+
+    def _ends_group(self, reported: Reported) -> bool:
+        return bool(reported.seeds) and reported.epoch == self._scheduler.maximum
+
+    def _score(self, reported: Reported) -> float:
+        """What the scheduler compares: of whole groups of seeds the score of all of them, else that of the epoch."""
+        if not self._ends_group(reported) or not math.isfinite(reported.score):
+            return reported.score
+        best = self.record.trials[reported.trial].best
+        assert best is not None, "a group that did not diverge has a best epoch"
+        return best.score
+
+    def _promoted(self, trials: int | None) -> int | None:
+        """The paused trial that goes on next, told to the ledger."""
+        number = self._scheduler.promotable(trials)
+        if number is not None:
+            self._tell(Promoted(time=self._clock(), trial=number))
+        return number
+
+    def _grown(self) -> int | None:
+        """A new trial, told to the ledger."""
+        number = len(self.record.trials)
+        point = None if self._all_proposed else self._propose(number)
+        if point is None:
+            self._all_proposed = True
+            return None
+        self._tell(
+            Proposed(
+                time=self._clock(),
+                trial=number,
+                point=point,
+                config_identity=self.record.space.config(point).identity,
+                seeds=tuple(self._scheduler.spending.group(number) or range(self.record.study.search.seeds)),
+            )
+        )
+        return number
+
     def _propose(self, number: int) -> Point | None:
         """The base comes first where the space has it, since every difference is measured from it."""
-        if number >= self.record.study.search.trials or self._exhausted:
+        if number >= self.record.study.search.trials:
             return None
-        point = self._base if number == 0 and self._base is not None else self._proposer.ask(number)
-        self._exhausted = point is None
-        return point
+        return self._base if number == 0 and self._base is not None else self._proposer.ask(number)
 
     def _tell(self, event: Event) -> None:
         self._apply(event)
@@ -205,12 +277,23 @@ class Driver:
         self.record.apply(event)
         match event:
             case Proposed(trial=number):
+                self._active.add(number)
                 self._proposer.proposed(number, dict(event.point))
             case Reported(trial=number):
-                self._decision = self._scheduler.report(number, event.epoch, event.score)
-            case Decided():
+                self._decision = self._scheduler.report(number, event.epoch, self._score(event), event.seconds)
+            case Decided(trial=number):
                 self._check(event)
+                if event.decision == "pause":
+                    self._active.remove(number)
+                    self._proposer.paused(number, _curve(self.record.trials[number]))
+            case Promoted(trial=number):
+                self._check_promoted(event)
+                self._scheduler.promoted(number)
+                self._active.add(number)
+                self._proposer.promoted(number, dict(self.record.trials[number].point))
             case Ended(trial=number):
+                self._active.discard(number)
+                self._scheduler.ended(number)
                 self._proposer.ended(number, event.reason, _curve(self.record.trials[number]))
             case _:
                 pass
@@ -224,6 +307,18 @@ class Driver:
                 "(allowed: a ledger of this version of skipstack)"
             )
 
+    def _check_promoted(self, promoted: Promoted) -> None:
+        """Likewise for promotions; whether further trials were to come is not in the ledger, so either will do."""
+        due = (self._scheduler.promotable(), self._scheduler.promotable(len(self.record.trials)))
+        if promoted.trial not in due:
+            raise UserError(
+                f"{self._ledger.folder}: trial {promoted.trial}: the ledger says that it was promoted, replaying its "
+                f"reports promotes {due[0]} (allowed: a ledger of this version of skipstack)"
+            )
+
 
 def _curve(trial: TrialRecord) -> list[tuple[int, float]]:
+    """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
+    if trial.raced and trial.best is not None:
+        return [(len(trial.seeds), trial.best.score)]
     return [(report.epoch, report.score) for report in trial.reports]

@@ -212,7 +212,11 @@ class _Plugins:
 
 
 class _ProposerPlugin(Searcher):  # type: ignore[misc]
-    """Hands the driver's next trial to Tune."""
+    """Hands the driver's next trial to Tune.
+
+    A trial that pauses ends for Tune and frees its actor. Promoted, it is another one for Tune, which goes on from the
+    trial's own checkpoint. So Tune never waits for a paused trial, and asks again until the study is over.
+    """
 
     def __init__(self, plugins: _Plugins) -> None:
         super().__init__(metric="outcome", mode="max")
@@ -223,13 +227,13 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
         return True
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        """A trial for the cluster; None while it is full, or while only a fault could leave another."""
+        """A trial for the cluster; None while it is full, or while only a promotion or a fault could bring another."""
         plugins = self.plugins
         if plugins.keep(plugins.capacity.is_full):
             return None
         task = plugins.keep(plugins.driver.next)
         if task is None:
-            return None if plugins.capacity.taken else str(Searcher.FINISHED)
+            return str(Searcher.FINISHED) if plugins.driver.over else None
         plugins.numbers[trial_id] = task.number
         return plugins.keep(lambda: plugins.engine.given(trial_id, task, plugins.capacity))
 

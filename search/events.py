@@ -91,7 +91,8 @@ class CorpusPrepared(_Happened):
 
 
 class Proposed(_Happened):
-    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``.
+    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``. Where seeds race, these
+    are the first.
 
     JSON text sorts the keys of ``point``: once read back, they no longer stand in axis order.
     """
@@ -111,7 +112,10 @@ class Started(_Happened):
 
 
 class Reported(_Happened):
-    """A trial finished an epoch, which took ``seconds`` of training and evaluation."""
+    """A trial finished an epoch, which took ``seconds`` of training and evaluation.
+
+    ``seeds``: those that it trained, where seeds race; empty where it trains all its seeds.
+    """
 
     kind: Literal["reported"] = "reported"
     trial: NonNegativeInt
@@ -119,16 +123,24 @@ class Reported(_Happened):
     score: Number
     metrics: Metrics
     seconds: float
+    seeds: tuple[int, ...] = ()
 
 
 class Decided(_Happened):
-    """What the scheduler answered to a report; ``rung`` is the rung's epoch where it stood at one."""
+    """What the scheduler answered to a report; ``rung``, in the scheduler's resource, where it stood at one."""
 
     kind: Literal["decided"] = "decided"
     trial: NonNegativeInt
     epoch: PositiveInt
-    decision: Literal["continue", "stop", "complete"]
+    decision: Literal["continue", "pause", "stop", "complete"]
     rung: PositiveInt | None
+
+
+class Promoted(_Happened):
+    """A trial that was paused goes on; a worker takes it up next."""
+
+    kind: Literal["promoted"] = "promoted"
+    trial: NonNegativeInt
 
 
 class Retried(_Happened):
@@ -162,6 +174,18 @@ class Resumed(_Happened):
     code_version: str
 
 
+class Extended(_Happened):
+    """The user asked for more: so many trials, so many seeds for each trial to come, values of axes by path.
+
+    The values of an axis whose values have names are mappings from a name to its value.
+    """
+
+    kind: Literal["extended"] = "extended"
+    trials: NonNegativeInt = 0
+    seeds: NonNegativeInt = 0
+    choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+
+
 class Tested(_Happened):
     """A selected trial was measured on the test split."""
 
@@ -183,10 +207,12 @@ Event = Annotated[
     | Started
     | Reported
     | Decided
+    | Promoted
     | Retried
     | Ended
     | Interrupted
     | Resumed
+    | Extended
     | Tested
     | Finished,
     Field(discriminator="kind"),

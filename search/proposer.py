@@ -41,7 +41,13 @@ class Proposer(ABC):
 
     @abstractmethod
     def ended(self, number: int, reason: Reason, curve: Curve) -> None:
-        """Trial ``number`` is over, for ``reason``, having reported ``curve``."""
+        """Trial ``number`` is over, for ``reason``, having reported ``curve``; one that was paused may end as it is."""
+
+    def paused(self, number: int, curve: Curve) -> None:  # noqa: B027 (most proposers wait for the end)
+        """Trial ``number`` waits at a rung, having reported ``curve``. Most trials wait until the study ends."""
+
+    def promoted(self, number: int, point: Point) -> None:  # noqa: B027
+        """Trial ``number``, which was paused, goes on at ``point``."""
 
 
 class Seen:

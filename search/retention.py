@@ -1,11 +1,12 @@
 """Which weights of a study stay on the disk, and the reader of events that deletes the others as the study goes."""
 
+import shutil
 from collections.abc import Callable
 from copy import copy
 
 from search.ablation import selected
 from search.events import Ended, Event, Finished, Reported, Tested
-from search.folder import BEST, CHECKPOINT, StudyFolder
+from search.folder import BEST, CHECKPOINT, GROUP, StudyFolder
 from search.records import StudyRecord
 
 EASE = 0.1
@@ -33,7 +34,6 @@ class Retention:
         kept = self._look() if self._kept is None else self._kept
         match event:
             case Ended(trial=number):
-                (self._folder.trial(number) / CHECKPOINT).unlink(missing_ok=True)
                 self._settle(number, kept)
                 self._collect(kept, final=False)
             case Reported(epoch=1) | Tested():
@@ -55,13 +55,16 @@ class Retention:
         self._kept = {}
         for trial in self._record().trials.values():
             if trial.reason is not None:
-                (self._folder.trial(trial.number) / CHECKPOINT).unlink(missing_ok=True)
                 self._settle(trial.number, self._kept)
         return self._kept
 
     def _settle(self, number: int, kept: dict[int, int]) -> None:
-        """A trial has ended: from now on its weights are of one size."""
-        path = self._folder.trial(number) / BEST
+        """A trial has ended: nothing goes on from its checkpoints, and from now on its weights are of one size."""
+        folder = self._folder.trial(number)
+        (folder / CHECKPOINT).unlink(missing_ok=True)
+        for group in folder.glob(GROUP.format("*")):
+            shutil.rmtree(group)
+        path = folder / BEST
         if self._record().trials[number].score is None:
             path.unlink(missing_ok=True)
         elif path.exists():
@@ -100,6 +103,7 @@ class Retention:
         return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
 
     def _running_bytes(self) -> int:
-        folders = [self._folder.trial(trial.number) for trial in self._record().running()]
-        files = [folder / name for folder in folders for name in (BEST, CHECKPOINT)]
+        """Of the trials that run or wait at a rung."""
+        trials = [trial for trial in self._record().trials.values() if trial.reason is None]
+        files = [path for trial in trials for path in self._folder.trial(trial.number).rglob("*.safetensors")]
         return sum(path.stat().st_size for path in files if path.exists())

@@ -40,7 +40,7 @@ class SerialEngine(Engine):
         self.worker = worker
 
     def run(self, driver: Driver) -> None:
-        """Each trial to its end before the next one is proposed."""
+        """Each trial to its end, or until it pauses, before the next one begins or goes on."""
         while (task := driver.next()) is not None:
             self._run_trial(driver, task)
 

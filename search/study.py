@@ -1,6 +1,6 @@
 """A study from its beginning to its end: opened, run by an engine, tested, finished."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -9,31 +9,68 @@ from search.ablation import selected
 from search.code_version import code_version
 from search.config import StudyConfig
 from search.driver import Driver
-from search.events import StudyOpened
+from search.events import Event, StudyOpened
+from search.extension import extended, extension
 from search.faults import StudyInterruptedError, full_disk_told
 from search.folder import StudyFolder
-from search.ledger import Ledger
+from search.ledger import Ledger, point_to
 from search.preparation import prepared
 from search.proposers import proposer
+from search.records import StudyRecord
+from search.schedulers import scheduler
 from search.serial import Engine
+from spaces.domains import Json
 from spaces.space import Space
 
 Clock = Callable[[], float]
 
 
 def open_study(
-    study: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path, clock: Clock
+    study: StudyConfig,
+    folder: StudyFolder,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+    address: str | None = None,
 ) -> None:
-    """Check a study, prepare its corpora and begin its ledger in ``folder``.
+    """Check a study, prepare its corpora and begin its ledger in ``folder``, or at ``address``, a URI.
 
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``.
-    Raises UserError for a study that cannot run and for corpora and vectors that cannot be read.
+    Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and for an address where
+    no ledger can begin.
     """
     check_study(study)
+    if address is not None:
+        point_to(folder.ledger, address)
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
-    with Ledger(folder.ledger) as ledger:
+    with Ledger(folder.ledger, clock=clock) as ledger:
+        if ledger.read():
+            raise UserError(f"{address or folder.ledger}: another study began here meanwhile (allowed: an empty place)")
         ledger.append(opened, *corpora)
+
+
+def extend_study(
+    record: StudyRecord,
+    folder: StudyFolder,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+) -> list[Event]:
+    """Check by what a study is to be extended, and prepare the corpora that this needs. What to tell the ledger.
+
+    Raises UserError where nothing would come of it, and as ``open_study`` does.
+    """
+    by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
+    more = extended(record.study, by)
+    check_study(more)
+    corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora)
+    return [by, *corpora]
 
 
 def check_study(study: StudyConfig) -> None:
@@ -41,6 +78,7 @@ def check_study(study: StudyConfig) -> None:
     if "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     proposer(study.search, Space(study.space))
+    scheduler(study.search, study.space.base.training.epochs)
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
@@ -51,6 +89,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
     try:
         with full_disk_told(driver.folder.path):
             engine.run(driver)
+            driver.end_paused()
             chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
             for number, metrics in engine.test([driver.task(number) for number in chosen]):
                 driver.tested(number, metrics)

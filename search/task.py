@@ -17,10 +17,11 @@ class TrialTask:
 
     ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
     ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
-    ``folder``: where the trial keeps its weights. ``attempt``: counts the workers that took it up; one that was given
-    up on writes nothing once a later one has begun. ``share``: of the device, as a multiple of an ordinary trial's.
-    ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a GPU that its tensors may take;
-    None: any.
+    ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
+    ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
+    trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
+    multiple of an ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a
+    GPU that its tensors may take; None: any.
     """
 
     number: int
@@ -33,6 +34,7 @@ class TrialTask:
     device: str
     reported: int = 0
     vectors: Path | None = None
+    earlier: tuple[int, ...] = ()
     attempt: int = 1
     share: int = 1
     time_left: float | None = None

@@ -34,8 +34,10 @@ class Tpe(Proposer):
     l(x) / g(x) is taken, g being the density of the others; the first ten trials are random. Axes that are
     active together are modelled together. A running trial counts among the others ("constant liar"), so
     that trials in parallel keep apart. A completed trial counts with the best score of its curve; a stopped
-    one ranks behind the completed ones, by how far it came and its last score; those that diverged
-    or that a fault ended teach nothing. The values of a choice are categories without an order.
+    one ranks behind the completed ones, by how far it came and its last score; those that diverged or that a
+    fault ended teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung
+    counts as stopped there, and, if it is promoted, once more as what becomes of it: its earlier entry falls among the
+    others of l(x) / g(x), whose order by x is the same whether g is the density of the others or of all.
 
     A point that is not allowed or was proposed before is sampled anew, at most ``TRIES`` times; then an
     unseen point is drawn at random.
@@ -62,6 +64,17 @@ class Tpe(Proposer):
     def proposed(self, number: int, point: Point) -> None:
         """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
         self._seen.add(point)
+        self._run(number, point)
+
+    def paused(self, number: int, curve: Curve) -> None:
+        """Learn from what trial ``number`` reported so far, as if it were over."""
+        self.ended(number, "stopped", curve)
+
+    def promoted(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs again."""
+        self._run(number, point)
+
+    def _run(self, number: int, point: Point) -> None:
         self._study.enqueue_trial({path: self._axes[path].label(value) for path, value in point.items()})
         trial = self._study.ask()
         for path in point:
@@ -69,8 +82,10 @@ class Tpe(Proposer):
         self._running[number] = trial
 
     def ended(self, number: int, reason: Reason, curve: Curve) -> None:
-        """Learn from what trial ``number`` reported."""
-        trial = self._running.pop(number)
+        """Learn from what trial ``number`` reported; from one that ends where it was paused there is nothing new."""
+        trial = self._running.pop(number, None)
+        if trial is None:
+            return
         if reason in ("completed", "stopped"):
             for epoch, score in curve:
                 trial.report(score, epoch)

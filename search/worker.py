@@ -26,7 +26,7 @@ from models.training.checkpoint import read_tensors
 from models.training.loop import EpochReport, Training, dtype_of
 from search.deadline import Deadline
 from search.events import Metrics
-from search.folder import BEST, CHECKPOINT
+from search.folder import BEST, CHECKPOINT, GROUP
 from search.task import EpochResult, TrialTask, Worker
 from search.trial_files import TrialFiles
 
@@ -39,7 +39,8 @@ class TrainingWorker(Worker):
 
     Training is a function of the config and the seeds, so an epoch that is run again after a crash
     gives the same result, and nobody is told it twice. An epoch that was trained but never reported is
-    given back from the checkpoint instead of being trained twice.
+    given back from the checkpoint instead of being trained twice. Further seeds of a trial have files of
+    their own; after their last epoch their best weights stand beside those of the earlier seeds.
     """
 
     def __init__(self, task: TrialTask) -> None:
@@ -59,7 +60,8 @@ class TrainingWorker(Worker):
             )
             for seeds in lane_groups(task, device)
         ]
-        self.files = TrialFiles(task.folder, task.attempt)
+        folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
+        self.files = TrialFiles(folder, task.attempt)
         self.reported = task.reported
         self.deadline = None if task.time_left is None else Deadline(task.time_left)
         self.unreported: EpochResult | None = None
@@ -78,6 +80,8 @@ class TrainingWorker(Worker):
             result = self._train_epoch()
         if self.deadline is not None:
             self.deadline.spend(result.seconds)
+        if self.task.earlier and result.epoch == self.task.config.training.epochs:
+            self._join_best()
         return result
 
     def _train_epoch(self) -> EpochResult:
@@ -99,6 +103,17 @@ class TrainingWorker(Worker):
         weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
         self.files.write(BEST, weights_R, notes)
+
+    def _join_best(self) -> None:
+        """The best weights of these seeds after those of the earlier ones; done twice, it does the same."""
+        found = self.files.read(BEST)
+        if found is None:
+            return  # no epoch had a score
+        further_R, _ = found
+        weights_R, notes = read_tensors(self.task.folder / BEST)
+        earlier = len(self.task.earlier)
+        both_R = {name: torch.cat([weights_R[name][:earlier], further_R[name]]) for name in weights_R}
+        TrialFiles(self.task.folder, self.task.attempt).write(BEST, both_R, notes)
 
     def _write_checkpoint(self, result: EpochResult) -> None:
         tensors = {

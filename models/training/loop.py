@@ -127,6 +127,7 @@ class Training:
     def _train_epoch(self, tick: Callable[[], None]) -> Tensor:
         """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
+        self.model.begin(self.epoch)
         memory = Memory() if self.corpus.stored.task == "language_modelling" else None
         totals = []
         for batch in self.batches():

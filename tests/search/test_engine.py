@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,11 @@ from data.errors import UserError
 from search.asha import Asha
 from search.config import AshaConfig, SearchConfig
 from search.engine import RayEngine
-from search.events import Decided, Ended, Metrics, Reported
+from search.events import Decided, Ended, Metrics, Promoted, Reported
 from search.ledger import Ledger
 from search.records import StudyRecord
 from search.scheduler import Decision
+from search.schedulers import scheduler
 from search.serial import SerialEngine
 from search.study import run_study
 from search.task import EpochResult
@@ -71,6 +73,15 @@ class MistakenWorker(ToyWorker):
         raise UserError("the corpus has gone (allowed: a corpus that is there)")
 
 
+class InterruptingWorker(ToyWorker):
+    """Ends the whole study at trial 6."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 6:
+            raise UserError("that is enough (allowed: to go on later)")
+        return super().run_epoch()
+
+
 @pytest.fixture(scope="module")
 def engine() -> Iterator[RayEngine]:
     started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
@@ -104,6 +115,54 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
     processes = {report.metrics["process"][0] for trial in record.trials.values() for report in trial.reports}
     assert len(processes) < 10, "actors are kept from trial to trial"
     assert all(trial.tested for trial in record.ranked()[:1])
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"asha": {"variant": "promotion", "reduction": 2}},
+        pytest.param({"asha": None, "hyperband": {"reduction": 2}}, marks=pytest.mark.slow),
+    ],
+)
+def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_end_with_the_study(
+    own: dict[str, Any], engine: RayEngine, tmp_path: Path
+) -> None:
+    config = toy_study(trials=12)
+    search = SearchConfig.model_validate({**config.search.model_dump(), **own})
+    folder = open_toy(tmp_path, config.model_copy(update={"search": search}))
+    for fault in (True, False):  # the first driver is interrupted in the middle
+        engine.worker = InterruptingWorker if fault else ToyWorker
+        with Ledger(folder.ledger) as ledger:
+            driver = toy_driver(folder, ledger)
+            if fault:
+                with pytest.raises(UserError, match="enough"):
+                    run_study(driver, engine)
+                assert driver.record.paused()
+            else:
+                run_study(driver, engine)
+    judge = scheduler(search, 4, frozenset({0}))
+    promotions = 0
+    for event in Ledger(folder.ledger).read():
+        match event:
+            case Reported():
+                decision = judge.report(event.trial, event.epoch, event.score, event.seconds)
+            case Decided():
+                assert (event.decision, event.rung) == (decision.action, decision.rung)
+            case Promoted():
+                assert event.trial in (judge.promotable(), judge.promotable(12))
+                judge.promoted(event.trial)
+                promotions += 1
+            case _:
+                pass
+    assert promotions > 3
+    trials = driver.record.trials.values()
+    assert {trial.reason for trial in trials} == {"completed", "stopped"}
+    assert sum(isinstance(event, Ended) for event in Ledger(folder.ledger).read()) == 12
+    for trial in trials:
+        assert [report.epoch for report in trial.reports] == list(range(1, len(trial.reports) + 1))
+        solo = ToyWorker(driver.task(trial.number))
+        solo.epoch = 0
+        assert [solo.run_epoch().metrics for _ in trial.reports] == [report.metrics for report in trial.reports]
 
 
 def test_a_grid_on_ray_ends_in_the_same_scores_as_one_after_another(engine: RayEngine, tmp_path: Path) -> None:

@@ -9,7 +9,17 @@ from search.config import StudyConfig
 from search.events import SCORELESS, Ended, Event, Interrupted, Reason, Reported, Resumed, Retried, StudyOpened
 from search.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
 from tests.search import studies
+from tests.search.made_up import measured
 from tests.search.studies import SPACE, history, opened, proposed, reported
+
+
+def _of_one_epoch() -> StudyConfig:
+    base = studies.STUDY.space.base
+    short = base.model_copy(update={"training": base.training.model_copy(update={"epochs": 1})})
+    return studies.STUDY.model_copy(update={"space": studies.STUDY.space.model_copy(update={"base": short})})
+
+
+STUDY_OF_ONE_EPOCH = _of_one_epoch()
 
 
 def runs_of(events: list[Event]) -> dict[int | None, Entry]:
@@ -69,6 +79,30 @@ def test_metrics_are_means_and_lanes_by_epoch_and_the_test_split_at_the_best_epo
     }
 
 
+def test_further_seeds_of_a_race_have_curves_of_their_own_and_leave_the_means_to_the_first() -> None:
+    first, further = (
+        reported(0, 1, (0.5, 0.25), 1003.0 + second).model_copy(update={"seeds": seeds})
+        for second, seeds in enumerate([(0, 1), (2, 3)])
+    )
+    runs = StudyRuns()
+    for event in [*opened(STUDY_OF_ONE_EPOCH), *proposed(0, 1002.0), first]:
+        runs.apply(event)
+    assert runs.pending[0].tags["skipstack.seeds"] == "0,1"
+    before = dict(runs.pending[0].metrics)
+    runs.apply(further)
+    assert runs.pending[0].tags["skipstack.seeds"] == "0,1,2,3"
+    added = {key: value for (key, _), (value, _) in runs.pending[0].metrics.items() if (key, 1) not in before}
+    assert added == {
+        "dev_accuracy/seed_2": 0.5,
+        "dev_accuracy/seed_3": 0.25,
+        "train_loss/seed_2": 1.0,
+        "train_loss/seed_3": 2.0,
+    }
+    assert before.items() <= runs.pending[0].metrics.items()
+    runs.apply(measured(0, 0.5, 0.5, 0.25, 0.25).model_copy(update={"time": 1005.0}))
+    assert runs.pending[0].metrics["test_accuracy/seed_3", 1] == (0.25, 1_005_000)
+
+
 def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> None:
     study = runs_of(history())[STUDY]
     assert (study.name, study.start, study.end, study.status) == ("depths", 1_000_000, 2_004_000, "FINISHED")
@@ -80,6 +114,9 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
         "seed": "0",
         "asha.grace": "1",
         "asha.reduction": "3",
+        "asha.resource": "epochs",
+        "asha.variant": "stopping",
+        "asha.brackets": "1",
     }
     assert study.tags["skipstack.kind"] == "study"
     assert study.tags["skipstack.code_version"] == "0.1.0+def"

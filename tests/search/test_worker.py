@@ -122,6 +122,31 @@ def test_groups_hold_every_seed_once_in_order(corpus: Path, tmp_path: Path) -> N
     assert lane_groups(task(corpus, tmp_path, config=wide), torch.device("cuda")) == [(0, 1, 2)]
 
 
+def test_further_seeds_are_trained_as_they_would_be_alone_and_their_best_weights_stand_beside_the_earlier_ones(
+    corpus: Path, tmp_path: Path
+) -> None:
+    def group(name: str, seeds: tuple[int, ...], earlier: tuple[int, ...] = (), reported: int = 0) -> TrialTask:
+        own = task(corpus, tmp_path / name, config=double(CONFIG), reported=reported)
+        return replace(own, seeds=seeds, earlier=earlier)
+
+    def trained(name: str, seeds: tuple[int, ...], earlier: tuple[int, ...] = ()) -> list[tuple[object, ...]]:
+        worker = TrainingWorker(group(name, seeds, earlier))
+        return [told(worker.run_epoch()) for _ in range(4)]
+
+    trained("race", (0,))
+    first, _ = read_tensors(tmp_path / "race" / BEST)
+    further = trained("race", (1, 2), (0,))
+    assert further == trained("alone", (1, 2))
+    alone, _ = read_tensors(tmp_path / "alone" / BEST)
+    # A driver that was killed asks for the last epoch again: nothing is joined twice.
+    TrainingWorker(group("race", (1, 2), (0,), reported=3)).run_epoch()
+    both, _ = read_tensors(tmp_path / "race" / BEST)
+    for name, tensor in both.items():
+        assert torch.equal(tensor, torch.cat([first[name], alone[name]]))
+    metrics = TrainingWorker.test(group("race", (0, 1, 2)))
+    assert metrics["test_accuracy"][1:] == TrainingWorker.test(group("alone", (1, 2)))["test_accuracy"]
+
+
 def test_a_loss_that_is_no_number_leaves_the_epoch_without_a_score(corpus: Path, tmp_path: Path) -> None:
     training = CONFIG.training.model_validate(
         {"epochs": 4, "batch_size": 8, "optimiser": {"kind": "sgd", "learning_rate": 1e39}}
