@@ -22,17 +22,19 @@ SECONDS = "seconds"
 
 
 class SleepingWorker(ToyWorker):
-    """Sleeps for as long as its folder's study says, and tells on which host it did."""
+    """Sleeps for as long as its study's folder says, and tells on which host it does."""
 
     def run_epoch(self) -> EpochResult:
         import ray
 
-        seconds = float((self.task.folder.parent.parent / SECONDS).read_text())
-        time.sleep(seconds)
+        study, begun = self.task.folder.parent.parent, time.monotonic()
+        host = ray.util.get_node_ip_address().rpartition(".")[2]
+        (study / f"host-{host}").touch()
+        while (left := begun + float((study / SECONDS).read_text()) - time.monotonic()) > 0:
+            time.sleep(min(left, 0.5))
         result = super().run_epoch()
-        host = float(ray.util.get_node_ip_address().rpartition(".")[2])
-        metrics: Metrics = {**result.metrics, "host": (host,) * len(self.task.seeds)}
-        return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=seconds)
+        metrics: Metrics = {**result.metrics, "host": (float(host),) * len(self.task.seeds)}
+        return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=time.monotonic() - begun)
 
 
 def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "") -> None:

@@ -96,11 +96,11 @@ def test_one_host_of_three_is_unplugged_another_is_added_and_the_study_ends_righ
         wait_for(lambda: folder.exists() and all(on_host(folder, host) for host in (1, 2, 3)), process)
         hosts.unplug(2)
         unplugged = time.time()
-        (folder / SECONDS).write_text("4.0")  # so that the study is not over before the next host is there
+        set_seconds(folder, 3600.0)  # so that the study is not over before the next host is there
         hosts.add(4)
         hosts.start_ray(4, cpus=CPUS)
-        wait_for(lambda: bool(on_host(folder, 4)), process)
-        (folder / SECONDS).write_text("0.1")
+        wait_for(lambda: (folder / "host-4").exists(), process)
+        set_seconds(folder, 0.1)
         ended(process)
         record = read_study(folder)
         assert record.finished
@@ -112,6 +112,13 @@ def test_one_host_of_three_is_unplugged_another_is_added_and_the_study_ends_righ
             assert [report.epoch for report in trial.reports] == list(range(1, EPOCHS + 1))
             assert [report.score for report in trial.reports] == alone(record, folder, trial)
         assert sorted(runs(server.store)) == sorted(["toy", *(f"trial {number}" for number in record.trials)])
+
+
+def set_seconds(folder: Path, seconds: float) -> None:
+    """How long an epoch sleeps, from now on and in the midst of one."""
+    beside = folder / f".{SECONDS}"
+    beside.write_text(str(seconds))
+    beside.replace(folder / SECONDS)
 
 
 def throughput(folder: Path, slots: int) -> float:
