@@ -12,9 +12,10 @@ from search.events import Decided, Ended, Promoted, Proposed, Reported, Started
 from search.folder import CHECKPOINT, GROUP, StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord
+from search.retention import Retention
 from search.schedulers import scheduler
 from search.serial import SerialEngine
-from search.study import check_study, discard_checkpoints, run_study
+from search.study import check_study, run_study
 from search.task import EpochResult, TrialTask, trial_task
 from tests.search.test_driver import DyingLedger, Killed, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -60,7 +61,7 @@ def study(own: dict[str, Any], proposer: str = "tpe", trials: int = 9) -> StudyC
 
 def run(folder: StudyFolder, ledger: Ledger | None = None) -> StudyRecord:
     with ledger or Ledger(folder.ledger) as opened:
-        driver = toy_driver(folder, opened, readers=[discard_checkpoints(folder)])
+        driver = toy_driver(folder, opened, readers=[Retention(folder, lambda: driver.record)])
         run_study(driver, SerialEngine(TimedWorker))
         return driver.record
 
