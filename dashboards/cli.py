@@ -1,7 +1,7 @@
 """The command line: ``skipstack COMMAND``. stdout carries the result, stderr the progress.
 
-Exit 0: done. 2: the user's mistake, told in one line. 3: a study finished with failed trials.
-130: interrupted, and can be resumed.
+Exit 0: done. 2: the user's mistake, told in one line. 3: a study finished, and faults ended some of its
+trials. 130: interrupted, by the user, a full disk or a lost cluster, and can be resumed.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from dashboards import (
     catalogue_commands,
+    extend_commands,
     inspect_commands,
     plan_commands,
     report_commands,
@@ -32,6 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 search_commands.add_to(app)
+extend_commands.add_to(app)
 plan_commands.add_to(app)
 simulate_commands.add_to(app)
 report_commands.add_to(app)

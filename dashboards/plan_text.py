@@ -1,7 +1,7 @@
 """A plan as JSON, and as text that is written from nothing but that JSON."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -59,6 +59,7 @@ def content(plan: Plan) -> Content:
             "epochs": study.space.base.training.epochs,
             "scheduler": described(search),
             "rungs": list(plan.rungs),
+            "resource": plan.resource,
         },
         "machine": asdict(plan.room),
         "networks": [_network(network) for network in plan.networks],
@@ -147,8 +148,12 @@ def _study(search: Content) -> Iterator[str]:
         f"{search['trials']:,} trials by {search['proposer']}, seeds {search['seeds']}, epochs {search['epochs']}"
         f"{f' ({fewer:,} fewer trials than asked for: the space ends)' if fewer else ''}"
     )
-    rungs = f", rungs at epoch {', '.join(map(str, search['rungs']))}" if search["rungs"] else ""
-    yield f"stopping: {search['scheduler']}{rungs}"
+    yield f"stopping: {search['scheduler']}{_rungs(search['resource'], search['rungs'])}"
+
+
+def _rungs(resource: str, rungs: Sequence[int]) -> str:
+    told = ", ".join(map(str, rungs))
+    return (f", rungs at epoch {told}" if resource == "epochs" else f", rungs at {told} {resource}") if rungs else ""
 
 
 def _table(*headings: str) -> Table:

@@ -11,11 +11,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.sheet import NONE
-from dashboards.standing import Standing
+from dashboards.sheet import NONE, named
+from dashboards.standing import Level, Standing
 from data.frozen import canonical_json
 from data.metrics import FACTORS
-from search.events import Decided, Ended, Event
+from search.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
 from search.parts import written
 from search.records import StudyRecord, TrialRecord
 from spaces.domains import Choice, Domain, Json
@@ -72,8 +72,10 @@ class Progress:
         now = self._clock()
         with self._lock:
             self._standing.apply(event, now)
-        if isinstance(event, Ended) and event.reason == "failed":
-            self._say(f"trial {event.trial} failed: {event.message}")
+        if isinstance(event, Ended) and event.reason in FAULTS:
+            self._say(f"trial {event.trial} {named(event.reason)}: {event.message}")
+        elif isinstance(event, Retried):
+            self._say(f"trial {event.trial} {named(event.cause)}: {event.message}; it is tried again")
         goes_on = isinstance(event, Decided) and event.decision == "continue"
         if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)
@@ -109,7 +111,7 @@ class Progress:
 
 def line(standing: Standing, now: float) -> str:
     """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
-    counts = [f"{standing.count(reason)} {reason}" for reason in ("stopped", "diverged", "failed")]
+    counts = [f"{standing.count(reason)} {named(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
     return "  ".join(
         [
             f"{standing.ended}/{standing.total} trials",
@@ -145,17 +147,25 @@ def _rungs(standing: Standing) -> Table:
     levels = standing.levels()
     states = [
         state
-        for state in ("running", "stopped", "completed", "diverged", "failed")
+        for state in ("running", "paused", "stopped", "completed", *SCORELESS)
         if state in ("running", "stopped", "completed") or standing.count(state)
     ]
     grid = Table.grid(padding=(0, 0, 0, 2))
     for heading in ("reached", *states):
         grid.add_column(justify="left" if heading == "reached" else "right", no_wrap=True)
-    grid.add_row(*(Text(heading, style="dim") for heading in ("reached", *states)))
+    grid.add_row(*(Text(named(heading), style="dim") for heading in ("reached", *states)))
     for level in levels:
-        name = f"epoch {level.epoch}" if level.epoch else "start"
-        grid.add_row(name, *(str(level.counts[state] or "") for state in states))
+        grid.add_row(_reached(level), *(str(level.counts[state] or "") for state in states))
     return grid
+
+
+def _reached(level: Level) -> str:
+    """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
+    if not level.rung:
+        return "start"
+    if level.resource == "epochs":
+        return f"epoch {level.rung}"
+    return f"{level.rung:,} {level.resource if level.rung > 1 else level.resource[:-1]}"
 
 
 def _best(standing: Standing) -> Text:

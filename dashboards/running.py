@@ -1,22 +1,28 @@
 """A study run before the user's eyes: ledger, tracking, progress and engine put together."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from dashboards.printing import print_report, say
 from dashboards.progress import Progress
+from dashboards.sheet import named
 from search.ablation import ablation
 from search.code_version import code_version
+from search.deferred import DeferredWorker
 from search.driver import Driver
-from search.events import VectorsPrepared
+from search.events import FAULTS, Event, VectorsPrepared
+from search.faults import StudyInterruptedError
 from search.folder import StudyFolder
 from search.interruption import terminated_as_interrupted
-from search.ledger import Ledger
+from search.ledger import Ledger, Past
+from search.plan import Meter
 from search.records import StudyRecord
+from search.retention import Retention
 from search.serial import Engine, SerialEngine
-from search.study import discard_checkpoints, run_study
+from search.study import run_study
 from search.tracking import Tracker
 from search.warm_start import told
 from spaces.trial import TrialConfig
@@ -24,74 +30,122 @@ from spaces.trial import TrialConfig
 EngineName = Literal["ray", "serial"]
 
 FAILED_TRIALS = 3
-"""The exit code of a study that finished although some of its trials failed."""
+"""The exit code of a study that finished although faults ended some of its trials."""
 
 
-def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: float, device: str) -> Engine:
+INTERRUPTED = 130
+"""The exit code of a study that can be resumed."""
+
+
+def start_engine(
+    name: EngineName, *, address: str | None, gpus_per_trial: float | Literal["auto"], device: str
+) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
-    from search.worker import TrainingWorker  # torch takes seconds to import: first the user's mistakes are told
-
     if name == "serial":
-        from models.device import choose_device
+        from models.device import choose_device  # torch takes seconds to import: first the user's mistakes are told
+        from search.worker import TrainingWorker
 
         choose_device(device)
         return SerialEngine(TrainingWorker)
-    from search.engine import RayEngine  # and so does ray
+    from search.engine import RayEngine  # and so does ray; torch is loaded where trials are trained
 
-    return RayEngine(TrainingWorker, address=address, gpus_per_trial=gpus_per_trial)
+    memory = None
+    if gpus_per_trial == "auto":
+        from search.measuring import memory_of
+
+        memory = memory_of
+    return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)
 
 
-def run(folder: StudyFolder, engine: Engine, *, tracking_uri: str | None, device: str, again: bool) -> int:
-    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code."""
+def check_machines(engine: Engine, folder: StudyFolder, record: StudyRecord) -> None:
+    """Raises UserError where a machine of the engine cannot train the study; the engine is closed then."""
+    try:
+        engine.preflight(folder, record)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def run(
+    folder: StudyFolder,
+    engine: Engine,
+    *,
+    tracking_uri: str | None,
+    device: str,
+    again: bool,
+    first: Sequence[Event] = (),
+) -> int:
+    """Run a study to its end and print its report; ``again`` where an earlier driver began it. The exit code.
+
+    ``first``: what the ledger is told before anything else.
+    """
     with Ledger(folder.ledger) as ledger:
-        past = ledger.read()
+        if first:
+            ledger.append(*first)
+        before = StudyRecord()
+        count = parameter_counter(lambda: driver.record, folder)
+        driver = Driver(folder, ledger, device=device, clock=time.time, rehearse=[before.apply], parameters=count)
         if ledger.cut:
             say(ledger.cut)
-        before = StudyRecord.of(past)
         for corpus in before.corpora.values():
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
         for earlier in before.warm_starts:
             say(told(earlier))
-        uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
-        tracker = Tracker(uri, past, private=tracking_uri is None)
+        tracker = _tracker(folder, Past(folder.ledger, driver.past), tracking_uri)
+        retention = Retention(folder, lambda: driver.record)
         try:
             with terminated_as_interrupted(), Progress(before, clock=time.time) as progress:
-                readers = (tracker, progress, discard_checkpoints(folder))
-                count = parameter_counter(before, folder)
-                driver = Driver(folder, ledger, device=device, clock=time.time, readers=readers, parameters=count)
+                driver.listen(tracker, progress, retention)
                 if again:
                     driver.resumed(code_version())
                 run_study(driver, engine)
         except KeyboardInterrupt:
             say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
             raise
+        except StudyInterruptedError as cause:
+            say(f"skipstack: {cause}; nothing is lost: `skipstack resume {folder.path}` goes on")
+            return INTERRUPTED
         finally:
             engine.close()
-            missing = tracker.close()
-            if missing:
-                say(missing)
+            for missing in (tracker.close(), retention.close()):
+                if missing:
+                    say(missing)
     return finish(folder.path, driver.record, tracking_uri)
 
 
-def parameter_counter(record: StudyRecord, folder: StudyFolder) -> Callable[[TrialConfig], int | None]:
-    """Counts the parameters of a config's network, where they are an objective; None of one that cannot be built.
+def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[TrialConfig], int | None]:
+    """Counts the parameters of a config's network; None of one that cannot be built, and the worker says why.
 
-    The worker says why it cannot.
+    ``record``: the driver's, which is asked for once something is counted.
     """
-    if "parameters" not in record.study.search.objectives:
-        return lambda config: None
-    from search.measuring import TrainingMeter
 
-    meter = TrainingMeter(record, folder, "cpu")
+    @cache
+    def meter() -> Meter:
+        from search.measuring import TrainingMeter
+
+        return TrainingMeter(record(), folder, "cpu")
 
     def count(config: TrialConfig) -> int | None:
         try:
-            return meter.parameters(config)
+            return meter().parameters(config)
         except (RuntimeError, MemoryError):
             return None
 
     return count
+
+
+def catch_up(folder: StudyFolder, tracking_uri: str | None) -> None:
+    """Write what MLflow lacks of a study that is finished."""
+    missing = _tracker(folder, Ledger(folder.ledger).read(), tracking_uri).close()
+    if missing:
+        say(missing)
+
+
+def _tracker(folder: StudyFolder, past: Iterable[Event], tracking_uri: str | None) -> Tracker:
+    """By default it writes into a file in the study's folder."""
+    uri = tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
+    return Tracker(uri, past, private=tracking_uri is None)
 
 
 def reach(name: str, vectors: VectorsPrepared) -> str:
@@ -115,7 +169,7 @@ def finish(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
         *([f"mlflow ui --backend-store-uri {database}"] if tracking_uri is None else []),
     ):
         say(f"  {command}")
-    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
-    for trial in failed:
-        say(f"trial {trial.number} failed: {trial.message}")
-    return FAILED_TRIALS if failed else 0
+    faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
+    for trial in faulty:
+        say(f"trial {trial.number} {named(trial.reason or '')}: {trial.message}")
+    return FAILED_TRIALS if faulty else 0

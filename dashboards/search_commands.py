@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from data.errors import UserError
 from search.config import ProposerName, StudyConfig
+from search.faults import full_disk_told
 from search.folder import StudyFolder, free_name, new_folder
-from search.records import read_study
+from search.ledger import withdrawn_on_failure
+from search.records import is_finished, read_study
 from search.study_file import load_study
 from search.tracking import checked_uri
 
@@ -44,12 +47,33 @@ TrackingUri = Annotated[
 ]
 Address = Annotated[str | None, typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001.")]
 GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
+SharePerTrial = Annotated[
+    str,
+    typer.Option(
+        "--gpus-per-trial",
+        metavar="SHARE|auto",
+        help="Share of a GPU that each trial takes; `auto`: by the memory that its config needs.",
+    ),
+]
 Device = Annotated[
     Literal["auto", "cpu", "cuda"], typer.Option(help="Where trials compute; `auto` takes a GPU where there is one.")
 ]
 EngineName = Annotated[
     Literal["ray", "serial"], typer.Option("--engine", help="`serial`: one trial after another, in this process.")
 ]
+
+
+def share(text: str) -> float | Literal["auto"]:
+    """``--gpus-per-trial`` as it was typed. Raises UserError for what is no share."""
+    if text == "auto":
+        return "auto"
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise UserError(f"--gpus-per-trial: got {text!r} (allowed: a number from 0, or auto)")
+    return number
 
 
 def add_to(app: typer.Typer) -> None:
@@ -102,9 +126,13 @@ def search(
     lanes: Lanes = None,
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Where the ledger lies if not in the folder, such as s3://BUCKET/FOLDER.", metavar="URI"),
+    ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: GpusPerTrial = 0.0,
+    gpus_per_trial: SharePerTrial = "0",
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
@@ -123,13 +151,20 @@ def search(
         seed=seed,
     )
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    from dashboards.running import run, start_engine  # these load torch, ray and mlflow: only for a study that is valid
+    gpus = share(gpus_per_trial)
+    from dashboards.running import (  # these load torch, ray and mlflow: only for a study that is valid
+        check_machines,
+        run,
+        start_engine,
+    )
     from search.study import open_study
 
     path = free_name(Path("runs"), config.name) if out is None else out
-    with new_folder(path) as beside:
-        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
+    with full_disk_told(path), new_folder(path) as beside:
+        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
+        with withdrawn_on_failure(beside.ledger):
+            running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
+            check_machines(running, beside, read_study(beside.path))
     return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)
 
 
@@ -137,16 +172,19 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a study that was interrupted.")],
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: GpusPerTrial = 0.0,
+    gpus_per_trial: SharePerTrial = "0",
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    record = read_study(folder)
-    from dashboards.running import finish, run, start_engine
+    finished = is_finished(folder)
+    gpus = share(gpus_per_trial)
+    from dashboards.running import catch_up, check_machines, finish, run, start_engine
 
-    if record.finished:
-        return finish(folder, record, uri)
-    running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
+    if finished:
+        catch_up(StudyFolder(folder), uri)
+        return finish(folder, read_study(folder), uri)
+    running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
+    check_machines(running, StudyFolder(folder), read_study(folder))
     return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)

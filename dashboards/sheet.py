@@ -135,7 +135,7 @@ class Sheet:
     @property
     def counts(self) -> str:
         """Trials by end reason, and what they cost."""
-        ends = ", ".join(f"{count} {reason}" for reason, count in self.ends.items())
+        ends = ", ".join(f"{count} {named(reason)}" for reason, count in self.ends.items())
         return (
             f"{sum(self.ends.values())} trials{': ' if ends else ''}{ends}; "
             f"{f'{self.reused} of them reused, not trained; ' if self.reused else ''}"
@@ -182,6 +182,11 @@ class Sheet:
                 *(f"Baseline: {line.value}." for line in self.lines if line.axis == BASELINE),
             ]
         )
+
+
+def named(reason: str) -> str:
+    """An end of a trial, as people read it: ``out of memory``."""
+    return reason.replace("_", " ")
 
 
 def sheet(ablation: Ablation) -> Sheet:

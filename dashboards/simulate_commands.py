@@ -10,6 +10,7 @@ from dashboards.search_commands import Seed, Trials, whole
 from data.errors import UserError
 from search.config import ProposerName, SearchConfig
 from search.records import read_study
+from search.schedulers import described
 
 MOST_WORKERS = 10_000
 
@@ -26,14 +27,15 @@ def simulate(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="asha, median, best-after-first or none; any number of times. The study's own and none if not said.",
+            help="asha, asha-promotion, hyperband, median, best-after-first or none; any number of times. The study's "
+            "own and none if not said.",
         ),
     ] = None,
     grace: Annotated[
-        int | None, typer.Option(help="Epochs before asha or median stops any trial.", parser=whole, metavar="N")
+        int | None, typer.Option(help="The lowest rung; of median, the first epoch.", parser=whole, metavar="N")
     ] = None,
     reduction: Annotated[
-        int | None, typer.Option(help="asha: one in so many goes on at a rung.", parser=whole, metavar="N")
+        int | None, typer.Option(help="One in so many goes on at a rung.", parser=whole, metavar="N")
     ] = None,
     keep: Annotated[
         int | None, typer.Option(help="best-after-first: so many train on.", parser=whole, metavar="N")
@@ -89,6 +91,5 @@ def simulate(
 
 
 def _usual(own: SearchConfig) -> list[str]:
-    if own.median is not None:
-        return ["median", "none"]
-    return ["best-after-first", "none"] if own.keep_best is not None else ["asha", "none"]
+    name = described(own).partition(" ")[0]
+    return ["asha" if name == "none" else name, "none"]

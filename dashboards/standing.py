@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from search.config import Resource
 from search.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
 from search.records import StudyRecord, TrialRecord
 from search.schedulers import scheduler
@@ -19,12 +20,14 @@ COUNTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The trials that passed the rung at ``epoch`` (0: none yet) and no later one, counted by state.
+    """The trials that reached the ``rung`` (0: none yet) and no later one, counted by state.
 
-    A state is the reason of the trial's end, or ``running``.
+    A state is the reason of the trial's end, or ``running`` or ``paused``. The rung is in the ``resource`` of the
+    study's scheduler.
     """
 
-    epoch: int
+    rung: int
+    resource: Resource
     counts: Counter[str]
 
 
@@ -93,21 +96,23 @@ class Standing:
     @property
     def epochs(self) -> int:
         """Epochs that were trained, over all trials."""
-        return sum(len(trial.trained) for trial in self.record.trials.values())
+        return sum(trial.epochs for trial in self.record.trials.values())
 
     def count(self, state: str) -> int:
-        """How many trials ended for this reason, or are ``running``."""
-        return sum((trial.reason or "running") == state for trial in self.record.trials.values())
+        """How many trials ended for this reason, or are ``running`` or ``paused``."""
+        return sum(trial.state == state for trial in self.record.trials.values())
 
     def levels(self) -> list[Level]:
         """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
         study = self.record.study
-        whole = study.space.base.training.epochs
-        levels = [Level(epoch, Counter()) for epoch in (0, *scheduler(study.search, whole).rungs, whole)]
+        subject = scheduler(study.search, study.space.base.training.epochs)
+        resource, whole = subject.spending.resource, subject.spending.whole
+        levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
         for trial in self.record.trials.values():
-            reached = [level for level in levels if level.epoch <= len(trial.reports)]
-            reached[-1].counts[trial.reason or "running"] += 1
-        return levels
+            rungs = [decided.rung for decided in trial.decisions if decided.rung is not None]
+            reached = whole if trial.reason == "completed" else max(rungs, default=0)
+            levels[reached].counts[trial.state] += 1
+        return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
         """Trials ended a minute since the first started in this session; None before one ended."""
@@ -121,7 +126,14 @@ class Standing:
         return None if rate is None or self.left == 0 else 60 * self.left / rate
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Compare with the best alone: ranking all trials at every report would take ever longer."""
+        """Compare with the best alone: ranking all trials at every report would take ever longer.
+
+        Further seeds of a race may also lower a score, once they are whole.
+        """
+        if trial.raced:
+            if report.epoch == trial.config.training.epochs or self.best is None:
+                self.best = next(iter(self.record.ranked()), None)
+            return
         best = None if self.best is None else self.best.score
         if not math.isfinite(report.score):
             return

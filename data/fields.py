@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import annotated_types as bounds
@@ -9,7 +10,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 
-def fields(model: type[BaseModel]) -> dict[str, Any]:
+@cache
+def fields(model: type[BaseModel]) -> Mapping[str, Any]:
     """The type of each field, in order, with the bounds that stand in its ``Annotated``."""
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in model.model_fields}

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 class Frozen(BaseModel):
     """A config. It cannot change, an unknown key is an error, and no number may be NaN or infinite."""
@@ -20,7 +22,7 @@ def canonical_json(value: Any) -> str:
     ``1`` and as ``1.0`` has the same text. Raises ValueError on NaN and infinity.
     """
     plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
-    return json.dumps(_positive_zero(plain), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _CANONICAL.encode(_positive_zero(plain))
 
 
 def identity(value: Any) -> str:

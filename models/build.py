@@ -133,6 +133,8 @@ def build(
         for module in model.stack.modules():
             if isinstance(module, LstmCell):
                 module.open_forget_gates(config.stack.forget_bias)
+            if isinstance(module, DynamicSkipLstm):
+                module.policy.prefer_previous(module.config.previous_bias)
     return model, streams
 
 

@@ -13,3 +13,15 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not present:
         raise UserError("--device cuda: no GPU here (allowed: auto, cpu)")
     return torch.device(name)
+
+
+def device_memory() -> int:
+    """Bytes of the first GPU of this process. Raises UserError where torch finds none."""
+    return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)
+
+
+def limit_memory(device: torch.device, limit: int | None) -> None:
+    """Let this process hold tensors of at most ``limit`` bytes on a GPU; None: as many as there is room for."""
+    if device.type == "cuda":
+        part = 1.0 if limit is None else min(1.0, limit / device_memory())
+        torch.cuda.set_per_process_memory_fraction(part)

@@ -67,6 +67,9 @@ class Network(nn.Module, ABC):
         super().__init__()
         self.embedder = embedder
 
+    def begin(self, epoch: int) -> None:
+        """An epoch of training begins; they count from 0."""
+
     @abstractmethod
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """The loss of each sentence, summed over its tags, to be learnt from: loss_RB."""
@@ -114,6 +117,11 @@ class Stacked(Network):
     ) -> tuple[Tensor, Tensor]:
         """What the head reads, and how much of it: features_RUBF and counts_RB."""
         return self.features(tokens, lexicon, passed), tokens.lengths_RB
+
+    def begin(self, epoch: int) -> None:
+        """A policy may explore less with every epoch."""
+        if self.reinforce is not None:
+            self.reinforce.epoch = epoch
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """The head's loss of each sentence: loss_RB.

@@ -72,7 +72,7 @@ class Ablation:
     measure: Measure
     rows: tuple[Row, ...]
     ends: dict[str, int]
-    """Trials by end reason, those that occur; ``running`` for trials that have not ended."""
+    """Trials by end reason, those that occur; ``running`` or ``paused`` for trials that have not ended."""
     reused: int
     """Trials that were taken over and not trained."""
     epochs: int
@@ -105,14 +105,14 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
         rows.append(_row(BEST, f"trial {best.number}", trials, base))
     for axis in by or axes:
         rows.extend(_axis(record, axis, base))
-    ends = Counter(trial.reason or "running" for trial in trials)
+    ends = Counter(trial.state for trial in trials)
     return Ablation(
         study=record.study.name,
         measure=record.measure,
         rows=tuple(replace(row, on_front=row.selected in [trial.number for trial in front]) for row in rows),
         reused=sum(trial.reused is not None for trial in trials),
-        ends={reason: ends[reason] for reason in (*get_args(Reason), "running") if reason in ends},
-        epochs=sum(len(trial.trained) for trial in trials),
+        ends={reason: ends[reason] for reason in (*get_args(Reason), "running", "paused") if reason in ends},
+        epochs=sum(trial.epochs for trial in trials),
         seconds=sum(trial.seconds for trial in trials),
         best=best,
         changes={} if best is None else changes(best.config, record.study.space.base),
@@ -127,7 +127,7 @@ def selected(record: StudyRecord) -> list[int]:
     Where a grid is trained to its end, each trial is a row of a table by itself: all that have a score are measured.
     """
     search = record.study.search
-    if search.proposer == "grid" and search.asha is None:
+    if search.proposer == "grid" and search.stops_nothing:
         return sorted(trial.number for trial in record.ranked())
     made = ablation(record)
     rows = {row.selected for row in made.rows if row.selected is not None}
@@ -168,12 +168,12 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
         value=value,
         trials=len(group),
         scored=len(scored),
-        epochs=sum(len(trial.trained) for trial in group),
+        epochs=sum(trial.epochs for trial in group),
         seconds=sum(trial.seconds for trial in group),
     )
     if not scored:
         return row
-    chosen = min(scored, key=lambda trial: (-(trial.score or 0.0), trial.number))
+    chosen = min(scored, key=lambda trial: trial.place)
     assert chosen.best is not None
     dev, test = chosen.dev, chosen.test
     return replace(

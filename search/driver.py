@@ -4,7 +4,10 @@ Past and present events pass the same code, so a driver that was killed and one 
 the same state after the same events.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import Protocol
 
@@ -13,18 +16,23 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
+    Promoted,
     Proposed,
     Reason,
     Reported,
     Resumed,
+    Retried,
     Reused,
     Started,
     Tested,
     WarmStarted,
 )
+from search.extension import extended
+from search.faults import Fault, full_disk_told, retried, time_is_over
 from search.folder import StudyFolder
 from search.objectives import further
 from search.pareto import Vector
@@ -46,8 +54,11 @@ class History(Protocol):
 
     folder: Path
 
-    def read(self) -> list[Event]:
+    def replay(self) -> Iterable[Event]:
         """All events in order, the first of them that the study was opened."""
+
+    def extensions(self) -> Iterable[Extended]:
+        """Those of the events by which the study was extended."""
 
     def append(self, *events: Event) -> None:
         """Take events that belong together."""
@@ -57,8 +68,9 @@ class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space. ``parameters`` counts those of a config's network, None where it cannot be built; it is
-    needed where they are an objective.
+    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
+    ``parameters`` counts those of a config's network, None where it cannot be built; it is asked where they are an
+    objective.
     """
 
     def __init__(
@@ -70,6 +82,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        rehearse: Sequence[Reader] = (),
         parameters: Callable[[TrialConfig], int | None] = lambda config: None,
     ) -> None:
         self.folder = folder
@@ -79,33 +92,67 @@ class Driver:
         self._clock = clock
         self._readers = tuple(readers)
         self._parameters = parameters
-        opened, *past = ledger.read()
+        past = iter(ledger.replay())
+        opened = next(past)
         self.record.apply(opened)
-        study, space = self.record.study, self.record.space if space is None else space
+        # A proposer is only asked at the end of the past, and every point of a space lies in what it was extended to.
+        study = reduce(extended, ledger.extensions(), self.record.study)
+        space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         self._proposer = proposer(study.search, space)
         spared = frozenset() if self._base is None else frozenset({0})
         self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
         self._decision = Decision("continue")
         self._known = KnownTrials(folder, self.record)
+        self._active: set[int] = set()
+        """Trials that are neither paused nor over."""
+        for hear in rehearse:
+            hear(opened)
+        self.past = 1
+        """How many events there were before this driver."""
         for event in past:
             self._apply(event)
-        self._waiting = [trial.number for trial in self.record.running()]
+            self.past += 1
+            for hear in rehearse:
+                hear(event)
+        self._waiting = sorted(self._active)
+        self._all_proposed = False
+
+    def listen(self, *readers: Reader) -> None:
+        """Let these hear what happens from now on, too."""
+        self._readers += readers
 
     def next(self) -> TrialTask | None:
-        """The next trial to run: first those that an earlier driver left, then new ones; None where none is left."""
-        number = self._waiting.pop(0) if self._waiting else self._new()
+        """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.
+
+        None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
+        """
+        number = self._waiting.pop(0) if self._waiting else self._promoted(None)
+        if number is None:
+            number = self._grown()
+        if number is None:  # what waits for trials that will not come need wait no longer
+            number = self._promoted(len(self.record.trials))
         if number is None:
             return None
         self._tell(Started(time=self._clock(), trial=number))
-        return self.task(number)
+        return self._training(number)
 
-    def left(self) -> int:
-        """Trials that ``next`` may still give, at most."""
-        return len(self._waiting) + self.record.study.search.trials - len(self.record.trials)
+    @property
+    def over(self) -> bool:
+        """Whether nothing runs: once ``next`` gives nothing then, it never will."""
+        return not self._active
+
+    def end_paused(self) -> None:
+        """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
+        time = self._clock()
+        ends = [Ended(time=time, trial=trial.number, reason="stopped") for trial in self.record.paused()]
+        for event in ends:
+            self._apply(event)
+        if ends:
+            self._write(ends)
 
     def report(self, number: int, result: EpochResult) -> Decision:
-        """Take in an epoch of a trial and say whether it goes on. Report, decision and end are one append."""
+        """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
         reported = Reported(
             time=self._clock(),
             trial=number,
@@ -113,6 +160,7 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
+            seeds=tuple(self._scheduler.spending.group(number) or ()),
             latency=result.latency if "latency" in self.record.study.search.objectives else None,
         )
         self._apply(reported)
@@ -121,17 +169,28 @@ class Driver:
             time=reported.time, trial=number, epoch=result.epoch, decision=decision.action, rung=decision.rung
         )
         events: list[Event] = [reported, decided]
-        if decision.action != "continue":
+        if decision.action in ("stop", "complete"):
             reason: Reason = "completed" if decision.action == "complete" else "stopped"
             events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
+        elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
+            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
         for event in events[1:]:
             self._apply(event)
         self._write(events)
+        if decision.action == "continue" and self._ends_group(reported):
+            self._waiting.append(number)
+            return replace(decision, action="pause")  # its further seeds are another task
         return decision
 
-    def failed(self, number: int, message: str) -> None:
-        """A trial ended by an error, told in one line."""
-        self._tell(Ended(time=self._clock(), trial=number, reason="failed", message=message))
+    def faulted(self, number: int, fault: Fault) -> None:
+        """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
+        cause = retried(self.record.trials[number], fault, self.record.study.search)
+        if cause is None:
+            self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
+        else:
+            self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
+            self._waiting.append(number)
 
     def tested(self, number: int, metrics: Metrics) -> None:
         """A selected trial was measured on the test split."""
@@ -150,7 +209,7 @@ class Driver:
         self._tell(Finished(time=self._clock()))
 
     def task(self, number: int) -> TrialTask:
-        """What a worker needs to train or to test a trial."""
+        """What a worker needs to test a trial, or to train it where its seeds do not race."""
         trial = self.record.trials[number]
         return trial_task(
             self.record,
@@ -159,19 +218,62 @@ class Driver:
             number=number,
             seeds=trial.seeds,
             device=self.device,
-            reported=len(trial.reports),
+            trial=trial,
         )
 
-    def _new(self) -> int | None:
-        """A new trial that must be trained; those that another trial stands for begin and end here. None: no more."""
-        while (point := self._propose(number := len(self.record.trials))) is not None:
+    def _training(self, number: int) -> TrialTask:
+        """What a worker needs to train a trial."""
+        task, group = self.task(number), self._scheduler.spending.group(number)
+        if group is None:
+            return task
+        seeds = tuple(group)
+        reported = sum(report.seeds == seeds for report in self.record.trials[number].reports)
+        return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+
+    def _ends_group(self, reported: Reported) -> bool:
+        return bool(reported.seeds) and reported.epoch == self._scheduler.maximum
+
+    def _score(self, reported: Reported) -> float:
+        """What the scheduler compares: of whole groups of seeds the score of all of them, else that of the epoch."""
+        if not self._ends_group(reported) or not math.isfinite(reported.score):
+            return reported.score
+        best = self.record.trials[reported.trial].best
+        assert best is not None, "a group that did not diverge has a best epoch"
+        return best.score
+
+    def _promoted(self, trials: int | None) -> int | None:
+        """The paused trial that goes on next, told to the ledger."""
+        number = self._scheduler.promotable(trials)
+        if number is not None:
+            self._tell(Promoted(time=self._clock(), trial=number))
+        return number
+
+    def _grown(self) -> int | None:
+        """A new trial that must be trained, told to the ledger; those that others stand for begin and end here."""
+        while not self._all_proposed:
+            number = len(self.record.trials)
+            point = self._propose(number)
+            if point is None:
+                self._all_proposed = True
+                break
             proposed = self._proposed(number, point)
-            known = self._known.standing_for(proposed)
+            known = self._known.standing_for(proposed) if self._scheduler.spending.resource == "epochs" else None
             if known is None:
                 self._tell(proposed)
                 return number
             self._reuse(proposed, known)
         return None
+
+    def _proposed(self, number: int, point: Point) -> Proposed:
+        search, config = self.record.study.search, self.record.space.config(point)
+        return Proposed(
+            time=self._clock(),
+            trial=number,
+            point=point,
+            config_identity=config.identity,
+            seeds=tuple(self._scheduler.spending.group(number) or range(search.seeds)),
+            parameters=self._parameters(config) if "parameters" in search.objectives else None,
+        )
 
     def _reuse(self, proposed: Proposed, known: Known) -> None:
         """All that is recorded of a trial is told of another, in one append. It costs nothing, so nothing stops it."""
@@ -208,24 +310,14 @@ class Driver:
             return None
         return self._base if number == 0 and self._base is not None else self._proposer.ask(number)
 
-    def _proposed(self, number: int, point: Point) -> Proposed:
-        search, config = self.record.study.search, self.record.space.config(point)
-        return Proposed(
-            time=self._clock(),
-            trial=number,
-            point=point,
-            config_identity=config.identity,
-            seeds=tuple(range(search.seeds)),
-            parameters=self._parameters(config) if "parameters" in search.objectives else None,
-        )
-
     def _tell(self, event: Event) -> None:
         self._apply(event)
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
         """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
-        self._ledger.append(*events)
+        with full_disk_told(self._ledger.folder):
+            self._ledger.append(*events)
         for event in events:
             for reader in self._readers:
                 reader(event)
@@ -241,15 +333,27 @@ class Driver:
                     beside = further(objectives, parameters=each.parameters, latency=each.latency)
                     self._proposer.observed(dict(each.point), each.reason, each.curve, beside)
             case Proposed(trial=number):
+                self._active.add(number)
+                self._known.proposed(event)
                 self._proposer.proposed(number, dict(event.point))
             case Reused(trial=number):
                 self._scheduler.spare(number)
             case Reported(trial=number):
                 self._scheduler.weigh(number, self._further(number))
-                self._decision = self._scheduler.report(number, event.epoch, event.score)
-            case Decided():
+                self._decision = self._scheduler.report(number, event.epoch, self._score(event), event.seconds)
+            case Decided(trial=number):
                 self._check(event)
+                if event.decision == "pause":
+                    self._active.remove(number)
+                    self._proposer.paused(number, _curve(self.record.trials[number]), self._further(number))
+            case Promoted(trial=number):
+                self._check_promoted(event)
+                self._scheduler.promoted(number)
+                self._active.add(number)
+                self._proposer.promoted(number, dict(self.record.trials[number].point))
             case Ended(trial=number):
+                self._active.discard(number)
+                self._scheduler.ended(number)
                 curve = _curve(self.record.trials[number])
                 self._proposer.ended(number, event.reason, curve, self._further(number))
                 self._known.ended(self.record.trials[number])
@@ -269,6 +373,18 @@ class Driver:
                 "(allowed: a ledger of this version of skipstack)"
             )
 
+    def _check_promoted(self, promoted: Promoted) -> None:
+        """Likewise for promotions; whether further trials were to come is not in the ledger, so either will do."""
+        due = (self._scheduler.promotable(), self._scheduler.promotable(len(self.record.trials)))
+        if promoted.trial not in due:
+            raise UserError(
+                f"{self._ledger.folder}: trial {promoted.trial}: the ledger says that it was promoted, replaying its "
+                f"reports promotes {due[0]} (allowed: a ledger of this version of skipstack)"
+            )
+
 
 def _curve(trial: TrialRecord) -> list[tuple[int, float]]:
+    """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
+    if trial.raced and trial.best is not None:
+        return [(len(trial.seeds), trial.best.score)]
     return [(report.epoch, report.score) for report in trial.reports]

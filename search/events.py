@@ -11,7 +11,7 @@ texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
 import json
 import math
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
@@ -29,8 +29,19 @@ Number = Annotated[float, Field(allow_inf_nan=True), PlainSerializer(_number, wh
 Metrics = dict[str, tuple[Number, ...]]
 """By name, for example ``train_loss`` or ``dev_accuracy``: one value a lane."""
 
-Reason = Literal["completed", "stopped", "diverged", "failed"]
-"""Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by an error."""
+FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
+"""What ends an attempt at a trial: an error, the death of its process, missing memory, its time limit."""
+
+Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
+"""Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by a fault."""
+
+FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
+
+SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
+"""The ends of trials that have no score: not for the ranking, not for a proposer."""
+
+RetryCause = Literal["crashed", "out_of_memory"]
+"""The faults after which a trial may be tried again."""
 
 
 class _Happened(Frozen):
@@ -80,7 +91,8 @@ class CorpusPrepared(_Happened):
 
 
 class Proposed(_Happened):
-    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``.
+    """The proposer chose a point of the space; lane i of the trial will have seed ``seeds[i]``. Where seeds race, these
+    are the first.
 
     JSON text sorts the keys of ``point``: once read back, they no longer stand in axis order.
     """
@@ -102,7 +114,10 @@ class Started(_Happened):
 
 
 class Reported(_Happened):
-    """A trial finished an epoch, which took ``seconds`` of training and evaluation."""
+    """A trial finished an epoch, which took ``seconds`` of training and evaluation.
+
+    ``seeds``: those that it trained, where seeds race; empty where it trains all its seeds.
+    """
 
     kind: Literal["reported"] = "reported"
     trial: NonNegativeInt
@@ -110,18 +125,35 @@ class Reported(_Happened):
     score: Number
     metrics: Metrics
     seconds: float
+    seeds: tuple[int, ...] = ()
     latency: float | None = None
     """Seconds that reading 1,000 tokens of dev took one lane; None where the study does not ask for them."""
 
 
 class Decided(_Happened):
-    """What the scheduler answered to a report; ``rung`` is the rung's epoch where it stood at one."""
+    """What the scheduler answered to a report; ``rung``, in the scheduler's resource, where it stood at one."""
 
     kind: Literal["decided"] = "decided"
     trial: NonNegativeInt
     epoch: PositiveInt
-    decision: Literal["continue", "stop", "complete"]
+    decision: Literal["continue", "pause", "stop", "complete"]
     rung: PositiveInt | None
+
+
+class Promoted(_Happened):
+    """A trial that was paused goes on; a worker takes it up next."""
+
+    kind: Literal["promoted"] = "promoted"
+    trial: NonNegativeInt
+
+
+class Retried(_Happened):
+    """A fault ended an attempt at a trial, which is tried again from its last checkpoint."""
+
+    kind: Literal["retried"] = "retried"
+    trial: NonNegativeInt
+    cause: RetryCause
+    message: str
 
 
 class Ended(_Happened):
@@ -202,6 +234,18 @@ class Resumed(_Happened):
     code_version: str
 
 
+class Extended(_Happened):
+    """The user asked for more: so many trials, so many seeds for each trial to come, values of axes by path.
+
+    The values of an axis whose values have names are mappings from a name to its value.
+    """
+
+    kind: Literal["extended"] = "extended"
+    trials: NonNegativeInt = 0
+    seeds: NonNegativeInt = 0
+    choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
+
+
 class Tested(_Happened):
     """A selected trial was measured on the test split."""
 
@@ -225,9 +269,12 @@ Event = Annotated[
     | Started
     | Reported
     | Decided
+    | Promoted
+    | Retried
     | Ended
     | Interrupted
     | Resumed
+    | Extended
     | Tested
     | Finished,
     Field(discriminator="kind"),

@@ -35,8 +35,9 @@ class Evolution(Proposer):
 
     The best of a sample: a completed trial goes before a stopped one, and of stopped ones who came farther goes first,
     as rungs have it. Completed ones compare by the best score of their curves, stopped ones of one epoch by the last,
-    and several objectives by ``pareto.places``. Failed and diverged trials never live. Where the paper replaces one
-    operation of a cell, a child here differs on one axis, and in whatever that axis makes active.
+    and several objectives by ``pareto.places``. A trial that is paused at a rung lives as a stopped one; if it is
+    promoted, what becomes of it lives, too. Trials that diverged or that a fault ended never live. Where the paper
+    replaces one operation of a cell, a child here differs on one axis, and in whatever that axis makes active.
     """
 
     def __init__(self, space: Space, seed: int, config: EvolutionConfig) -> None:
@@ -62,9 +63,18 @@ class Evolution(Proposer):
         self._seen.add(point)
         self._points[number] = point
 
+    def promoted(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs again."""
+        self._points[number] = point
+
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
+        """Trial ``number`` lives as it is."""
+        self.ended(number, "stopped", curve, further)
+
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` lives, if it has a score."""
-        self.observed(self._points.pop(number), reason, curve, further)
+        """Trial ``number`` lives, if it has a score; one that ends where it was paused lived already."""
+        if number in self._points:
+            self.observed(self._points.pop(number), reason, curve, further)
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """A trial of an earlier study lives, as one of this study would."""

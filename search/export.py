@@ -21,7 +21,7 @@ from models.training.checkpoint import write_tensors
 from search.bundle import Metrics, load_bundle
 from search.bundle_files import WEIGHTS, pack, seal
 from search.code_version import code_version
-from search.folder import StudyFolder
+from search.folder import BEST, StudyFolder
 from search.records import StudyRecord, TrialRecord
 from search.worker import best_weights, corpus_of
 
@@ -53,6 +53,12 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
     assert trial.best is not None, "a trial with a score has a best epoch"
     score_R = list(trial.dev.values())
     lane = score_R.index(max(score_R))
+    if not (folder.trial(trial.number) / BEST).exists():
+        kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
+        raise UserError(
+            f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
+            "search.keep_checkpoints and search.disk_budget say which are kept)"
+        )
     weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)

@@ -15,6 +15,9 @@ CHECKPOINT = "checkpoint.safetensors"
 BEST = "best.safetensors"
 """In a trial's folder: the weights of all lanes at the trial's best epoch."""
 
+GROUP = "seeds-from-{}"
+"""In a trial's folder: the files of further seeds while they are trained, where seeds race."""
+
 
 class StudyFolder:
     """The paths of one study's folder."""

@@ -22,7 +22,8 @@ class GaussianProcess(Sampled):
     The point with the largest logarithm of the expected improvement is taken, that of the hypervolume with several
     objectives (Ament et al., 2023; Daulton et al., 2020), given the trials that run; the first ``random_trials`` that
     have a score are random. A completed trial counts with the best score of its curve, a stopped one with its last,
-    which is less than what it would have reached: a process has no rank for it. Failed and diverged ones teach nothing.
+    which is less than what it would have reached: a process has no rank for it. So does a paused one, and if it is
+    promoted, once more as what becomes of it. Those that diverged or that a fault ended teach nothing.
 
     A process needs all axes of all trials. Optuna leaves conditional axes out of it and draws them at random. Here all
     are modelled, and an axis that is not active in a trial has a value drawn at random: so the process sees that there

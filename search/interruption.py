@@ -12,10 +12,14 @@ def terminated_as_interrupted() -> Iterator[None]:
     """Within, SIGTERM is SIGINT, which whatever runs then knows how to end by; to be entered in the main thread."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a script
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.signal(signal.SIGTERM, interrupt)
+    at_interrupt = signal.getsignal(signal.SIGINT)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGINT, at_interrupt)

@@ -34,7 +34,8 @@ class KeepBest(Scheduler):
         """The first epoch."""
         return 1
 
-    def _decide(self, trial: int, epoch: int, score: float) -> Decision:
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        epoch = self.spending.last(trial)
         if epoch == 1:
             insort(self._kept, (-score, self._arrived, trial))
             self._arrived += 1

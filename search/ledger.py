@@ -1,167 +1,196 @@
-"""The ledger: what happened in a study, in order, on disk. Everything else is a reading of it.
+"""The ledger: what happened in a study, in order. Everything else is a reading of it.
 
-A study's folder holds numbered segments ``000001.jsonl``, ``000002.jsonl``, ...; each opening for
-writing starts the next one, and what was written stays as it is. A line is one append::
-
-    crc payload newline
-
-``payload`` is the append's number, counted from 1 over all segments, a space, and the JSON of the
-events that were told together; ``crc`` is the CRC-32 of its bytes in 8 hexadecimal digits. So a
-report and the decision it led to are both there or neither is, and a line that is missing, doubled
-or out of its place is found. An append returns when its line is on the disk (``fsync``).
-
-A driver that is killed while it writes leaves a torn last line. That append never returned, so
-nobody acted on it: the line is cut, and ``Ledger.cut`` says so. Damage anywhere else is an error.
+Its appends lie in a folder of this machine (``search/segments_local.py``), or, where that folder holds a file
+``address`` with a URI, on an object store (``search/segments_remote.py``). Both keep the same promises
+(``search/segments.py``): events that were told together are all there or none is; an append that returned is there for
+good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an error; one driver at a time writes.
 """
 
-import fcntl
-import io
-import os
-import zlib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from pydantic import ValidationError
 
-from data.errors import UserError
-from search.events import Event, from_json, to_json
+from data.errors import UserError, one_line
+from search.events import Event, Extended, from_json, to_json
+from search.segments import Line, Segments
+from search.segments_local import LocalSegments
 
+ADDRESS: Final = "address"
+"""The file in a ledger's folder that says, by a URI, where the ledger is instead."""
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One line of a segment, where it stands, and its payload; None where the line is damaged."""
-
-    segment: Path
-    number: int
-    start: int
-    payload: bytes | None
+READINGS: Final = 3
+"""How often a ledger is read, at most, until no file of it vanishes meanwhile."""
 
 
 class Ledger:
-    """The events of one study's folder.
+    """The events of one study, by its folder.
 
     Reading needs no lock. Writing does, so that one driver at a time writes::
 
         with Ledger(folder) as ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
+
+    ``clock`` gives Unix seconds, for the lease on an object store. ``worth_compacting``: so many appends outside of a
+    Parquet file are brought into one when the ledger is opened for writing; None leaves it to where they lie.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, clock: Callable[[], float] = time.time, worth_compacting: int | None = None
+    ) -> None:
         self.folder = folder
-        self.cut: str | None = None
+        self._segments = _segments(folder, clock, worth_compacting)
+
+    @property
+    def cut(self) -> str | None:
         """One line about the torn append that a reading or an opening left out; None without one."""
-        self._lock: int | None = None
-        self._segment: int | None = None
-        self._appends = 0
+        return self._segments.cut
 
     def read(self) -> list[Event]:
-        """All events in order; none where there is no ledger yet. Changes nothing on the disk.
+        """All events in order; none where there is no ledger yet. Changes nothing.
 
-        Raises UserError, with file and line, on damage before the last line, on events that this
-        version does not know, and on a missing segment.
+        Reads again, a few times, where a driver that compacts takes files away meanwhile. Raises UserError, with file
+        and line, on damage before the last line, on events that this version does not know, on a missing segment, and
+        where the ledger cannot be reached.
         """
-        lines, _ = self._lines()
-        return [event for line in lines for event in _events(line)]
+        for reading in range(READINGS):
+            try:
+                return list(self._events())
+            except FileNotFoundError as error:
+                if reading == READINGS - 1:
+                    raise self._unreadable(error) from error
+            except OSError as error:
+                raise self._unreadable(error) from error
+        raise AssertionError("every reading returns, is repeated or raises")
+
+    def replay(self) -> Iterator[Event]:
+        """All events in order, one after another; nothing is kept in memory. For the one writer: a driver that compacts
+        the ledger meanwhile would be in the way.
+
+        Raises UserError as ``read`` does, once it comes to what is wrong.
+        """
+        try:
+            yield from self._events()
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def extensions(self) -> Iterator[Extended]:
+        """Those of the events by which the study was extended."""
+        return (event for event in self.only("extended") if isinstance(event, Extended))
+
+    def only(self, *kinds: str) -> Iterator[Event]:
+        """The events of these kinds, much sooner than all of them. Raises UserError as ``replay`` does."""
+        marks = [f'"kind":"{kind}"'.encode() for kind in kinds]  # quotes in a text are escaped: no text has one
+        try:
+            for line in self._segments.lines():
+                if line.payload is not None and any(mark in line.payload for mark in marks):
+                    yield from (event for event in _events(line) if event.kind in kinds)
+        except OSError as error:
+            raise self._unreadable(error) from error
 
     def append(self, *events: Event) -> None:
         """Write events that belong together: after a crash all of them are there, or none.
 
-        Raises OSError where the disk refuses; the segment is then as it was before.
+        Raises OSError where they cannot be written, and UserError where another driver may write by now.
         """
-        assert self._segment is not None, "the ledger is not open for writing"
-        size = os.fstat(self._segment).st_size
-        try:
-            _write(self._segment, _line(events, self._appends + 1))
-            os.fsync(self._segment)
-            self._appends += 1
-        except BaseException:
-            os.ftruncate(self._segment, size)
-            raise
+        number = self._segments.appends + 1
+        self._segments.append(f"{number} {to_json(events)}".encode())
+        self._segments.appends = number
 
     def __enter__(self) -> Self:
-        """Take the lock, cut a torn last line off and start a segment; the folder is made if need be.
+        """Become the one writer, cut a torn last append off and start a segment; a folder is made if need be.
 
-        Raises UserError where another process writes or the ledger is damaged; no segment has changed then.
+        Raises UserError where another process writes or the ledger is damaged, or cannot be reached; no segment has
+        changed then.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.folder)
         try:
-            lines, torn = self._lines()
-            self._appends = len(lines)
-            if torn is not None:
-                _shorten(torn.segment, torn.start)
-            path = self.folder / f"{len(self._segments()) + 1:06d}.jsonl"
-            self._segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-            _settle(self.folder)
-        except BaseException:
-            self._release()
-            raise
+            self._segments.open()
+        except OSError as error:
+            raise UserError(f"{self._place}: the ledger cannot be written: {one_line(error)}") from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the segment and hand the lock back."""
-        self._release()
+        """Let another driver write."""
+        self._segments.close()
 
-    def _release(self) -> None:
-        for descriptor in (self._segment, self._lock):
-            if descriptor is not None:
-                os.close(descriptor)
-        self._segment = self._lock = None
+    @property
+    def _place(self) -> str:
+        return address_of(self.folder) or str(self.folder)
 
-    def _segments(self) -> list[Path]:
-        found = sorted(self.folder.glob("[0-9]" * 6 + ".jsonl"))
-        for number, path in enumerate(found, start=1):
-            if path.name != f"{number:06d}.jsonl":
-                raise UserError(f"{self.folder}: {number:06d}.jsonl is missing (got {path.name}; allowed: no gaps)")
-        return found
+    def _unreadable(self, error: OSError) -> UserError:
+        return UserError(f"{self._place}: the ledger cannot be read: {one_line(error)}")
 
-    def _lines(self) -> tuple[list[_Line], _Line | None]:
-        """The whole lines of all segments, and the torn one after them, if there is one."""
-        lines = [line for segment in self._segments() for line in _split(segment)]
-        torn = lines.pop() if lines and lines[-1].payload is None else None
-        for number, line in enumerate(lines, start=1):
-            if line.payload is None:
-                raise UserError(
-                    f"{line.segment}:{line.number}: damaged, its checksum does not match "
-                    "(allowed: only the last line of the ledger may be torn); restore the file from a copy"
-                )
-            if (own := line.payload.partition(b" ")[0]) != str(number).encode():
-                raise UserError(
-                    f"{line.segment}:{line.number}: got append {own.decode(errors='replace')[:20]} (allowed: append "
-                    f"{number}, since all stand in their order); restore the folder from a copy"
-                )
-        if torn is not None:
-            self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
-        return lines, torn
+    def _events(self) -> Iterator[Event]:
+        for line in self._segments.lines():
+            yield from _events(line)
 
 
-def _line(events: Sequence[Event], number: int) -> bytes:
-    payload = f"{number} {to_json(events)}".encode()
-    return _checksum(payload) + b" " + payload + b"\n"
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The first ``count`` events of the ledger of ``folder``, read anew by everyone who goes through them."""
+
+    folder: Path
+    count: int
+
+    def __iter__(self) -> Iterator[Event]:
+        return islice(Ledger(self.folder).replay(), self.count)
 
 
-def _checksum(payload: bytes) -> bytes:
-    return b"%08x" % zlib.crc32(payload)
+def point_to(folder: Path, address: str) -> None:
+    """Let ``folder``, which is made, say that its ledger lies at ``address``.
+
+    Raises UserError where that is no address, cannot be reached, or a ledger lies there already.
+    """
+    from search.object_store import ObjectStore
+
+    ObjectStore.at(address)
+    folder.mkdir(parents=True)
+    (folder / ADDRESS).write_text(f"{address}\n")
+    if Ledger(folder).read():
+        raise UserError(f"--ledger: {address} holds a ledger already (allowed: a place of its own for each study)")
 
 
-def _split(segment: Path) -> list[_Line]:
-    lines = []
-    start = 0
-    for number, text in enumerate(io.BytesIO(segment.read_bytes()), start=1):
-        payload = text[9:-1]
-        whole = text == _checksum(payload) + b" " + payload + b"\n"
-        lines.append(_Line(segment, number, start, payload if whole else None))
-        start += len(text)
-    return lines
+@contextmanager
+def withdrawn_on_failure(folder: Path) -> Iterator[None]:
+    """A ledger elsewhere that was just begun for ``folder`` goes again if what follows fails, as the folder does."""
+    try:
+        yield
+    except BaseException:
+        if (address := address_of(folder)) is not None:
+            from search.object_store import ObjectStore
+            from search.segments_remote import discard
+
+            discard(ObjectStore.at(address))
+        raise
 
 
-def _events(line: _Line) -> Sequence[Event]:
+def address_of(folder: Path) -> str | None:
+    """The URI of the ledger that ``folder`` points to; None where it holds the ledger itself."""
+    file = folder / ADDRESS
+    return file.read_text().strip() if file.exists() else None
+
+
+def _segments(folder: Path, clock: Callable[[], float], worth_compacting: int | None) -> Segments:
+    given = {} if worth_compacting is None else {"worth_compacting": worth_compacting}
+    address = address_of(folder)
+    if address is None:
+        return LocalSegments(folder, **given)
+    from search.object_store import ObjectStore  # Arrow is loaded where it is asked for
+    from search.segments_remote import RemoteSegments
+
+    return RemoteSegments(ObjectStore.at(address), clock, **given)
+
+
+def _events(line: Line) -> tuple[Event, ...]:
     assert line.payload is not None
     try:
         return from_json(line.payload.partition(b" ")[2])
@@ -171,40 +200,3 @@ def _events(line: _Line) -> Sequence[Event]:
         raise UserError(
             f"{line.segment}:{line.number}: whole, but not an event that this version knows: {where}: {first['msg']}"
         ) from error
-
-
-def _locked(folder: Path) -> int:
-    """The descriptor that holds the folder's lock until it is closed, however the process ends."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(descriptor, 20, 0).decode() or "unknown"
-        os.close(descriptor)
-        raise UserError(f"{folder}: process {holder} writes this study (allowed: one driver at a time)") from None
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-    return descriptor
-
-
-def _write(descriptor: int, text: bytes) -> None:
-    while text:
-        text = text[os.write(descriptor, text) :]
-
-
-def _shorten(segment: Path, size: int) -> None:
-    descriptor = os.open(segment, os.O_WRONLY)
-    try:
-        os.ftruncate(descriptor, size)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _settle(folder: Path) -> None:
-    """Bring the folder's own entries to the disk, so that a new segment is still there after a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from statistics import fmean
 from typing import Self, final
 
@@ -18,6 +18,7 @@ from data.frozen import canonical_json
 from models.build import Sizes, build
 from models.device import choose_device
 from models.evaluate import evaluated, on_device
+from models.training.config import TrainingConfig
 from models.training.loop import Training, dtype_of
 from search.folder import StudyFolder
 from search.plan import Measurement, Meter, Room
@@ -129,6 +130,46 @@ class TrainingMeter(Meter):
         """A GPU works on while the program goes on."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+
+@lru_cache(maxsize=1024)
+def _memory_of(task: TrialTask) -> int:
+    (training,) = TrainingWorker(task).groups
+    largest = max(training.batches(), key=lambda batch: batch.forms_RTB.size)
+    training.model.train()
+    activations = _kept_for_backward(training, largest)
+    weights = list(training.model.parameters())
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    return activations + _bytes([*weights, *gradients, *training.optimiser.slots.values()])
+
+
+def memory_of(task: TrialTask) -> int:
+    """Bytes that training a trial holds at most, all seeds at once: counted in one update on its largest batch.
+
+    They are counted on a CPU, where large networks take seconds; trials that differ in what takes no memory are
+    counted once.
+    """
+    config = task.config.model_copy(update={"training": _sized(task.config.training)})
+    return _memory_of(
+        TrialTask(
+            number=0,
+            config=config,
+            seeds=tuple(range(len(task.seeds))),
+            order_seed=0,
+            lanes=len(task.seeds),
+            corpus=task.corpus,
+            folder=task.folder / "none",
+            device="cpu",
+            vectors=task.vectors,
+        )
+    )
+
+
+def _sized(training: TrainingConfig) -> TrainingConfig:
+    """The training without what takes no memory."""
+    return training.model_copy(
+        update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
+    )
 
 
 def room(device: str, gpus_per_trial: float) -> Room:

@@ -47,7 +47,8 @@ class Median(Scheduler):
         """The end of the grace period."""
         return min(self._config.grace, self.maximum)
 
-    def _decide(self, trial: int, epoch: int, score: float) -> Decision:
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        epoch = self.spending.last(trial)
         curve = self._curves.setdefault(trial, _Curve(score, 0.0))
         curve.best = max(curve.best, score)
         curve.total += score

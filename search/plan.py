@@ -1,7 +1,7 @@
 """What a study would cost, told before anything is trained: its space, its networks, its hours."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import sqrt
@@ -11,7 +11,8 @@ from typing import Literal
 from data.errors import one_line
 from data.frozen import canonical_json
 from data.seeding import generator
-from search.config import SearchConfig, StudyConfig
+from search.config import Resource, SearchConfig, StudyConfig
+from search.courses import Courses, courses
 from search.extremes import extremes
 from search.schedulers import scheduler
 from spaces.counting import SpaceCount, count
@@ -104,12 +105,15 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A study, counted, measured and forecast. ``unmeasured`` says why where ``networks`` are missing."""
+    """A study, counted, measured and forecast. Its ``rungs`` are in the ``resource``; ``unmeasured`` says why where
+    ``networks`` are missing.
+    """
 
     study: StudyConfig
     space: SpaceCount
     trials: int
     rungs: tuple[int, ...]
+    resource: Resource
     room: Room
     forecasts: tuple[Forecast, ...]
     networks: tuple[Network, ...] = ()
@@ -121,14 +125,15 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
-    whole = study.space.base.training.epochs
+    subject = scheduler(study.search, study.space.base.training.epochs)
     return Plan(
         study=study,
         space=counted,
         trials=trials,
-        rungs=scheduler(study.search, whole).rungs,
+        rungs=subject.rungs,
+        resource=subject.spending.resource,
         room=room,
-        forecasts=tuple(_epochs(study.search, whole, trials, spared=space.contains(study.space.base))),
+        forecasts=_forecasts(_courses(study, trials, space)),
     )
 
 
@@ -144,13 +149,20 @@ def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
     others = made.trials - spared
     if (spared and not base) or (others and not drawn):
         return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
+    told = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
     paces = _Paces(
-        base_epochs=made.study.space.base.training.epochs if spared else 0,
+        base_epochs=told.base,
         base=base[0] if spared else 0.0,
         others=fmean(drawn) if others else 0.0,
         error=_error_of_mean(drawn, of=others if made.study.search.proposer in SETTLED else None) if others else 0.0,
     )
-    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in made.forecasts))
+    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(told)))
+
+
+def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> Courses:
+    spared = space.contains(study.space.base)
+    epochs = study.space.base.training.epochs
+    return courses(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,25 +193,12 @@ def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
     return search.trials if ends is None else min(search.trials, ends)
 
 
-def _epochs(search: SearchConfig, whole: int, trials: int, *, spared: bool) -> Iterator[Forecast]:
-    """All stopped as early as can be, a course in the middle, none stopped; the base is never stopped.
-
-    The one in the middle: the scheduler of the study hears the trials one after another, in random order, the better
-    of two being better after every epoch.
-    """
-    base = whole if spared else 0
-    others = trials - spared
-    subject = scheduler(search, whole, frozenset({0}) if spared else frozenset())
-    ranks = generator(search.seed, "plan", "ranks").permutation(trials)
-    spent = 0
-    for trial, rank in enumerate(ranks):
-        for epoch in range(1, whole + 1):
-            spent += 1
-            if subject.report(trial, epoch, float(rank)).action != "continue":
-                break
-    yield Forecast(case="best", epochs=base + others * subject.earliest)
-    yield Forecast(case="typical", epochs=spent)
-    yield Forecast(case="worst", epochs=base + others * whole)
+def _forecasts(told: Courses) -> tuple[Forecast, ...]:
+    return (
+        Forecast(case="best", epochs=told.best),
+        Forecast(case="typical", epochs=told.typical),
+        Forecast(case="worst", epochs=told.worst),
+    )
 
 
 def _networks(made: Plan, space: Space, meter: Meter, tell: Callable[[str], None]) -> tuple[Network, ...]:

@@ -1,8 +1,9 @@
 """What the trials of a study may read: found in its space, stored in its folder before anything is trained."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from data.baseline import most_frequent_tag
 from data.config import Corpus, VocabularyConfig
@@ -50,17 +51,28 @@ class Needed:
 
 
 def prepared(
-    study: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path, clock: Callable[[], float]
+    study: StudyConfig,
+    folder: StudyFolder,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Callable[[], float],
+    ready: Mapping[str, CorpusPrepared] = MappingProxyType({}),
 ) -> list[CorpusPrepared]:
     """Every corpus of the study in its store, with the pretrained vectors beside it; the base's corpus first.
 
+    ``ready``: those that are prepared already, by identity; they are left out, unless they get further vectors.
     ``data_dir`` holds the named corpora; the paths of own files and of vectors start at ``corpus_folder``. Raises
     UserError for what cannot be read, for corpora that are not scored alike, for vectors of another size than the
     networks', and for a scheme, a cut-off, classes or a network that the corpus cannot have.
     """
     events = []
     for needed in needs(study.space):
-        path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
+        before = ready.get(identity(needed.corpus))
+        if before is None:
+            path = store(needed.corpus, root=folder.corpora, data_dir=data_dir, folder=corpus_folder)
+        else:
+            path = folder.corpus(before)
         stored = open_store(path)
         for scheme, minimum_tag_count in needed.tags:
             with_learnt_tags(stored, scheme, minimum_tag_count)
@@ -71,10 +83,11 @@ def prepared(
             check_task(model, stored.task, has_scheme=stored.scheme is not None, words=known)
         for longest in needed.lengths:
             with_longest(stored, longest)
-        vectors = {}
+        vectors = dict(before.vectors) if before else {}
         for name, sizes in needed.vectors.items():
             vocabulary = vocabulary_of(stored, study.space.base.data.vocabulary)
-            vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
+            if name not in vectors:
+                vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
             _check_sizes(name, vectors[name].size, sizes)
         events.append(
             CorpusPrepared(
@@ -93,7 +106,7 @@ def prepared(
             f"corpora scored by {MEASURES[each]}" for each in sorted({event.measure for event in events})
         )
         raise UserError(f"data.corpus: got {got} (allowed: one kind in a study, or its trials could not be compared)")
-    return events
+    return [event for event in events if event.corpus not in ready or event.vectors != ready[event.corpus].vectors]
 
 
 def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:

@@ -42,7 +42,16 @@ class Proposer(ABC):
 
     @abstractmethod
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Trial ``number`` is over, for ``reason``, having reported ``curve``; ``further``: its other objectives."""
+        """Trial ``number`` is over, for ``reason``, having reported ``curve``; one that was paused may end as it is.
+
+        ``further``: what it reaches in the objectives beside the score, the larger the better.
+        """
+
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (most wait for the end)
+        """Trial ``number`` waits at a rung, having reported ``curve``. Most trials wait until the study ends."""
+
+    def promoted(self, number: int, point: Point) -> None:  # noqa: B027
+        """Trial ``number``, which was paused, goes on at ``point``."""
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
         """A trial of an earlier study was at ``point``; told before the first ask. The point may be proposed again.

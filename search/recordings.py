@@ -6,7 +6,7 @@ Shapes: P recorded points, A axes.
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import final
 
@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 
 from data.errors import UserError
 from data.frozen import canonical_json
-from search.events import Event, Proposed
+from search.events import FAULTS, Event, Proposed, Reported
+from search.races import groups, joined
 from search.records import StudyRecord, TrialRecord
 from search.task import EpochResult
 from spaces.config import SpaceConfig
 from spaces.domains import Choice, Domain, Json, Log
 from spaces.space import Point, Space
+
+LANES = "dev_score"
+"""The metric of a recorded epoch: the dev score of each seed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,24 +47,28 @@ class Recordings:
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     """What a study recorded. With ``extrapolate``, a curve that was stopped keeps its last score to the last epoch, at
-    its mean seconds an epoch: it promises no more than was seen. Raises UserError where no curve is left.
+    its mean seconds an epoch: it promises no more than was seen. So do the seeds that a race did not come to.
+
+    Raises UserError where no curve is left.
     """
     whole = record.study.space.base.training.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
+    parameters: dict[str, int | None] = {}
     points: list[Point] = []
     left_out: Counter[str] = Counter()
     extended = 0
     for trial in record.trials.values():
-        curve = tuple(_result(report.epoch, report.score, report.seconds, report.latency) for report in trial.reports)
-        if not _is_whole(trial, whole):
-            if not extrapolate or not curve or trial.reason == "failed":
-                left_out[trial.reason or "running"] += 1
+        curve = _curve(trial, record.study.search.seeds)
+        if not _is_whole(trial, curve, whole):
+            if not extrapolate or not curve or trial.reason in FAULTS:
+                left_out[trial.state] += 1
                 continue
             curve = _held(curve, whole)
             extended += 1
-        if trial.config.identity not in curves:
+        name = trial.config.identity
+        if name not in curves:
             points.append(trial.point)
-        curves[trial.config.identity] = curve
+        curves[name], parameters[name] = curve, trial.parameters
     if not curves:
         told = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
         raise UserError(
@@ -72,24 +80,36 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
         points=tuple(points),
         extended=extended,
         left_out=left_out,
-        scores=tuple(trial.score for trial in record.ranked() if trial.score is not None),
-        parameters={trial.config.identity: trial.parameters for trial in record.trials.values()},
+        parameters=parameters,
+        scores=tuple(sorted((trial.score for trial in record.ranked() if trial.score is not None), reverse=True)),
     )
 
 
-def _is_whole(trial: TrialRecord, whole: int) -> bool:
-    return trial.reason == "diverged" or (trial.reason == "completed" and len(trial.reports) == whole)
+def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
+    """As if all seeds had been trained together, where they raced; seeds that a trial lacks do as the others did."""
+    reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
+    return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
+
+
+def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochResult:
+    missing = max(seeds - len(scores), 0)
+    return EpochResult(
+        epoch=report.epoch,
+        score=report.score,
+        metrics={LANES: (*scores, *[fmean(scores)] * missing)},
+        seconds=report.seconds * (len(scores) + missing) / len(scores),
+        latency=report.latency,
+    )
+
+
+def _is_whole(trial: TrialRecord, curve: Sequence[EpochResult], whole: int) -> bool:
+    return trial.reason == "diverged" or (trial.reason == "completed" and len(curve) == whole)
 
 
 def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]:
     seconds = fmean(result.seconds for result in curve)
-    score, latency = curve[-1].score, curve[-1].latency
-    rest = (_result(epoch, score, seconds, latency) for epoch in range(len(curve) + 1, whole + 1))
+    rest = (replace(curve[-1], epoch=epoch, seconds=seconds) for epoch in range(len(curve) + 1, whole + 1))
     return (*curve, *rest)
-
-
-def _result(epoch: int, score: float, seconds: float, latency: float | None) -> EpochResult:
-    return EpochResult(epoch=epoch, score=score, metrics={}, seconds=seconds, latency=latency)
 
 
 @final

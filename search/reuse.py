@@ -33,6 +33,8 @@ class KnownTrials:
         self._record = record
         self._earlier: dict[str, list[Known]] = {}
         self._own: dict[str, int] = {}
+        self._identities: dict[int, str] = {}
+        """Of the trials that run: a record forgets configs, which are large."""
 
     def observed(self, event: WarmStarted) -> None:
         """Trials of an earlier study."""
@@ -41,10 +43,15 @@ class KnownTrials:
                 known = Known(event.study, each.trial, each.recording)
                 self._earlier.setdefault(each.config_identity, []).append(known)
 
+    def proposed(self, proposed: Proposed) -> None:
+        """A trial of this study began."""
+        self._identities[proposed.trial] = proposed.config_identity
+
     def ended(self, trial: TrialRecord) -> None:
         """A trial of this study ended."""
-        if trial.reason in ("completed", "diverged"):
-            self._own.setdefault(trial.config.identity, trial.number)
+        identity = self._identities.pop(trial.number)
+        if trial.reason in ("completed", "diverged") and not trial.raced:
+            self._own.setdefault(identity, trial.number)
 
     def standing_for(self, proposed: Proposed) -> Known | None:
         """The trial that stands for a new one, whose weights lie in the new one's folder now; None where none can."""

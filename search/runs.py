@@ -6,23 +6,27 @@ each lane's value under ``name/seed_3``. Steps are epochs; for the test split, t
 were tested; for the study's best score, the number of trials that ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final, Literal
 
 from data.frozen import identity
+from search.config import SCHEDULERS
 from search.events import (
+    SCORELESS,
     CorpusPrepared,
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
     Metrics,
     Proposed,
     Reported,
     Resumed,
+    Retried,
     Reused,
     StudyOpened,
     Tested,
@@ -62,7 +66,7 @@ class StudyRuns:
         self.study_id = ""
         self._code_version = ""
         self._ended = 0
-        self._best: float | None = None
+        self._best: TrialRecord | None = None
 
     @property
     def experiment(self) -> str:
@@ -85,18 +89,17 @@ class StudyRuns:
                 source = f"trial {event.source} of {event.study or 'this study'}"
                 self._entry(event.trial).tags["skipstack.reused"] = source
             case Reported(trial=number):
-                values = {"score": event.score, "seconds": event.seconds}
-                values |= {} if event.latency is None else {"latency": event.latency}
-                values |= _by_lane(event.metrics, self.record.trials[number])
-                self._measure(number, values, event.epoch, time)
+                self._report(event, self.record.trials[number])
             case Decided(trial=number, rung=int(rung)):
                 self._entry(number).tags["skipstack.rung"] = str(rung)
+            case Retried(trial=number):
+                self._entry(number).tags["skipstack.retries"] = str(len(self.record.trials[number].retries))
             case Ended():
                 self._end(event)
             case Tested(trial=number):
                 trial = self.record.trials[number]
                 step = trial.best.epoch if trial.best else len(trial.reports)
-                self._measure(number, _by_lane(event.metrics, trial), step, time)
+                self._measure(number, _by_lane(event.metrics, trial.seeds), step, time)
             case Interrupted():
                 for entry in self._unfinished():
                     entry.status, entry.end = "KILLED", time
@@ -105,6 +108,9 @@ class StudyRuns:
                 for entry in self._unfinished():
                     entry.status, entry.end = "RUNNING", None
                     entry.tags["skipstack.code_version"] = event.code_version
+            case Extended():
+                search = self.record.study.search
+                self._entry(STUDY).tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
             case Finished():
                 entry = self._entry(STUDY)
                 entry.status, entry.end = "FINISHED", time
@@ -123,13 +129,13 @@ class StudyRuns:
             "trials": str(search.trials),
             "seeds": str(search.seeds),
             "seed": str(search.seed),
-            "asha.grace": str(search.asha and search.asha.grace),
-            "asha.reduction": str(search.asha and search.asha.reduction),
         }
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
-        entry.params |= {f"median.{name}": str(value) for name, value in search.median or ()}
-        entry.params |= {f"keep_best.{name}": str(value) for name, value in search.keep_best or ()}
+        for key in SCHEDULERS:
+            own = getattr(search, key)
+            if own is not None:
+                entry.params |= {f"{key}.{name}": str(value) for name, value in own if value is not None}
         entry.tags = self._tags("study") | _note(study.about)
 
     def _propose(self, event: Proposed) -> None:
@@ -140,7 +146,7 @@ class StudyRuns:
         entry.tags = self._tags("trial") | {
             "skipstack.trial": str(trial.number),
             "skipstack.identity": event.config_identity,
-            "skipstack.seeds": ",".join(str(seed) for seed in trial.seeds),
+            "skipstack.seeds": _listed(trial.seeds),
             "skipstack.data_fingerprint": self.record.corpus_of(trial.config).fingerprint,
         }
         if event.parameters is not None:
@@ -148,17 +154,30 @@ class StudyRuns:
         if (vectors := self.record.vectors_of(trial.config)) is not None:
             entry.tags["skipstack.vectors_sha256"] = vectors.sha256
 
+    def _report(self, event: Reported, trial: TrialRecord) -> None:
+        """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
+        values = _by_lane(event.metrics, event.seeds or trial.seeds)
+        if event.seeds and event.seeds != trial.reports[0].seeds:
+            values = {name: value for name, value in values.items() if name not in event.metrics}
+        else:
+            values = {"score": event.score, "seconds": event.seconds, **values}
+            values |= {} if event.latency is None else {"latency": event.latency}
+        self._measure(event.trial, values, event.epoch, _milliseconds(event.time))
+        if event.seeds:
+            self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
+
     def _end(self, event: Ended) -> None:
-        """Stopped by the scheduler is an ordinary end; what failed or diverged has no score."""
+        """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
-        entry.status, entry.end = "FAILED" if event.reason in ("failed", "diverged") else "FINISHED", time
+        entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
         entry.tags |= {"skipstack.end_reason": event.reason} | _note(event.message)
         self._ended += 1
-        scores = [score for score in (self._best, self.record.trials[event.trial].score) if score is not None]
-        if scores:
-            self._best = max(scores)
-            self._measure(STUDY, {"best_score": self._best}, self._ended, time)
+        trial = self.record.trials[event.trial]
+        if trial.score is not None and (self._best is None or trial.place < self._best.place):
+            self._best = trial
+        if self._best is not None and self._best.score is not None:
+            self._measure(STUDY, {"best_score": self._best.score}, self._ended, time)
 
     def _entry(self, key: RunKey) -> Entry:
         return self.pending.setdefault(key, Entry())
@@ -166,8 +185,9 @@ class StudyRuns:
     def _unfinished(self) -> Iterator[Entry]:
         """Of the study and of the trials that did not end."""
         yield self._entry(STUDY)
-        for trial in self.record.running():
-            yield self._entry(trial.number)
+        for trial in self.record.trials.values():
+            if trial.reason is None:
+                yield self._entry(trial.number)
 
     def _measure(self, key: RunKey, values: dict[str, float], step: int, time: int) -> None:
         metrics = self._entry(key).metrics
@@ -187,12 +207,16 @@ def study_id(opened: StudyOpened) -> str:
     return identity(opened)
 
 
-def _by_lane(metrics: Metrics, trial: TrialRecord) -> dict[str, float]:
+def _by_lane(metrics: Metrics, seeds: Sequence[int]) -> dict[str, float]:
     values = {}
     for name, lanes in metrics.items():
         values[name] = _mean(lanes)
-        values |= {f"{name}/seed_{seed}": value for seed, value in zip(trial.seeds, lanes, strict=True)}
+        values |= {f"{name}/seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
     return values
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ",".join(str(seed) for seed in seeds)
 
 
 def _mean(lanes: tuple[float, ...]) -> float:

@@ -9,7 +9,7 @@ of those that are over by then in one step each, so that a long ledger is soon r
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, final
 
@@ -42,10 +42,11 @@ class Outcome:
 TAUGHT_NOTHING = Outcome(TrialState.FAIL)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Told:
-    """A trial at ``point``, and how it ended, if it did."""
+    """Trial ``number`` runs at ``point``; ``outcome``: how it ended, or paused, if it did."""
 
+    number: int
     point: Point
     outcome: Outcome | None = None
 
@@ -70,9 +71,11 @@ class Sampled(Proposer):
         self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
         self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
         self._study = optuna.create_study(directions=["maximize"] * objectives, sampler=self._recorder)
-        self._unheard: dict[int, _Told] = {}
+        self._unheard: list[_Told] = []
+        self._open: dict[int, _Told] = {}
+        """Trials that run, of which Optuna has not heard."""
         self._running: dict[int, optuna.Trial] = {}
-        self._earlier = 0
+        """Those of which it has."""
 
     @abstractmethod
     def _sampler(self, seed: int) -> optuna.samplers.BaseSampler:
@@ -104,27 +107,39 @@ class Sampled(Proposer):
     def proposed(self, number: int, point: Point) -> None:
         """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
         self._seen.add(point)
-        self._unheard[number] = _Told(point)
+        self._run(number, point)
+
+    @final
+    def promoted(self, number: int, point: Point) -> None:
+        """Trial ``number`` runs again: what becomes of it is another trial at the same point."""
+        self._run(number, point)
+
+    @final
+    def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:
+        """Learn from what trial ``number`` reported so far, as if it were over."""
+        self.ended(number, "stopped", curve, further)
 
     @final
     def ended(self, number: int, reason: Reason, curve: Curve, further: Vector = ()) -> None:
-        """Learn from what trial ``number`` reported; failed and diverged ones, and any that lack an objective, teach
-        nothing.
+        """Learn from what trial ``number`` reported; those that diverged, that a fault ended, and that lack an
+        objective teach nothing, and from one that ends where it was paused there is nothing new.
         """
         outcome = self._outcome(reason, curve, further)
-        if number in self._unheard:
-            self._unheard[number] = replace(self._unheard[number], outcome=outcome)
-            return
-        trial = self._running.pop(number)
-        for epoch, score in outcome.intermediate.items():
-            trial.report(score, epoch)
-        self._study.tell(trial, outcome.values, outcome.state)
+        if (told := self._open.pop(number, None)) is not None:
+            told.outcome = outcome
+        elif (trial := self._running.pop(number, None)) is not None:
+            for epoch, score in outcome.intermediate.items():
+                trial.report(score, epoch)
+            self._study.tell(trial, outcome.values, outcome.state)
 
     @final
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from what an earlier study reported."""
-        self._earlier += 1
-        self._unheard[-self._earlier] = _Told(point, self._outcome(reason, curve, further))
+        self._unheard.append(_Told(-1, point, self._outcome(reason, curve, further)))
+
+    def _run(self, number: int, point: Point) -> None:
+        self._open[number] = _Told(number, point)
+        self._unheard.append(self._open[number])
 
     def _outcome(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
         scored = reason in ("completed", "stopped") and curve and all(map(math.isfinite, further))
@@ -132,12 +147,12 @@ class Sampled(Proposer):
 
     def _tell_optuna(self) -> None:
         """Enter the trials that it has not heard of, in the order of proposal; no sampler is asked for anything."""
-        for number, told in self._unheard.items():
+        for told in self._unheard:
             recorded = self._recorded(told.point)
             labels = {path: self._axes[path].label(value) for path, value in recorded.items()}
             if told.outcome is None:
                 self._study.enqueue_trial(labels)
-                trial = self._running[number] = self._study.ask()
+                trial = self._running[told.number] = self._study.ask()
                 for path in recorded:
                     self._axes[path].suggest(trial)
             else:
@@ -151,6 +166,7 @@ class Sampled(Proposer):
                     )
                 )
         self._unheard.clear()
+        self._open.clear()
 
     def _sampled(self, seed: int) -> Point:
         """What a fresh sampler proposes. The trial it needs is told as failed: samplers pass those over."""

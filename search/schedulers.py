@@ -2,15 +2,26 @@
 
 from search.asha import Asha
 from search.config import SearchConfig
+from search.hyperband import Hyperband
 from search.keep_best import KeepBest
 from search.median import Median
+from search.promotion import Promotion
 from search.scheduler import NeverStop, Scheduler
+
+RARE = ("resource", "maximum", "brackets")
+"""Options that most studies leave as they are."""
 
 
 def scheduler(config: SearchConfig, maximum: int, spared: frozenset[int] = frozenset()) -> Scheduler:
-    """The scheduler of a study whose trials have ``maximum`` epochs; ``NeverStop`` where the config names none."""
+    """The scheduler of a study whose trials have ``maximum`` epochs; ``NeverStop`` where the config names none.
+
+    Raises UserError for more brackets than there is room for.
+    """
     if config.asha is not None:
-        return Asha(config.asha, maximum, spared)
+        kind = Asha if config.asha.variant == "stopping" else Promotion
+        return kind(config.asha, maximum, spared, seeds=config.seeds)
+    if config.hyperband is not None:
+        return Hyperband(config.hyperband, maximum, spared, seeds=config.seeds)
     if config.median is not None:
         return Median(config.median, maximum, spared)
     if config.keep_best is not None:
@@ -19,9 +30,18 @@ def scheduler(config: SearchConfig, maximum: int, spared: frozenset[int] = froze
 
 
 def described(config: SearchConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``."""
-    chosen = {"asha": config.asha, "median": config.median, "best-after-first": config.keep_best}
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if set."""
+    promotes = config.asha is not None and config.asha.variant == "promotion"
+    chosen = {
+        "asha-promotion" if promotes else "asha": config.asha,
+        "hyperband": config.hyperband,
+        "median": config.median,
+        "best-after-first": config.keep_best,
+    }
     for name, own in chosen.items():
         if own is not None:
-            return f"{name} ({', '.join(f'{key} {value}' for key, value in own)})".replace("_", " ")
+            fields = type(own).model_fields
+            set_ones = {key: value for key, value in own if key not in RARE or value != fields[key].default}
+            told = ", ".join(f"{key} {value}" for key, value in set_ones.items() if key != "variant")
+            return f"{name} ({told})".replace("_", " ")
     return "none"

@@ -3,14 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from data.errors import UserError, one_line
+from data.errors import UserError
 from search.driver import Driver
 from search.events import Metrics
+from search.faults import fault_of
+from search.folder import StudyFolder
+from search.records import StudyRecord
 from search.task import TrialTask, Worker
 
 
 class Engine(ABC):
     """Runs the trials that a driver proposes, on workers of one class."""
+
+    def preflight(self, folder: StudyFolder, record: StudyRecord) -> None:  # noqa: B027 (most engines are on this machine alone)
+        """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
 
     @abstractmethod
     def run(self, driver: Driver) -> None:
@@ -25,13 +31,16 @@ class Engine(ABC):
 
 
 class SerialEngine(Engine):
-    """For tests, for debugging, and where ray is not wanted. The order of events is the same every time."""
+    """For tests, for debugging, and where ray is not wanted. The order of events is the same every time.
+
+    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint.
+    """
 
     def __init__(self, worker: type[Worker]) -> None:
         self.worker = worker
 
     def run(self, driver: Driver) -> None:
-        """Each trial to its end before the next one is proposed."""
+        """Each trial to its end, or until it pauses, before the next one begins or goes on."""
         while (task := driver.next()) is not None:
             self._run_trial(driver, task)
 
@@ -49,6 +58,6 @@ class SerialEngine(Engine):
             except UserError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
-                driver.failed(task.number, one_line(error))
+                driver.faulted(task.number, fault_of(error))
                 return
             action = driver.report(task.number, result).action

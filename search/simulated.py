@@ -1,11 +1,16 @@
 """An engine without workers: recorded curves, replayed on a simulated clock."""
 
 import heapq
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from statistics import fmean
 from typing import final
 
 from search.driver import Driver
 from search.events import Metrics
+from search.recordings import LANES
 from search.serial import Engine
 from search.task import EpochResult, TrialTask
 
@@ -37,18 +42,34 @@ class SimulatedEngine(Engine):
                 self._train(number, rest)
             else:
                 self._idle += 1
-                self._fill(driver)
+            self._fill(driver)  # a report may let another trial go on, whatever becomes of its own
 
     def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
         """Nothing: only dev was recorded for all trials."""
         return iter(())
 
     def _fill(self, driver: Driver) -> None:
-        while self._idle and driver.left() and (task := driver.next()) is not None:
+        while self._idle and (task := driver.next()) is not None:
             self._idle -= 1
-            self._train(task.number, iter(self._curves[task.config.identity]))
+            self._train(task.number, _rest(self._curves[task.config.identity], task))
 
     def _train(self, number: int, rest: Iterator[EpochResult]) -> None:
         result = next(rest)
         self._begun += 1
         heapq.heappush(self._running, (self.now + result.seconds, self._begun, number, result, rest))
+
+
+def _rest(curve: Curve, task: TrialTask) -> Iterator[EpochResult]:
+    """What a worker would report of the task."""
+    for result in islice(curve, task.reported, None):
+        yield _of_seeds(result, task.seeds)
+
+
+def _of_seeds(result: EpochResult, seeds: tuple[int, ...]) -> EpochResult:
+    """What an epoch would have been of some of its seeds: their mean score, and their share of the seconds."""
+    scores = result.metrics[LANES]
+    if len(seeds) == len(scores):
+        return result
+    own = tuple(scores[seed] for seed in seeds)
+    score = fmean(own) if math.isfinite(result.score) else result.score
+    return replace(result, score=score, metrics={LANES: own}, seconds=result.seconds * len(own) / len(scores))

@@ -6,22 +6,25 @@ curves, the history, which is not written down, and the space, which has the rec
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 from data.errors import UserError, unknown
 from data.frozen import Frozen, identity
-from search.config import AshaConfig, KeepBestConfig, MedianConfig, SearchConfig
+from search.config import SCHEDULERS as ALL
+from search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
 from search.driver import Driver
-from search.events import CorpusPrepared, Event, StudyOpened
+from search.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
 from search.folder import StudyFolder
 from search.recordings import RecordedSpace, Recordings
 from search.records import StudyRecord
 from search.schedulers import described
 from search.simulated import SimulatedEngine
 
-SCHEDULERS = ("asha", "median", "best-after-first", "none")
+SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")
 
 NOWHERE = Path("simulation")
 
@@ -32,7 +35,8 @@ class Outcome:
 
     ``best``: the best dev score that was seen, None where none was a number; ``rank``: 1 + how many recorded trials are
     better than that, stopped ones included. ``seconds``: by the simulated clock until the last trial ended, and
-    ``best_after`` until the best score was seen. ``trials``: those ``stopped``, ``completed`` and ``diverged``.
+    ``best_after`` until the best score was seen. ``epochs``: those of all seeds, of which epochs of a race are a part.
+    ``trials``: those ``stopped``, ``completed`` and ``diverged``.
     """
 
     scheduler: str
@@ -59,20 +63,34 @@ def with_scheduler(
 
     Raises UserError for a name that is none of ``SCHEDULERS``.
     """
-    asha, median, keep_best = search.asha or AshaConfig(), search.median or MedianConfig(), search.keep_best
-    chosen: dict[str, Frozen | None] = {"asha": None, "median": None, "keep_best": None}
+    given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
+    chosen: dict[str, Frozen | None] = dict.fromkeys(ALL, None)
+    rungs = search.asha or search.hyperband or AshaConfig()
+    shared = {name: getattr(rungs, name) for name in RungConfig.model_fields}
     match name:
-        case "asha":
-            chosen["asha"] = AshaConfig(grace=grace or asha.grace, reduction=reduction or asha.reduction)
+        case "asha" | "asha-promotion":
+            variant = "promotion" if name == "asha-promotion" else "stopping"
+            own = search.asha or AshaConfig(**shared)
+            chosen["asha"] = _changed(own.model_copy(update={"variant": variant}), given)
+        case "hyperband":
+            chosen["hyperband"] = _changed(HyperbandConfig(**shared), given)
         case "median":
-            chosen["median"] = MedianConfig(grace=grace or median.grace, minimum_trials=median.minimum_trials)
+            chosen["median"] = _changed(search.median or MedianConfig(), given)
         case "best-after-first":
-            chosen["keep_best"] = KeepBestConfig(keep=keep or (keep_best or KeepBestConfig()).keep)
+            chosen["keep_best"] = _changed(search.keep_best or KeepBestConfig(), given)
         case "none":
             pass
         case _:
             raise UserError(unknown("scheduler", name, SCHEDULERS))
     return search.model_copy(update=chosen)
+
+
+def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
+    """The config with what is given, as far as it has it."""
+    fields = type(config).model_fields
+    return config.model_copy(
+        update={name: value for name, value in given.items() if value is not None and name in fields}
+    )
 
 
 class _Unwritten:
@@ -82,8 +100,11 @@ class _Unwritten:
         self.folder = NOWHERE
         self._opening = opening
 
-    def read(self) -> list[Event]:
+    def replay(self) -> list[Event]:
         return list(self._opening)
+
+    def extensions(self) -> list[Extended]:
+        return []
 
     def append(self, *events: Event) -> None:
         """Nobody asks again."""
@@ -111,6 +132,7 @@ def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *,
         parameters=lambda config: recorded.parameters.get(config.identity),
     )
     engine.run(driver)
+    driver.end_paused()
     return _outcome(driver.record, recorded, engine.now)
 
 
@@ -134,8 +156,16 @@ def _outcome(record: StudyRecord, recorded: Recordings, seconds: float) -> Outco
         rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
         seconds=seconds,
         best_after=None if report is None else report.time,
-        epochs=sum(len(trial.reports) for trial in record.trials.values()),
+        epochs=ceil(sum(_share(report, record.study.search) for report in _reports(record))),
         stopped=ends["stopped"],
         completed=ends["completed"],
         diverged=ends["diverged"],
     )
+
+
+def _reports(record: StudyRecord) -> Iterator[Reported]:
+    return (report for trial in record.trials.values() for report in trial.reports)
+
+
+def _share(report: Reported, search: SearchConfig) -> Fraction:
+    return Fraction(len(report.seeds), search.seeds) if report.seeds else Fraction(1)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from search.events import Metrics
 from search.folder import StudyFolder
-from search.records import StudyRecord
+from search.records import StudyRecord, TrialRecord
 from spaces.trial import TrialConfig
 
 
@@ -17,7 +17,11 @@ class TrialTask:
 
     ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
     ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
-    ``folder``: where the trial keeps its weights.
+    ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
+    ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
+    trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
+    multiple of an ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a
+    GPU that its tensors may take; None: any.
     """
 
     number: int
@@ -30,6 +34,11 @@ class TrialTask:
     device: str
     reported: int = 0
     vectors: Path | None = None
+    earlier: tuple[int, ...] = ()
+    attempt: int = 1
+    share: int = 1
+    time_left: float | None = None
+    memory_limit: int | None = None
 
 
 def trial_task(
@@ -40,10 +49,11 @@ def trial_task(
     number: int,
     seeds: tuple[int, ...],
     device: str,
-    reported: int = 0,
+    trial: TrialRecord | None = None,
 ) -> TrialTask:
-    """What a worker needs to train or to test a trial of a study."""
+    """What a worker needs to train or to test a trial of a study. ``trial``: what happened of it, if anything did."""
     vectors = record.vectors_of(config)
+    limit = record.study.search.time_limit
     return TrialTask(
         number=number,
         config=config,
@@ -54,8 +64,11 @@ def trial_task(
         corpus=folder.corpus(record.corpus_of(config)).resolve(),
         folder=folder.trial(number).resolve(),
         device=device,
-        reported=reported,
+        reported=0 if trial is None else len(trial.reports),
         vectors=None if vectors is None else folder.vectors(vectors).resolve(),
+        attempt=1 if trial is None else trial.starts,
+        share=1 if trial is None else trial.share,
+        time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
     )
 
 

@@ -21,8 +21,10 @@ class Tpe(Sampled):
     l(x) / g(x) is taken, g being the density of the others; the first ten trials are random. Axes that are
     active together are modelled together. A running trial counts among the others ("constant liar"), so
     that trials in parallel keep apart. A completed trial counts with the best score of its curve; a stopped
-    one ranks behind the completed ones, by how far it came and its last score; failed and diverged ones
-    teach nothing. The values of a choice are categories without an order.
+    one ranks behind the completed ones, by how far it came and its last score; those that diverged or that a
+    fault ended teach nothing. The values of a choice are categories without an order. A trial that is paused at a rung
+    counts as stopped there, and, if it is promoted, once more as what becomes of it: its earlier entry falls among the
+    others of l(x) / g(x), whose order by x is the same whether g is the density of the others or of all.
 
     With several objectives the better trials are those of the lower non-dominated ranks, the last of these cut
     by hypervolume (Ozaki et al., 2022). Optuna has no intermediate values then: stopped trials rank behind the

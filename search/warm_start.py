@@ -98,11 +98,17 @@ class _Reading:
             point=point,
             config_identity=config.identity,
             reason="stopped" if trial.reason == "completed" and not whole else trial.reason,
-            curve=tuple((report.epoch, report.score) for report in trial.reports[: self.epochs]),
+            curve=self._curve(trial),
             parameters=trial.parameters,
             latency=trial.latency,
             recording=self._recording(path, record, trial) if whole else None,
         )
+
+    def _curve(self, trial: TrialRecord) -> tuple[tuple[int, float], ...]:
+        """Epochs and scores; where seeds raced, a single point, as the driver has it."""
+        if trial.raced and trial.best is not None:
+            return ((len(trial.seeds), trial.best.score),)
+        return tuple((report.epoch, report.score) for report in trial.reports[: self.epochs])
 
     def _translated(self, record: StudyRecord, config: TrialConfig) -> TrialConfig:
         """The config with this study's corpus of the same content, and its epochs."""
@@ -130,7 +136,7 @@ class _Reading:
         """What can be taken over: a trial with its last epoch, its seeds and, if it has a score, its weights."""
         search = record.study.search
         seeds = tuple(range(self.search.seeds))
-        if trial.reason == "stopped" or trial.seeds != seeds or search.seed != self.search.seed:
+        if trial.reason == "stopped" or trial.raced or trial.seeds != seeds or search.seed != self.search.seed:
             return None
         if trial.score is not None and not (StudyFolder(Path(path)).trial(trial.number) / BEST).is_file():
             return None

@@ -18,17 +18,19 @@ from data.spans import SpanCounts
 from data.store import open_store
 from data.vectors import open_vectors
 from models.build import Sizes
-from models.device import choose_device
+from models.device import choose_device, limit_memory
 from models.evaluate import evaluate
 from models.inputs.config import LONGEST_AFFIX
 from models.inputs.tokens import LexiconTensors
 from models.lanes import Lane
 from models.trained import lane_of, trained
-from models.training.checkpoint import read_tensors, write_tensors
+from models.training.checkpoint import read_tensors
 from models.training.loop import EpochReport, Training, dtype_of
+from search.deadline import Deadline
 from search.events import Metrics
-from search.folder import BEST, CHECKPOINT
+from search.folder import BEST, CHECKPOINT, GROUP
 from search.task import EpochResult, TrialTask, Worker
+from search.trial_files import TrialFiles
 
 WIDEST_FUSED_ON_CPU = 256
 """Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
@@ -38,14 +40,16 @@ class TrainingWorker(Worker):
     """Trains the lanes of a trial and keeps two files: the last epoch, and the best epoch's weights.
 
     Training is a function of the config and the seeds, so an epoch that is run again after a crash
-    gives the same result. An epoch that was trained but never reported is given back from the
-    checkpoint instead of being trained twice.
+    gives the same result, and nobody is told it twice. An epoch that was trained but never reported is
+    given back from the checkpoint instead of being trained twice. Further seeds of a trial have files of
+    their own; after their last epoch their best weights stand beside those of the earlier seeds.
     """
 
     def __init__(self, task: TrialTask) -> None:
         super().__init__(task)
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
+        limit_memory(device, task.memory_limit)
         corpus = corpus_of(task.corpus, task.config.data, task.vectors)
         self.groups = [
             Training(
@@ -58,21 +62,33 @@ class TrainingWorker(Worker):
             )
             for seeds in lane_groups(task, device)
         ]
+        folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
+        self.files = TrialFiles(folder, task.attempt)
         self.reported = task.reported
+        self.deadline = None if task.time_left is None else Deadline(task.time_left)
         self.unreported: EpochResult | None = None
         self.best_score = -math.inf
         self._resume()
 
     def run_epoch(self) -> EpochResult:
-        """Train one epoch, or give back the one that was trained but not reported."""
+        """Train one epoch, or give back the one that was trained but not reported.
+
+        Raises TimeOverError where the trial's time ends before the epoch does, and OutOfSpaceError where its weights
+        cannot be kept: the files are then those of the epoch before.
+        """
         self.reported += 1
         result, self.unreported = self.unreported, None
         while result is None or result.epoch < self.reported:
             result = self._train_epoch()
+        if self.deadline is not None:
+            self.deadline.spend(result.seconds)
+        if self.task.earlier and result.epoch == self.task.config.training.epochs:
+            self._join_best()
         return result
 
     def _train_epoch(self) -> EpochResult:
-        reports = [group.run_epoch() for group in self.groups]
+        tick = _no_tick if self.deadline is None or not self._is_next() else self.deadline.begin()
+        reports = [group.run_epoch(tick) for group in self.groups]
         result = _joined(reports)
         if result.score > self.best_score:
             self.best_score = result.score
@@ -80,11 +96,26 @@ class TrainingWorker(Worker):
         self._write_checkpoint(result)
         return result
 
+    def _is_next(self) -> bool:
+        """Whether the epoch to train is one that the ledger lacks: others were paid for already."""
+        return self.groups[0].epoch + 1 == self.reported
+
     def _write_best(self, result: EpochResult) -> None:
         states = [group.model.state_dict() for group in self.groups]
         weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
         notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
-        write_tensors(self._file(BEST), weights_R, notes)
+        self.files.write(BEST, weights_R, notes)
+
+    def _join_best(self) -> None:
+        """The best weights of these seeds after those of the earlier ones; done twice, it does the same."""
+        found = self.files.read(BEST)
+        if found is None:
+            return  # no epoch had a score
+        further_R, _ = found
+        weights_R, notes = read_tensors(self.task.folder / BEST)
+        earlier = len(self.task.earlier)
+        both_R = {name: torch.cat([weights_R[name][:earlier], further_R[name]]) for name in weights_R}
+        TrialFiles(self.task.folder, self.task.attempt).write(BEST, both_R, notes)
 
     def _write_checkpoint(self, result: EpochResult) -> None:
         tensors = {
@@ -93,14 +124,17 @@ class TrainingWorker(Worker):
             for name, tensor in group.state_dict().items()
         }
         notes = {**self._notes(), "best_score": self.best_score, "result": _result_to_json(result)}
-        write_tensors(self._file(CHECKPOINT), tensors, notes)
+        self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Take up the checkpoint if it is this trial's and the ledger knows all but its last epoch."""
-        path = self._file(CHECKPOINT)
-        if not path.exists():
+        """Take up the checkpoint if it is this trial's and the ledger knows all but its last epoch.
+
+        Whatever else lies there, the trial begins anew and tells only what the ledger lacks.
+        """
+        found = self.files.read(CHECKPOINT)
+        if found is None:
             return
-        tensors, notes = read_tensors(path)
+        tensors, notes = found
         result = _result_from_json(notes["result"])
         if {name: notes[name] for name in self._notes()} != self._notes() or result.epoch > self.reported + 1:
             return
@@ -119,10 +153,6 @@ class TrainingWorker(Worker):
             "lanes": [[lane.seed for lane in group.lanes] for group in self.groups],
             "order_seed": self.task.order_seed,
         }
-
-    def _file(self, name: str) -> Path:
-        self.task.folder.mkdir(parents=True, exist_ok=True)
-        return self.task.folder / name
 
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:
@@ -151,6 +181,10 @@ class TrainingWorker(Worker):
         }
 
 
+def _no_tick() -> None:
+    """Nothing limits the time of a trial."""
+
+
 def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.Tensor]:
     """The weights of all lanes at a trial's best epoch, by its folder.
 
@@ -160,10 +194,8 @@ def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.T
     path = folder / BEST
     weights_R, notes = read_tensors(path)
     if not {"epoch", "score", "identity"} <= notes.keys() or identity not in (None, notes["identity"]):
-        got = notes.get("identity", "another file")
-        raise UserError(
-            f"{path}: not the best weights of this trial (got {got}; allowed: {identity or 'what it left'})"
-        )
+        got, allowed = notes.get("identity", "another file"), identity or "what it left"
+        raise UserError(f"{path}: not the best weights of this trial (got {got}; allowed: {allowed})")
     return weights_R
 
 

@@ -1,7 +1,7 @@
 """What an axis ranges over. A domain knows its values; it does not know where in a config they go."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from pydantic import JsonValue
@@ -22,6 +22,10 @@ class Choice:
     values: tuple[Json, ...]
     names: tuple[str, ...] = ()
     finite = True
+    _texts: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_texts", frozenset(map(canonical_json, self.values)))
 
     @property
     def first(self) -> Json:
@@ -30,8 +34,7 @@ class Choice:
 
     def contains(self, value: Json) -> bool:
         """Whether ``value`` is one of the values, as JSON text: ``1`` is not ``1.0`` and not ``true``."""
-        text = canonical_json(value)
-        return any(canonical_json(own) == text for own in self.values)
+        return canonical_json(value) in self._texts
 
     def sample(self, generator: np.random.Generator) -> Json:
         """A value, each with the same probability."""

@@ -54,7 +54,7 @@ def test_the_plain_commands_succeed_one_after_another(folder: Path) -> None:
     for command in PLAIN:
         # The search of the README in their full size belong to no test; the engine without ray is as good here.
         shortened = f"{command} --engine serial {SMALL}" if command.startswith("skipstack search quick") else command
-        shortened += " --engine serial" if command.startswith("skipstack search tagger") else ""
+        shortened += " --engine serial" if command.startswith(("skipstack search tagger", "skipstack extend")) else ""
         out = run(folder, shortened)
         assert out or "> " in command
     assert {"quickstart", "tagger", "glove", "wider"} <= {path.name for path in (folder / "runs").iterdir()}

@@ -35,10 +35,15 @@ class DynamicSkipConfig(Frozen):
     share: Share = 0.5
     """lambda: the share of the chosen state, beside the previous one's 1 - lambda."""
     policy_hidden: PositiveInt = 50
+    previous_bias: float = 0.0
+    """Where the policy's bias for the previous state starts: at 0 all K states are likely, at 3 a layer begins nearly
+    as an LSTM, whose states tell where in the text they are."""
     test_action: Literal["argmax", "sample"] = "argmax"
     """What is done where nothing is learnt: the likeliest action, or one drawn as in training."""
     entropy_weight: NonNegativeFloat = 0.005
     """alpha: what an entropy of 1 nat at each step is worth, beside the reward; the paper does not print its own."""
+    entropy_decay: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """alpha is so many times as large in an epoch as in the one before: explore first, then decide."""
     reward: Literal["log_likelihood", "correct"] = "log_likelihood"
     """Of a sentence: the logarithm of what the network gives its right tags, or the share of them that it would decide
     on, stretched from -1 (none) to 1 (all)."""

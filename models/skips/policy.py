@@ -28,6 +28,11 @@ class Policy(nn.Module):
         self.output = nn.Parameter(torch.empty(*groups, units, reach))
         self.bias_output = nn.Parameter(torch.empty(*groups, reach))
 
+    @torch.no_grad()
+    def prefer_previous(self, bias: float) -> None:
+        """Add ``bias`` to the logit of the previous state."""
+        self.bias_output[..., 0] += bias
+
     def logits(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
         """What the softmax is taken of, for all steps at once: logits_GTBK."""
         hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)

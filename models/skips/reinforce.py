@@ -22,7 +22,7 @@ class Reinforce(nn.Module):
 
     of the actions that were taken, over all steps, directions and layers that choose. R is the sentence's reward, b the
     baseline, which does not depend on the actions and so leaves the expected gradient as it is. No gradient goes
-    through R, b or what the policy sees.
+    through R, b or what the policy sees. ``epoch``, counted from 0, is set from outside: alpha may decay with it.
     """
 
     average_R: Tensor
@@ -31,6 +31,7 @@ class Reinforce(nn.Module):
     def __init__(self, config: DynamicSkipConfig, lanes: int) -> None:
         super().__init__()
         self.config = config
+        self.epoch = 0
         self.register_buffer("average_R", torch.zeros(lanes))
         self.register_buffer("weight_R", torch.zeros(lanes))
 
@@ -43,13 +44,14 @@ class Reinforce(nn.Module):
         advantage_RB = reward_RB - self._baseline().unsqueeze(1)
         if self.training:
             self._take_in(reward_RB)
+        alpha = self.config.entropy_weight * self.config.entropy_decay**self.epoch
         objective_RB = torch.zeros_like(reward_RB)
         for choices in made:
             log_GTBK = choices.log_probabilities()
             taken_GTB = log_GTBK.gather(-1, choices.back_GTB.unsqueeze(-1)).squeeze(-1)
             entropy_GTB = -(log_GTBK.exp() * log_GTBK).sum(dim=-1)
             taken_RB, entropy_RB = (_over_time(values, lengths_RB) for values in (taken_GTB, entropy_GTB))
-            objective_RB = objective_RB + taken_RB * advantage_RB + self.config.entropy_weight * entropy_RB
+            objective_RB = objective_RB + taken_RB * advantage_RB + alpha * entropy_RB
         return objective_RB
 
     def _baseline(self) -> Tensor:

@@ -17,18 +17,25 @@ LARGEST_HEADER = 2**24
 """Bytes of the header of a file, at most."""
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], notes: Mapping[str, Any]) -> None:
+Tensors = Mapping[str, Tensor]
+
+
+def write_tensors(path: Path, tensors: Tensors, notes: Mapping[str, Any]) -> None:
     """Write ``tensors``, and ``notes`` as JSON beside them, replacing ``path`` only when all is written.
 
-    A digest of both stands in the header: a weight that changed on the disk would be a weight like any other.
+    A digest of both stands in the header: a weight that changed on the disk would be a weight like any other. Raises
+    OSError where the disk refuses; ``path`` is then as it was.
     """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(notes)
     # One entry: safetensors writes several in any order, and the same tensors are to be the same file.
     sealed = {"notes": json.dumps([_digest(text, save(contiguous)), text])}
-    beside.write_bytes(save(contiguous, sealed))
-    os.replace(beside, path)
+    try:
+        beside.write_bytes(save(contiguous, sealed))
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

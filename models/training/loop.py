@@ -4,7 +4,7 @@ Shapes: R lanes, T time, B sentences.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -88,16 +88,17 @@ class Training:
         self.learning_rate_R = torch.tensor(rates, dtype=torch.float64)
         self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
 
-    def run_epoch(self) -> EpochReport:
+    def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
         """Train on every sentence once, evaluate on dev, set the next learning rates.
 
-        The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it.
+        The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
+        called before every update; what it raises ends the epoch.
         """
         started = time.perf_counter()
         if self.epoch == 0:
             self.pretrain()
         learning_rate_R = self.learning_rate_R
-        train_loss_R = self._train_epoch()
+        train_loss_R = self._train_epoch(tick)
         trained = time.perf_counter()
         dev = self.evaluate("dev")
         reading = time.perf_counter() - trained
@@ -128,11 +129,15 @@ class Training:
             seeds = [lane.seed for lane in self.lanes]
             pretrain(self.config.pretraining, self.model, self.corpus, seeds, self.initial_scale)
 
-    def _train_epoch(self) -> Tensor:
+    def _train_epoch(self, tick: Callable[[], None]) -> Tensor:
         """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
+        self.model.begin(self.epoch)
         memory = Memory() if self.corpus.stored.task == "language_modelling" else None
-        totals = [self.step(batch, memory) for batch in self.batches()]
+        totals = []
+        for batch in self.batches():
+            tick()
+            totals.append(self.step(batch, memory))
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 

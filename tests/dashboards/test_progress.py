@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from dashboards import progress as module
-from dashboards.progress import Progress, table
+from dashboards.progress import Progress, line, table
 from dashboards.standing import Standing
 from search.events import Decided, Ended, Event, Interrupted, Reported, Started
 from search.records import StudyRecord
@@ -188,7 +188,7 @@ def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, pa
         record = StudyRecord.of(events[:place])
         assert standing.best is next(iter(standing.record.ranked()), None)
         assert [trial.number for trial in record.ranked()[:1]] == ([standing.best.number] if standing.best else [])
-        ends = Counter(trial.reason or "running" for trial in record.trials.values())
+        ends = Counter(trial.state for trial in record.trials.values())
         counted: Counter[str] = Counter()
         for level in standing.levels():
             counted += level.counts
@@ -211,11 +211,37 @@ def test_of_equal_trials_the_one_proposed_first_is_best() -> None:
 
 def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
     levels = _standing(list(history(study(), seed=0))).levels()
-    assert [level.epoch for level in levels] == [0, 1, 2, 4, 6]
+    assert [level.rung for level in levels] == [0, 1, 2, 4, 6]
     assert set(levels[-1].counts) == {"completed"}
     assert not any(level.counts["completed"] for level in levels[:-1])
     without = _standing(list(history(study(asha=None), seed=0))).levels()
-    assert [level.epoch for level in without] == [0, 6]
+    assert [level.rung for level in without] == [0, 6]
+
+
+@pytest.mark.parametrize(
+    ("asha", "rungs", "names"),
+    [
+        ({"resource": "seconds", "maximum": 60, "grace": 20}, (0, 20, 60), ["start", "20 seconds", "60 seconds"]),
+        ({"resource": "seeds", "variant": "promotion"}, (0, 1, 2), ["start", "1 seed", "2 seeds"]),
+        ({"grace": 2}, (0, 2, 6), ["start", "epoch 2", "epoch 6"]),
+    ],
+)
+def test_rungs_are_told_in_the_resource_of_the_study_and_trials_that_wait_there_are_counted(
+    asha: dict[str, object], rungs: tuple[int, ...], names: list[str]
+) -> None:
+    config = study({DEPTH: {"choice": [1, 3, 5]}}, asha=asha)
+    events = [*opening(config), *(proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((3, 1, 5)))]
+    events.append(Decided(time=0.0, trial=1, epoch=2, decision="pause", rung=rungs[1]))
+    standing = _standing([*events, Decided(time=0.0, trial=0, epoch=2, decision="continue", rung=rungs[1])])
+    assert [level.rung for level in standing.levels()] == list(rungs)
+    assert [dict(level.counts) for level in standing.levels()] == [{"running": 1}, {"running": 1, "paused": 1}, {}]
+    console = Console(file=StringIO(), width=80)
+    console.print(table(standing, 0.0))
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert [name for name in names if name in shown] == names
+    assert "paused" in shown
+    assert "  1 paused" in line(standing, 0.0)
 
 
 def test_a_study_that_is_resumed_counts_what_was_done_and_measures_what_is() -> None:

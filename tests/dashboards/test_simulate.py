@@ -14,7 +14,7 @@ from tests.search.made_up import history, study
 from tests.search.test_simulation import run, searched
 from tests.search.toy import toy_study
 
-SCHEDULERS = ("asha", "median", "best-after-first", "none")
+SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_settings_stand_in_one_table_and_say_what_the_json_says(whole: Path) -> 
         (line,) = (
             line
             for line in shown.stdout.splitlines()
-            if line.startswith(setting["scheduler"].split()[0]) and "%" in line
+            if line.split()[:1] == setting["scheduler"].split()[:1] and "%" in line
         )
         best, rank, *_ = re.findall(r" ([\d.]+) +(\d+) +[\d.]+ (?:s|min|h) ", line)[0]
         assert float(best) == pytest.approx(100 * setting["best"], abs=0.005)

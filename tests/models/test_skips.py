@@ -191,6 +191,20 @@ def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
         assert abs(objective[lane, text].item() - expected) < 1e-10
 
 
+def test_entropy_is_worth_less_with_every_epoch() -> None:
+    layer = dynamic(entropy_weight=0.3, entropy_decay=0.5).train()
+    choices = layer.unrolled(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
+    assert choices is not None
+    lengths, nothing = torch.full((LANES, TEXTS), STEPS), torch.zeros(LANES, TEXTS, dtype=torch.float64)
+    reinforce, found = Reinforce(layer.config, lanes=LANES).double(), []
+    for epoch in range(4):
+        reinforce.epoch = epoch
+        found.append(reinforce([choices], nothing, lengths).detach())
+    assert found[0].abs().min() > 0.1
+    for epoch, value in enumerate(found):
+        assert torch.allclose(value, found[0] / 2**epoch, rtol=1e-12)
+
+
 def test_the_moving_average_weighs_late_rewards_most_and_holds_each_against_those_before() -> None:
     reinforce = Reinforce(DynamicSkipConfig(reach=REACH), lanes=1).double()
     rewards = random(5, 1, 8, seed=13)
@@ -208,6 +222,15 @@ NETWORK = {
     "stack": {"depth": 1, "hidden": 5, "dropout": 0.0, "skip": {"kind": "dynamic", "reach": 3, "policy_hidden": 4}},
     "initial_scale": 1.0,
 }
+
+
+def test_a_policy_may_start_as_nearly_that_of_an_lstm() -> None:
+    stack = NETWORK["stack"] | {"skip": NETWORK["stack"]["skip"] | {"previous_bias": 3.0}}
+    model, _, _ = tagger(NETWORK | {"stack": stack}, Lane(seed=0))
+    even, _, _ = tagger(NETWORK, Lane(seed=0))
+    ours, theirs = (m.stack.layers[0].policy for m in (model, even))
+    assert torch.equal(ours.bias_output - theirs.bias_output, torch.tensor([3.0, 0, 0]).double().expand(1, 2, 3))
+    assert torch.equal(ours.output, theirs.output)
 
 
 def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple[Tagger, Tokens, Gold]:

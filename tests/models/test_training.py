@@ -22,6 +22,7 @@ from models.feedback.config import FeedbackConfig
 from models.heads.config import CrfConfig, MarginConfig
 from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
 from models.lanes import Lane
+from models.skips.config import DynamicSkipConfig, SkipConfig
 from models.trained import lane_of, trained
 from models.training.checkpoint import read_tensors, write_tensors
 from models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
@@ -47,6 +48,9 @@ def network(depth: int = 3, **stack: Any) -> ModelConfig:
 
 
 NETWORK = network()
+SKIPPING = network(
+    depth=1, composition=[0], skip={"kind": "dynamic", "policy_hidden": 4, "entropy_weight": 0.3, "entropy_decay": 0.5}
+)
 
 
 def training(
@@ -227,8 +231,8 @@ def test_another_seed_gives_another_curve(recipe: TrainingConfig) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
     "model",
-    [NETWORK, network(dropout=0, shortcut={"gate": "bernoulli"}), shortcut("block", "bernoulli_below")],
-    ids=["sigmoid_below", "bernoulli", "bernoulli_below"],
+    [NETWORK, network(dropout=0, shortcut={"gate": "bernoulli"}), shortcut("block", "bernoulli_below"), SKIPPING],
+    ids=["sigmoid_below", "bernoulli", "bernoulli_below", "dynamic skip"],
 )
 def test_a_run_resumed_from_a_file_equals_the_uninterrupted_one_bit_for_bit(
     recipe: TrainingConfig, device: str, model: ModelConfig, tmp_path: Path
@@ -242,6 +246,20 @@ def test_a_run_resumed_from_a_file_equals_the_uninterrupted_one_bit_for_bit(
     second.load_state_dict(read_tensors(tmp_path / "checkpoint")[0])
     assert curve(second, 2) == curve(whole, 4)[2:]
     assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
+
+
+def test_a_policy_is_told_the_epoch() -> None:
+    """Two epochs without the decay differ from two with it from the second on."""
+    steady = SKIPPING.model_copy(update={"stack": SKIPPING.stack.model_copy(update={"skip": _steady(SKIPPING)})})
+    with_decay, without = (curve(training(SGD, Lane(seed=1), model=model), 3) for model in (SKIPPING, steady))
+    assert with_decay[0] == without[0]
+    assert with_decay[2] != without[2]
+
+
+def _steady(model: ModelConfig) -> SkipConfig:
+    assert isinstance(model.stack, StackConfig)
+    assert isinstance(model.stack.skip, DynamicSkipConfig)
+    return model.stack.skip.model_copy(update={"entropy_decay": 1.0})
 
 
 @pytest.mark.parametrize("gate", ["bernoulli", "bernoulli_below"])

@@ -1,11 +1,11 @@
-"""Stopping-ASHA, read off the whole history at each report, in exact fractions.
+"""ASHA, read off the whole history at each report, in exact fractions.
 
-Li et al. (2020), algorithm 2, in the stopping form: the trials that stood at a rung before are its
-competitors; a trial goes on if its score is at least their (1 - 1/reduction) quantile.
+Li et al. (2020), algorithm 2. In the stopping form the trials that stood at a rung before are a trial's competitors; it
+goes on if its score is at least their (1 - 1/reduction) quantile. In the paper's own, ``get_job``.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 
@@ -27,6 +27,29 @@ def decisions(
         else:
             answers.append(("continue", epoch))
     return answers
+
+
+def get_job(
+    reports: Sequence[tuple[int, int, float]],
+    promoted: Collection[tuple[int, int]],
+    *,
+    grace: int,
+    reduction: int,
+    maximum: int,
+) -> int | None:
+    """The trial that is promoted, or None where a new one is grown; ``promoted`` has (trial, rung) for all promotions.
+
+    The paper's loop, line by line: from the top rung down, the top 1/reduction of those that ever came to the rung are
+    its candidates, and those of them that were not promoted from it are promotable; the best one goes on.
+    """
+    for rung in reversed([epoch for epoch in range(1, maximum) if _is_rung(epoch, grace, reduction)]):
+        there = [(trial, score) for trial, epoch, score in reports if epoch == rung and math.isfinite(score)]
+        ranked = sorted(there, key=lambda each: -each[1])  # stable: of equals the first to arrive
+        candidates = ranked[: len(there) // reduction]
+        promotable = [trial for trial, _ in candidates if (trial, rung) not in promoted]
+        if promotable:
+            return promotable[0]
+    return None
 
 
 def _is_rung(epoch: int, grace: int, reduction: int) -> bool:

@@ -1,8 +1,8 @@
-"""Median stopping and "one epoch, keep the best" from their definitions, each decision over the whole history."""
+"""Median stopping, "one epoch, keep the best" and Hyperband by definition, each decision over the whole history."""
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 
 Report = tuple[int, int, float]
@@ -42,3 +42,34 @@ def keep_best_decisions(reports: Sequence[Report], *, keep: int, maximum: int) -
             best_first = sorted(firsts, key=lambda first: -first[1])  # stable: of equals the first to arrive
             answers.append("continue" if trial in [own for own, _ in best_first[:keep]] else "stop")
     return answers
+
+
+def hyperband_winners(
+    reports: Sequence[Report],
+    gone_on: Collection[tuple[int, int]],
+    over: Collection[int],
+    *,
+    members: Sequence[int],
+    rungs: Sequence[int],
+    reduction: int,
+) -> list[int]:
+    """The trials of one bracket that are to go on now, the best first.
+
+    ``gone_on``: (trial, rung) of those that went on; ``over``: trials that ended, or are whole. Successive halving: of
+    the n trials that a bracket begins with, the best floor(n / reduction**(i + 1)) leave rung i, and one at least, once
+    everybody that is due there has come, or ended on the way.
+    """
+    due = set(members)
+    for number, rung in enumerate(rungs):
+        there = [(trial, score) for trial, epoch, score in reports if trial in due and epoch == rung]
+        there = [(trial, score) for trial, score in there if math.isfinite(score)]
+        came = {trial for trial, _ in there}
+        if any(trial not in came and trial not in over for trial in due):
+            return []
+        ranked = [trial for trial, _ in sorted(there, key=lambda each: -each[1])]
+        best = ranked[: max(1, len(members) // reduction ** (number + 1))]
+        winners = [trial for trial in best if (trial, rung) not in gone_on]
+        if winners:
+            return winners
+        due = {trial for trial in came if (trial, rung) in gone_on}
+    return []

@@ -1,16 +1,15 @@
-"""ASHA against a plain oracle over the whole history, and against Ray's own scheduler."""
+"""Stopping-ASHA against a plain oracle over the whole history. Against Ray's own scheduler: ``test_asha_ray.py``."""
 
 import math
 import random
-from collections.abc import Callable
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.asha import Asha, rungs
+from search.asha import Asha
 from search.config import AshaConfig, SearchConfig
+from search.rungs import rungs_below
 from search.scheduler import Decision, NeverStop
 from search.schedulers import scheduler
 from tests.oracles.asha import decisions
@@ -59,7 +58,7 @@ def test_replaying_the_reports_gives_the_same_decisions_and_the_same_future(
 def test_rungs_are_whole_powers_below_the_maximum(
     grace: int, reduction: int, maximum: int, expected: tuple[int, ...]
 ) -> None:
-    assert rungs(AshaConfig(grace=grace, reduction=reduction), maximum) == expected
+    assert rungs_below(maximum, grace, reduction) == expected
 
 
 def test_a_score_equal_to_the_cutoff_goes_on_where_floating_point_would_stop_it() -> None:
@@ -114,42 +113,6 @@ def test_ten_thousand_trials_replay_quickly() -> None:
     scores = random.Random(0)
     stopped = sum(asha.report(trial, 1, scores.random()).action == "stop" for trial in range(10_000))
     assert 6_000 < stopped < 7_300  # two thirds, in any order of arrival
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_decisions_equal_rays_own_scheduler_on_random_traces() -> None:
-    from ray.tune.schedulers import AsyncHyperBandScheduler
-
-    def rays(grace: int, reduction: int, maximum: int, trials: int) -> Callable[[Report], str]:
-        theirs = AsyncHyperBandScheduler(
-            time_attr="epoch",
-            metric="score",
-            mode="max",
-            max_t=maximum,
-            grace_period=grace,
-            reduction_factor=reduction,
-            brackets=1,
-        )
-        stand_ins = [SimpleNamespace(trial_id=str(trial)) for trial in range(trials)]
-        for stand_in in stand_ins:
-            theirs.on_trial_add(None, stand_in)
-        return lambda report: theirs.on_trial_result(
-            None, stand_ins[report[0]], {"epoch": report[1], "score": report[2]}
-        )
-
-    compared = 0
-    for seed in range(60):
-        draw = random.Random(seed)
-        reduction, maximum, trials = draw.randint(2, 5), draw.randint(4, 60), draw.randint(1, 60)
-        grace = draw.randint(1, 4)
-        asha = Asha(AshaConfig(grace=grace, reduction=reduction), maximum)
-        ray = rays(grace, reduction, maximum, trials)
-        picks = ((draw.randrange(999), draw.gauss(0, 1)) for _ in range(600))
-        for report, decision in trace(asha, picks, trials):
-            assert ray(report) == ("CONTINUE" if decision.action == "continue" else "STOP"), (seed, report)
-            compared += decision.rung is not None
-    assert compared > 2_000
 
 
 def test_a_spared_trial_goes_on_and_its_score_still_counts_for_the_others() -> None:

@@ -17,11 +17,14 @@ from search.events import (
     Decided,
     Ended,
     Event,
+    Extended,
     Finished,
     Interrupted,
+    Promoted,
     Proposed,
     Reported,
     Resumed,
+    Retried,
     Started,
     StudyOpened,
     from_json,
@@ -39,6 +42,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
+DECISIONS = st.sampled_from(["continue", "pause", "stop", "complete"])
 OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
 
 REPORTS = st.builds(
@@ -50,6 +54,7 @@ REPORTS = st.builds(
     metrics=METRICS,
     seconds=FINITE,
     latency=st.none() | FINITE,
+    seeds=st.lists(SEEDS, max_size=4).map(tuple),
 )
 OBSERVED = st.builds(
     happened.Observed,
@@ -105,11 +110,20 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         config_identity=st.text(),
         code_version=st.text(),
     ),
-    Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS),
+    Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS, decision=DECISIONS),
+    Promoted: st.builds(Promoted, time=FINITE, trial=COUNTS),
+    Retried: st.builds(Retried, time=FINITE, trial=COUNTS, message=st.text()),
     Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),
     Interrupted: st.builds(Interrupted, time=FINITE),
     Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
     happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
+    Extended: st.builds(
+        Extended,
+        time=FINITE,
+        trials=COUNTS,
+        seeds=COUNTS,
+        choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
+    ),
     Finished: st.builds(Finished, time=FINITE),
 }
 EVENTS = st.one_of(*BY_KIND.values())

@@ -1,5 +1,6 @@
 """Plans: the arithmetic against a meter whose figures are known, the extremes against all points of a space."""
 
+import math
 import random
 from collections.abc import Callable, Iterable
 
@@ -88,6 +89,18 @@ SEARCHES = st.one_of(
     ),
     st.builds(lambda grace: {"asha": None, "median": MedianConfig(grace=grace)}, st.integers(1, 9)),
     st.builds(lambda keep: {"asha": None, "keep_best": KeepBestConfig(keep=keep)}, st.integers(1, 9)),
+    st.builds(
+        lambda grace, reduction: {"asha": {"grace": grace, "reduction": reduction, "variant": "promotion"}},
+        *[st.integers(2, 5)] * 2,
+    ),
+    st.builds(lambda grace: {"asha": None, "hyperband": {"grace": grace}}, st.integers(1, 5)),
+    st.builds(
+        lambda grace, maximum: {
+            "asha": {"grace": grace, "resource": "seconds", "maximum": maximum, "variant": "promotion"}
+        },
+        st.integers(1, 9),
+        st.integers(1, 100),
+    ),
     st.just({"asha": None}),
 )
 
@@ -110,6 +123,39 @@ def test_the_middle_course_lies_between_the_others_under_every_scheduler(
     told = epochs(plan(config, Room()))
     assert trials <= told["best"] <= told["typical"] <= told["worst"] == trials * whole
     assert plan(config, Room()) == plan(config, Room())
+
+
+def test_a_promoting_search_takes_the_epochs_of_successive_halving() -> None:
+    """81 trials that keep their scores, reduction 3: 27 of them go from 1 epoch to 3, 9 to 9, 3 to 27, 1 to 81."""
+    axes = {DEPTH: {"choice": [1, 5]}, RATE: {"log": [0.003, 0.03]}}  # without the base
+    least = 81 + 27 * 2 + 9 * 6 + 3 * 18 + 1 * 54
+    for own in ({"hyperband": {}, "asha": None}, {"asha": {"variant": "promotion"}}):
+        config = study(axes, trials=81, **own)
+        base = config.space.base.model_copy(
+            update={"training": config.space.base.training.model_copy(update={"epochs": 81})}
+        )
+        config = config.model_copy(update={"space": config.space.model_copy(update={"base": base})})
+        typical = epochs(plan(config, Room()))["typical"]
+        assert typical == least if "hyperband" in own else least < typical < 3 * least
+
+
+def test_rungs_of_seconds_wait_for_the_seconds_of_an_epoch() -> None:
+    """Without them 6 epochs are 60 seconds. They are 48 an epoch for the networks of depth 3 and 16 units."""
+    config = study({DEPTH: {"choice": [3]}, HIDDEN: {"choice": [16]}}, asha={"resource": "seconds", "maximum": 60})
+    config = config.model_copy(update={"search": config.search.model_copy(update={"trials": 1})})
+    assert plan(config, Room()).resource == "seconds"
+    assert plan(config, Room()).rungs == (1, 3, 9, 27)
+    assert epochs(plan(config, Room()))["worst"] == 6
+    assert epochs(planned(config))["worst"] == 2
+
+
+def test_a_race_of_seeds_is_counted_in_epochs_of_all_seeds() -> None:
+    """Four seeds, a rung at 1 and at 2: the other 15 trials take a quarter of the base's 6 epochs at least."""
+    config = study(AXES, seeds=4, asha={"resource": "seeds", "reduction": 2})
+    made = plan(config, Room())
+    assert (made.rungs, made.resource) == ((1, 2), "seeds")
+    assert epochs(made)["best"] == 6 + math.ceil(15 * 6 / 4)
+    assert epochs(made)["best"] < epochs(made)["typical"] < epochs(made)["worst"] == 16 * 6
 
 
 def test_half_of_the_trials_go_on_at_each_rung_in_random_order() -> None:

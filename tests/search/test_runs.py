@@ -6,10 +6,20 @@ import pytest
 
 from data.frozen import identity
 from search.config import StudyConfig
-from search.events import Ended, Event, Interrupted, Reported, Resumed, StudyOpened
+from search.events import SCORELESS, Ended, Event, Interrupted, Reason, Reported, Resumed, Retried, StudyOpened
 from search.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
 from tests.search import studies
+from tests.search.made_up import measured
 from tests.search.studies import SPACE, history, opened, proposed, reported
+
+
+def _of_one_epoch() -> StudyConfig:
+    base = studies.STUDY.space.base
+    short = base.model_copy(update={"training": base.training.model_copy(update={"epochs": 1})})
+    return studies.STUDY.model_copy(update={"space": studies.STUDY.space.model_copy(update={"base": short})})
+
+
+STUDY_OF_ONE_EPOCH = _of_one_epoch()
 
 
 def runs_of(events: list[Event]) -> dict[int | None, Entry]:
@@ -69,6 +79,30 @@ def test_metrics_are_means_and_lanes_by_epoch_and_the_test_split_at_the_best_epo
     }
 
 
+def test_further_seeds_of_a_race_have_curves_of_their_own_and_leave_the_means_to_the_first() -> None:
+    first, further = (
+        reported(0, 1, (0.5, 0.25), 1003.0 + second).model_copy(update={"seeds": seeds})
+        for second, seeds in enumerate([(0, 1), (2, 3)])
+    )
+    runs = StudyRuns()
+    for event in [*opened(STUDY_OF_ONE_EPOCH), *proposed(0, 1002.0), first]:
+        runs.apply(event)
+    assert runs.pending[0].tags["skipstack.seeds"] == "0,1"
+    before = dict(runs.pending[0].metrics)
+    runs.apply(further)
+    assert runs.pending[0].tags["skipstack.seeds"] == "0,1,2,3"
+    added = {key: value for (key, _), (value, _) in runs.pending[0].metrics.items() if (key, 1) not in before}
+    assert added == {
+        "dev_accuracy/seed_2": 0.5,
+        "dev_accuracy/seed_3": 0.25,
+        "train_loss/seed_2": 1.0,
+        "train_loss/seed_3": 2.0,
+    }
+    assert before.items() <= runs.pending[0].metrics.items()
+    runs.apply(measured(0, 0.5, 0.5, 0.25, 0.25).model_copy(update={"time": 1005.0}))
+    assert runs.pending[0].metrics["test_accuracy/seed_3", 1] == (0.25, 1_005_000)
+
+
 def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> None:
     study = runs_of(history())[STUDY]
     assert (study.name, study.start, study.end, study.status) == ("depths", 1_000_000, 2_004_000, "FINISHED")
@@ -80,6 +114,9 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
         "seed": "0",
         "asha.grace": "1",
         "asha.reduction": "3",
+        "asha.resource": "epochs",
+        "asha.variant": "stopping",
+        "asha.brackets": "1",
     }
     assert study.tags["skipstack.kind"] == "study"
     assert study.tags["skipstack.code_version"] == "0.1.0+def"
@@ -96,6 +133,20 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
 def test_the_end_of_a_trial_has_a_status_and_a_reason(trial: int, status: str, reason: str) -> None:
     run = runs_of(history())[trial]
     assert (run.status, run.tags["skipstack.end_reason"]) == (status, reason)
+
+
+def test_a_trial_that_was_tried_again_says_how_often() -> None:
+    events = [*opened(), *proposed(0, 1002.0)]
+    events += [Retried(time=1003.0 + each, trial=0, cause="crashed", message="gone") for each in range(2)]
+    assert runs_of(events)[0].tags["skipstack.retries"] == "2"
+
+
+@pytest.mark.parametrize("reason", SCORELESS)
+def test_a_trial_that_a_fault_ended_has_failed_and_counts_for_no_best_score(reason: Reason) -> None:
+    events = [*opened(), *proposed(0, 1002.0), reported(0, 1, (0.5, 0.5), 1003.0)]
+    runs = runs_of([*events, Ended(time=1004.0, trial=0, reason=reason)])
+    assert (runs[0].status, runs[0].tags["skipstack.end_reason"]) == ("FAILED", reason)
+    assert not [name for name, _ in runs[STUDY].metrics if name == "best_score"]
 
 
 def test_a_failed_trial_says_what_failed() -> None:

@@ -81,6 +81,30 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
     assert outcome.best == real.ranked()[0].score
 
 
+@pytest.mark.parametrize("variant", ["stopping", "promotion"])
+def test_a_race_of_seeds_is_replayed_from_the_curves_of_each(variant: str, tmp_path: Path) -> None:
+    """Recorded with all seeds at once, with a race as well: either tells what the other would have been."""
+    plain = searched(toy_study(trials=9, proposer="grid"), asha=None, seeds=4)
+    race = AshaConfig.model_validate({"resource": "seeds", "reduction": 2, "variant": variant})
+    whole, raced = run(tmp_path / "whole", plain), run(tmp_path / "raced", searched(plain, asha=race))
+    outcome = simulated(whole, raced.study.search)
+    trials = raced.trials.values()
+    assert outcome.epochs == sum(len(trial.seeds) for trial in trials)  # of 4 epochs each, which are a whole one
+    assert outcome.stopped == sum(trial.reason == "stopped" for trial in trials) > 2
+    assert outcome.best == raced.ranked()[0].score
+    completed = {trial.number for trial in trials if trial.reason == "completed"}
+    replayed = recordings(raced)
+    assert {raced.trials[number].config.identity for number in completed} == set(replayed.curves)
+    for name, curve in replayed.curves.items():
+        theirs = recordings(whole).curves[name]
+        assert [result.metrics for result in curve] == [result.metrics for result in theirs]
+        assert [result.score for result in curve] == pytest.approx([result.score for result in theirs])
+    extended = simulated(raced, raced.study.search, extrapolate=True)
+    assert (extended.epochs, extended.stopped, extended.best) == (outcome.epochs, outcome.stopped, outcome.best)
+    never = simulated(raced, with_scheduler(raced.study.search, "none"), extrapolate=True)
+    assert (never.epochs, never.completed) == (9 * 4, 9)
+
+
 def test_no_stopping_finds_the_best_and_asha_saves_epochs(whole: StudyRecord) -> None:
     never = simulated(whole, with_scheduler(whole.study.search, "none"))
     asha = simulated(whole, with_scheduler(whole.study.search, "asha", reduction=2))

@@ -1,0 +1,107 @@
+"""A ledger of ten thousand trials: how long until a driver that takes it up has a task, and what it keeps in memory.
+
+Processor seconds of a process of its own, which runs what ``skipstack resume`` runs until the first new trial; memory
+is what it has resident then, Ray and MLflow loaded.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from search.ledger import Ledger
+from search.recordings import recordings
+from search.records import read_study
+from search.simulation import simulate, with_scheduler
+from tests.search.large import large_study, write_large
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
+
+TRIALS = 10_000
+SECONDS, SIMULATED_SECONDS, MEGABYTES = 10, 60, 500
+
+RESUME = """
+import json, sys, time
+from pathlib import Path
+import psutil
+import search.engine, search.deferred
+from mlflow import MlflowClient
+from search.driver import Driver
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from search.records import StudyRecord, is_finished
+
+def resident():
+    return psutil.Process().memory_info().rss / 1e6
+
+folder = StudyFolder(Path(sys.argv[1]))
+loaded, began, since = resident(), time.process_time(), time.perf_counter()
+assert not is_finished(folder.path)
+before = StudyRecord()
+with Ledger(folder.ledger) as ledger:
+    driver = Driver(folder, ledger, device="cpu", clock=time.time, rehearse=[before.apply])
+    known = len(driver.record.trials)
+    while (task := driver.next()).number < known:
+        pass
+    seconds, elapsed, memory = time.process_time() - began, time.perf_counter() - since, resident()
+print(json.dumps({"seconds": seconds, "elapsed": elapsed, "loaded": loaded, "memory": memory, "events": driver.past}))
+"""
+
+
+def measured(program: str, *arguments: object) -> dict[str, float]:
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    found: dict[str, float] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("proposer", ["random", "tpe"])
+def test_a_long_ledger_is_soon_resumed_in_little_memory(
+    proposer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # how the ledger is written is not measured
+    found = {}
+    for trials in (TRIALS // 10, TRIALS):
+        folder = tmp_path / str(trials)
+        write_large(folder / "ledger", large_study(trials + 100, proposer=proposer), trials)
+        found[trials] = measured(RESUME, folder)
+        with capsys.disabled():
+            print(
+                f"\n{trials:,} trials, {found[trials]['events']:,.0f} events, {proposer}: first new task after "
+                f"{found[trials]['seconds']:.1f} s of processor time ({found[trials]['elapsed']:.1f} s passed); "
+                f"{found[trials]['memory']:.0f} MB resident, {found[trials]['loaded']:.0f} MB before"
+            )
+    assert found[TRIALS]["seconds"] < SECONDS
+    assert found[TRIALS]["memory"] < MEGABYTES
+
+
+def test_a_long_ledger_is_compacted_and_simulated_in_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+    write_large(tmp_path / "ledger", large_study(TRIALS, proposer="random"), TRIALS)
+    before = sum(path.stat().st_size for path in (tmp_path / "ledger").iterdir())
+    began = time.process_time()
+    with Ledger(tmp_path / "ledger"):
+        pass
+    compacting = time.process_time() - began
+    after = sum(path.stat().st_size for path in (tmp_path / "ledger").iterdir())
+    began = time.process_time()
+    record = read_study(tmp_path)
+    reading = time.process_time() - began
+    outcome = simulate(
+        record, recordings(record, extrapolate=True), with_scheduler(record.study.search, "asha"), workers=200
+    )
+    seconds = time.process_time() - began
+    with capsys.disabled():
+        print(
+            f"\n{TRIALS:,} trials: compacted in {compacting:.1f} s, {before / 1e6:.1f} MB to {after / 1e6:.1f} MB; "
+            f"read in {reading:.1f} s, read and simulated in {seconds:.1f} s of processor time"
+        )
+    assert outcome.trials == TRIALS
+    assert seconds < SIMULATED_SECONDS

@@ -1,0 +1,151 @@
+"""Hosts on one machine: network namespaces with addresses of their own on a bridge, Ray on each, cables to pull.
+
+They share the file system, the processor and nothing else.
+"""
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT = Path(__file__).resolve().parents[2]
+PORT = 6379
+RAY = str(Path(sys.executable).parent / "ray")
+
+COUNTED = itertools.count()
+"""Networks: the kernel takes a moment to forget the names of one."""
+
+QUICK = {
+    "RAY_health_check_initial_delay_ms": "2000",
+    "RAY_health_check_period_ms": "1000",
+    "RAY_health_check_timeout_ms": "3000",
+    "RAY_health_check_failure_threshold": "3",
+}
+"""A host that does not answer is given up within seconds instead of a minute."""
+
+
+def missing() -> str | None:
+    """Why there can be no hosts here; None where there can."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    if shutil.which("ip") is None:
+        return "there is no iproute2 here"
+    name = f"sk{os.getpid()}try"
+    tried = subprocess.run(["ip", "netns", "add", name], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        return f"no network namespace can be made here ({tried.stderr.strip()})"
+    subprocess.run(["ip", "netns", "delete", name], check=True)
+    return None
+
+
+class Hosts:
+    """A network of hosts 1, 2, ...; all that runs on them is ended with the ``with``.
+
+    The machine itself is host 254. ``token`` is what Ray asks everybody for.
+    """
+
+    def __init__(self) -> None:
+        self._name = f"sk{os.getpid() % 100_000}{chr(ord('a') + next(COUNTED) % 26)}"
+        self._net = f"10.{20 + os.getpid() % 200}.7"
+        self._hosts: list[int] = []
+        self._folder = Path(tempfile.mkdtemp(prefix="sk-"))
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.token = "0123456789abcdef" * 4
+
+    def __enter__(self) -> Self:
+        _ip("link", "add", self._name, "type", "bridge")
+        _ip("address", "add", f"{self.address(254)}/24", "dev", self._name)
+        _ip("link", "set", self._name, "up")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for host in self._hosts:
+            found = subprocess.run(
+                ["ip", "netns", "pids", self._space(host)], capture_output=True, text=True, check=True
+            )
+            for pid in found.stdout.split():
+                subprocess.run(["kill", "-KILL", pid], capture_output=True, check=False)
+        for process in self._processes:
+            process.wait()
+        for host in self._hosts:
+            _ip("netns", "delete", self._space(host))
+        _ip("link", "delete", self._name)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def address(self, host: int) -> str:
+        return f"{self._net}.{host}"
+
+    @property
+    def head(self) -> str:
+        """Where Ray is joined."""
+        return f"{self.address(1)}:{PORT}"
+
+    def add(self, host: int) -> None:
+        """A host with its cable plugged in."""
+        space, cable = self._space(host), f"{self._name}v{host}"
+        _ip("netns", "add", space)
+        self._hosts.append(host)
+        _ip("link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", space)
+        _ip("link", "set", cable, "master", self._name, "up")
+        _ip("-n", space, "address", "add", f"{self.address(host)}/24", "dev", "eth0")
+        _ip("-n", space, "link", "set", "eth0", "up")
+        _ip("-n", space, "link", "set", "lo", "up")
+
+    def unplug(self, host: int) -> None:
+        """Pull the cable: whatever runs on the host runs on, and reaches nobody."""
+        _ip("link", "set", f"{self._name}v{host}", "down")
+
+    def start_ray(self, host: int, *, cpus: int, **environment: str) -> None:
+        """`ray start` on a host; host 1 is the head. Returns once Ray runs there."""
+        own = ["--node-ip-address", self.address(host), "--num-cpus", str(cpus), "--block"]
+        memory = ["--object-store-memory", str(100 * 2**20)]
+        kind = (
+            ["--head", "--port", str(PORT), "--include-dashboard", "false", "--temp-dir", str(self._folder)]
+            if host == 1
+            else ["--address", self.head]
+        )
+        log = self._folder.with_name(f"{self._folder.name}-host-{host}.log")
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                self.command(host, [RAY, "start", *own, *memory, *kind]),
+                env={**self.environment(), **QUICK, **environment},
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        self._processes.append(process)
+        end = time.monotonic() + 240
+        while b"Ray runtime started" not in log.read_bytes():
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.2)
+        log.unlink()
+
+    def command(self, host: int, arguments: Sequence[str]) -> list[str]:
+        """What runs ``arguments`` on a host."""
+        return ["ip", "netns", "exec", self._space(host), *arguments]
+
+    def environment(self) -> dict[str, str]:
+        """Of whatever runs on a host: this code, and the token."""
+        return {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": self.token,
+            "RAY_worker_niceness": "0",
+        }
+
+    def _space(self, host: int) -> str:
+        return f"{self._name}h{host}"
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True, capture_output=True)

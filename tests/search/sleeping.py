@@ -1,0 +1,65 @@
+"""A study whose trials sleep: ``python -m tests.search.sleeping FOLDER ADDRESS TRIALS SECONDS [URI]``, its driver."""
+
+import sys
+import time
+from pathlib import Path
+
+from data.config import GrammarCorpus
+from search.config import StudyConfig
+from search.engine import RayEngine
+from search.events import Metrics
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from search.study import open_study, run_study
+from search.task import EpochResult
+from search.tracking import Tracker
+from tests.search.toy import ToyWorker, toy_driver, toy_study
+
+EPOCHS = 4
+
+SECONDS = "seconds"
+"""The file in the study's folder that says how long an epoch sleeps."""
+
+
+class SleepingWorker(ToyWorker):
+    """Sleeps for as long as its study's folder says, and tells on which host it does."""
+
+    def run_epoch(self) -> EpochResult:
+        import ray
+
+        study, begun = self.task.folder.parent.parent, time.monotonic()
+        host = ray.util.get_node_ip_address().rpartition(".")[2]
+        (study / f"host-{host}").touch()
+        while (left := begun + float((study / SECONDS).read_text()) - time.monotonic()) > 0:
+            time.sleep(min(left, 0.5))
+        result = super().run_epoch()
+        metrics: Metrics = {**result.metrics, "host": (float(host),) * len(self.task.seeds)}
+        return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=time.monotonic() - begun)
+
+
+def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "") -> None:
+    opened = StudyFolder(folder)
+    open_study(sleeping_study(trials), opened, data_dir=None, corpus_folder=folder, clock=time.time)
+    (folder / SECONDS).write_text(str(seconds))
+    engine = RayEngine(SleepingWorker, address=address, gpus_per_trial=0)
+    with Ledger(opened.ledger) as ledger:
+        driver = toy_driver(opened, ledger)
+        engine.preflight(opened, driver.record)
+        tracker = Tracker(uri, ledger.read()) if uri else None
+        run_study(toy_driver(opened, ledger, readers=[tracker] if tracker else []), engine)
+        assert tracker is None or tracker.close() is None
+    engine.close()
+
+
+def sleeping_study(trials: int) -> StudyConfig:
+    """No trial is stopped early; the corpus is as small as can be."""
+    study = toy_study(trials=trials, proposer="random", epochs=EPOCHS)
+    base = study.space.base
+    data = base.data.model_copy(update={"corpus": GrammarCorpus(train=20, dev=10, test=10)})
+    space = study.space.model_copy(update={"base": base.model_copy(update={"data": data})})
+    search = study.search.model_copy(update={"asha": None, "retries": 10})
+    return study.model_copy(update={"space": space, "search": search})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), *sys.argv[5:])

@@ -1,0 +1,140 @@
+"""Whatever is killed, stopped or filled up, and whenever: a study ends as if nothing had happened.
+
+Each test draws new moments and says the seed where it fails. Only processes that the test started are killed, by id.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from search.ablation import ablation
+from search.events import Decided, Reported
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from search.records import StudyRecord, read_study
+from search.scheduler import Decision
+from search.schedulers import scheduler
+from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
+from tests.search.tracking_server import TrackingServer
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning", "default:.*:ResourceWarning"
+)
+
+SEARCH = ("quickstart", *SMALL)
+GRID = (
+    *("quickstart", *SMALL, "--seeds", "1", "--set", "search.proposer=grid", "--set", "search.asha=null"),
+    *("--set", "axes.training.optimiser.learning_rate=null", "--set", "axes.model.stack.composition=null"),
+)
+
+
+def seed() -> int:
+    return int.from_bytes(os.urandom(4), "big")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 24 MB of its own; the test is skipped, with the reason, where none can be mounted."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no small disk can be mounted here ({mounted.stderr.strip()})")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def check_as_uninterrupted(chaos: Chaos, whole: Path) -> None:
+    """Trials, decisions, best config and runs are those of the study in ``whole``."""
+    expected = Ledger(StudyFolder(whole).ledger).read()
+    assert essence(chaos.events()) == essence(expected), f"{chaos}"
+    ours, theirs = read_study(chaos.folder), read_study(whole)
+    assert [each.config.identity for each in ours.ranked()] == [each.config.identity for each in theirs.ranked()]
+    assert chaos.tracking is not None
+    assert runs(chaos.tracking.store) == runs(f"sqlite:///{whole / 'mlflow.db'}"), f"{chaos}"
+
+
+def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
+    """Curves are those of solo runs bit for bit, decisions those that replaying gives, nothing lost, nothing twice."""
+    events = chaos.events()
+    record = read_study(chaos.folder)
+    assert record.finished
+    assert {trial.reason for trial in record.trials.values()} <= {"completed", "stopped"}, f"{chaos}"
+    told = reports(events)
+    for trial in record.trials.values():
+        assert [epoch for epoch, _, _ in told[trial.number]] == list(range(1, len(trial.reports) + 1)), f"{chaos}"
+        assert told[trial.number] == alone(record, chaos.folder, trial, scratch), f"{chaos}"
+    judge = scheduler(record.study.search, record.study.space.base.training.epochs, frozenset({0}))
+    decided = [event for event in events if isinstance(event, Decided)]
+    for report, decision in zip([each for each in events if isinstance(each, Reported)], decided, strict=True):
+        assert judge.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
+    written = runs(chaos.tracking.store if chaos.tracking else f"sqlite:///{chaos.folder / 'mlflow.db'}")
+    assert sorted(written) == sorted(["quickstart", *(f"trial {number}" for number in record.trials)]), f"{chaos}"
+    for trial in record.trials.values():
+        status, _, _, curves = written[f"trial {trial.number}"]
+        assert status == "FINISHED"
+        assert curves["score"] == [(each.epoch, repr(each.score)) for each in trial.reports], f"{chaos}"
+    return record
+
+
+def test_a_serial_study_amid_kills_a_full_disk_and_a_server_that_goes_ends_as_if_nothing_had_happened(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    size = ("--trials", "4", "--epochs", "3", "--seed", "5")
+    whole = skipstack("search", *SEARCH, *size, "--engine", "serial", "--out", str(tmp_path / "whole"))
+    with TrackingServer(tmp_path) as server:
+        chaos = Chaos(small_disk / "study", (*SEARCH, *size), seed(), tracking=server)
+        chaos.run(["driver", "tracking", "disk"])
+    finish(whole)
+    check_as_uninterrupted(chaos, tmp_path / "whole")
+
+
+def test_a_study_on_ray_amid_kills_has_the_curves_of_solo_runs_and_the_decisions_of_its_ledger(tmp_path: Path) -> None:
+    chaos = Chaos(tmp_path / "study", (*SEARCH, "--trials", "4", "--epochs", "3"), seed(), engine="ray")
+    chaos.run(["worker", "driver"])
+    check_on_ray(chaos, tmp_path / "alone")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, tmp_path: Path) -> None:
+    size = ("--trials", "32", "--epochs", "6", "--seed", "5")
+    whole = skipstack("search", *SEARCH, *size, "--engine", "serial", "--out", str(tmp_path / "whole"))
+    finish(whole)
+    with TrackingServer(tmp_path) as server:
+        chaos = Chaos(small_disk / "study", (*SEARCH, *size), seed(), tracking=server)
+        kinds: tuple[Trouble, ...] = ("driver", "driver", "driver", "tracking", "disk")
+        chaos.run([kinds[int(each)] for each in chaos.draw.integers(len(kinds), size=50)])
+    assert len(chaos.told) == 50, f"the study is too short: {chaos}"
+    check_as_uninterrupted(chaos, tmp_path / "whole")
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(7200)
+def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(tmp_path: Path) -> None:
+    with TrackingServer(tmp_path) as server:
+        arguments = (*SEARCH, "--trials", "32", "--epochs", "8")
+        chaos = Chaos(tmp_path / "study", arguments, seed(), engine="ray", tracking=server)
+        kinds: tuple[Trouble, ...] = ("worker", "worker", "worker", "driver", "raylet", "tracking")
+        chaos.run([kinds[int(each)] for each in chaos.draw.integers(len(kinds), size=50)])
+        assert len(chaos.told) == 50, f"the study is too short: {chaos}"
+        check_on_ray(chaos, tmp_path / "alone")
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(3600)
+def test_a_grid_on_ray_amid_kills_ends_in_the_table_of_an_uninterrupted_serial_one(tmp_path: Path) -> None:
+    size = ("--trials", "12", "--epochs", "3")
+    whole = skipstack("search", *GRID, *size, "--engine", "serial", "--out", str(tmp_path / "whole"))
+    finish(whole)
+    chaos = Chaos(tmp_path / "study", (*GRID, *size), seed(), engine="ray")
+    chaos.run(["worker", "driver", "raylet", "worker", "worker"])
+    record = check_on_ray(chaos, tmp_path / "alone")
+    tables = [ablation(each) for each in (record, read_study(tmp_path / "whole"))]
+    ours, theirs = ([(row.value, row.selected, row.dev, row.test) for row in table.rows] for table in tables)
+    assert ours == theirs

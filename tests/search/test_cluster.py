@@ -1,0 +1,275 @@
+"""Real clusters: hosts with addresses of their own, one that is unplugged, jobs that are submitted and stopped."""
+
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from search.events import Event, Interrupted, Reported, Started
+from search.folder import StudyFolder
+from search.ledger import Ledger
+from search.records import StudyRecord, TrialRecord, read_study
+from search.task import trial_task
+from tests.search.chaos import SMALL, runs
+from tests.search.hosts import RAY, ROOT, Hosts, missing
+from tests.search.sleeping import EPOCHS, SECONDS
+from tests.search.toy import ToyWorker
+from tests.search.tracking_server import TrackingServer
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(1800),
+    pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning"),
+]
+
+CPUS = 2
+"""Of each host."""
+
+
+@pytest.fixture
+def hosts() -> Iterator[Hosts]:
+    """A network without hosts; the test is skipped, with the reason, where there can be none."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with Hosts() as network:
+        yield network
+
+
+def sleeping(hosts: Hosts, folder: Path, *, trials: int, seconds: float, uri: str = "") -> subprocess.Popen[str]:
+    """The driver of a study whose trials sleep, on host 1."""
+    arguments = [sys.executable, "-m", "tests.search.sleeping", str(folder), hosts.head, str(trials), str(seconds), uri]
+    return subprocess.Popen(
+        hosts.command(1, arguments),
+        env=hosts.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> None:
+    out, _ = process.communicate(timeout=900)
+    assert process.returncode == 0, out
+
+
+def events(folder: Path) -> list[Event]:
+    return Ledger(StudyFolder(folder).ledger).read()
+
+
+def wait_for(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 600
+    while not there():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.2)
+
+
+def on_host(folder: Path, host: int, after: float = 0.0) -> list[Reported]:
+    found = [event for event in events(folder) if isinstance(event, Reported) and event.time > after]
+    return [report for report in found if report.metrics["host"][0] == host]
+
+
+def alone(record: StudyRecord, folder: Path, trial: TrialRecord) -> list[float]:
+    """What the trial's scores are when nobody disturbs it."""
+    study = StudyFolder(folder)
+    task = trial_task(record, study, trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
+    worker = ToyWorker(task)
+    return [worker.run_epoch().score for _ in range(EPOCHS)]
+
+
+def test_one_host_of_three_is_unplugged_another_is_added_and_the_study_ends_right(hosts: Hosts, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    for host in (1, 2, 3):
+        hosts.add(host)
+        hosts.start_ray(host, cpus=CPUS)
+    with TrackingServer(tmp_path, host=hosts.address(254)) as server:
+        process = sleeping(hosts, folder, trials=30, seconds=1.0, uri=server.uri)
+        wait_for(lambda: folder.exists() and all(on_host(folder, host) for host in (1, 2, 3)), process)
+        hosts.unplug(2)
+        unplugged = time.time()
+        set_seconds(folder, 3600.0)  # so that the study is not over before the next host is there
+        hosts.add(4)
+        hosts.start_ray(4, cpus=CPUS)
+        wait_for(lambda: (folder / "host-4").exists(), process)
+        set_seconds(folder, 0.1)
+        ended(process)
+        record = read_study(folder)
+        assert record.finished
+        assert on_host(folder, 4), "the host that was added took part"
+        assert not on_host(folder, 2, after=unplugged + 5), "and the one that was unplugged no longer"
+        assert {trial.reason for trial in record.trials.values()} == {"completed"}
+        assert any(trial.retries for trial in record.trials.values()), "its trials were tried again elsewhere"
+        for trial in record.trials.values():
+            assert [report.epoch for report in trial.reports] == list(range(1, EPOCHS + 1))
+            assert [report.score for report in trial.reports] == alone(record, folder, trial)
+        assert sorted(runs(server.store)) == sorted(["toy", *(f"trial {number}" for number in record.trials)])
+
+
+def set_seconds(folder: Path, seconds: float) -> None:
+    """How long an epoch sleeps, from now on and in the midst of one."""
+    beside = folder / f".{SECONDS}"
+    beside.write_text(str(seconds))
+    beside.replace(folder / SECONDS)
+
+
+def throughput(folder: Path, slots: int) -> float:
+    """Reports a second while all slots were busy: from when as many trials had reported until the last one began."""
+    told = events(folder)
+    reports = [event for event in told if isinstance(event, Reported)]
+    began = next(
+        report.time
+        for place, report in enumerate(reports)
+        if len({each.trial for each in reports[: place + 1]}) >= slots
+    )
+    until = max(event.time for event in told if isinstance(event, Started))
+    assert until > began
+    return sum(began < report.time <= until for report in reports) / (until - began)
+
+
+def test_three_hosts_do_at_least_2_7_times_the_work_of_one(hosts: Hosts, tmp_path: Path) -> None:
+    hosts.add(1)
+    hosts.start_ray(1, cpus=CPUS)
+    ended(sleeping(hosts, tmp_path / "one", trials=10, seconds=2.0))
+    for host in (2, 3):
+        hosts.add(host)
+        hosts.start_ray(host, cpus=CPUS)
+    ended(sleeping(hosts, tmp_path / "three", trials=30, seconds=2.0))
+    one, three = throughput(tmp_path / "one", CPUS), throughput(tmp_path / "three", 3 * CPUS)
+    print(f"epochs a second: one host {one:.2f}, three hosts {three:.2f}, {three / one:.2f} times as many")
+    assert three >= 2.7 * one
+
+
+def test_a_host_with_other_code_is_named_before_the_first_trial(hosts: Hosts, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    for package in ("data", "models", "spaces", "search", "dashboards"):
+        shutil.copytree(ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (other / "search" / "another.py").write_text('"""Another version."""\n')
+    hosts.add(1)
+    hosts.start_ray(1, cpus=CPUS)
+    hosts.add(2)
+    hosts.start_ray(2, cpus=CPUS, PYTHONPATH=str(other))
+    code = "from dashboards.cli import main; main()"
+    arguments = ["search", "quickstart", *SMALL, "--address", hosts.head, "--out", str(tmp_path / "study")]
+    ran = subprocess.run(
+        hosts.command(1, [sys.executable, "-c", code, *arguments]),
+        cwd=tmp_path,  # where python is started, ray's processes look for code first
+        env=hosts.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2, ran.stderr
+    (line,) = [line for line in ran.stderr.splitlines() if line.startswith("skipstack: ")]
+    assert f"({hosts.address(2)}): its code is " in line
+    assert not (tmp_path / "study").exists()
+
+
+class Head:
+    """Ray's head on this machine, ended by its own process id."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="skj-"))
+        self.environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": "fedcba9876543210" * 4,
+            "RAY_JOB_STOP_WAIT_TIME_S": "120",
+            "RAY_worker_niceness": "0",
+        }
+        port = _free_port()
+        self.address = f"127.0.0.1:{port}"
+        self.log = self.folder / "log"
+        own = ["--port", str(port), "--include-dashboard", "false", "--num-cpus", "2"]
+        with self.log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [RAY, "start", "--head", "--block", *own, "--temp-dir", str(self.folder / "ray")],
+                env=self.environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        end = time.monotonic() + 240
+        while b"Ray runtime started" not in self.log.read_bytes():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < end, self.log.read_text()
+            time.sleep(0.2)
+
+    def job(self, *arguments: str) -> str:
+        """What `ray job` would do; how the job stands then."""
+        ran = subprocess.run(
+            [sys.executable, "-m", "tests.search.jobs", self.address, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.split()[-1]
+
+    def logs(self, job: str) -> str:
+        return next(self.folder.rglob(f"job-driver-{job}.log")).read_text()
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=120)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def head() -> Iterator[Head]:
+    started = Head()
+    yield started
+    started.close()
+
+
+SKIPSTACK = f"{sys.executable} -c 'from dashboards.cli import main; main()'"
+
+
+def test_a_job_that_is_stopped_ends_its_study_in_order_and_another_job_goes_on(head: Head, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    study = shlex.join([*SMALL, "--trials", "6", "--epochs", "4"])
+    submitted = f"{SKIPSTACK} search quickstart {study} --address auto --out {folder}"
+    assert head.job("submit", "study", submitted) == "RUNNING"
+    end = time.monotonic() + 600
+    while not folder.exists() or sum(isinstance(event, Reported) for event in events(folder)) < 3:
+        assert time.monotonic() < end, head.logs("study")
+        time.sleep(0.5)
+    assert head.job("stop", "study") == "STOPPED"
+    told = events(folder)
+    assert isinstance(told[-1], Interrupted), head.logs("study")
+    assert f"skipstack resume {folder}" in head.logs("study")
+    head.job("submit", "again", f"{SKIPSTACK} resume {folder} --address auto")
+    assert head.job("wait", "again") == "SUCCEEDED", head.logs("again")
+    assert read_study(folder).finished
+    assert events(folder)[: len(told)] == told
+
+
+def test_who_does_not_know_the_token_is_told_so_in_one_line(head: Head, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        f"{SKIPSTACK} search quickstart {shlex.join(SMALL)} --address {head.address} --out {tmp_path / 'study'}",
+        shell=True,
+        env={**head.environment, "RAY_AUTH_TOKEN": "0" * 64},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2, ran.stderr
+    assert f"skipstack: --address {head.address}: no Ray cluster answers" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "study").exists()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port

@@ -1,0 +1,65 @@
+"""A tracking server of MLflow's own code, in one process that a test starts, kills and starts again."""
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.request import urlopen
+
+PROGRAM = """
+import sys
+from mlflow.server import app
+from mlflow.server.handlers import initialize_backend_stores
+from werkzeug.serving import run_simple
+initialize_backend_stores(sys.argv[1], default_artifact_root=sys.argv[2])
+run_simple(sys.argv[3], int(sys.argv[4]), app, threaded=True)
+"""
+
+
+class TrackingServer:
+    """Serves ``mlflow.db`` of a folder; its address stays the same from start to start."""
+
+    def __init__(self, folder: Path, host: str = "127.0.0.1") -> None:
+        self.folder = folder
+        self.store = f"sqlite:///{folder / 'mlflow.db'}"
+        with socket.socket() as free:
+            free.bind((host, 0))
+            self.port = free.getsockname()[1]
+        self.host = host
+        self.uri = f"http://{host}:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def start(self, *, wait: bool = True) -> None:
+        """Start it; ``wait`` until it answers."""
+        arguments = [self.store, str(self.folder / "artifacts"), self.host, str(self.port)]
+        with (self.folder / "server.log").open("ab") as log:
+            self._process = subprocess.Popen([sys.executable, "-c", PROGRAM, *arguments], stdout=log, stderr=log)
+        while wait and not self.answers():
+            assert self._process.poll() is None, (self.folder / "server.log").read_text()
+            time.sleep(0.1)
+
+    def answers(self) -> bool:
+        try:
+            with urlopen(f"{self.uri}/health", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def kill(self) -> None:
+        """SIGKILL, as a machine that loses its power."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
