@@ -35,7 +35,6 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from data.errors import UserError, one_line
-from models.device import device_memory
 from search.capacity import Capacity, Resources, slots
 from search.driver import Driver
 from search.events import Metrics
@@ -316,6 +315,8 @@ def _check_once(preflight: Preflight | None) -> None:
 
 def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
     """The shares of the smallest GPU of the cluster; None where it has none."""
+    from models.device import device_memory  # torch, which a driver without such shares need not load
+
     devices = []
     for name, found in asked(device_memory, gpus=0.001):
         if isinstance(found, UserError):
