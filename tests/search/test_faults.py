@@ -8,7 +8,7 @@ import torch
 
 from search.config import SearchConfig
 from search.driver import Driver
-from search.events import FAULTS, Ended, Event, Reason, Retried, Started
+from search.events import FAULTS, Decided, Ended, Event, Reason, Retried, Started
 from search.faults import DIED, Fault, OutOfSpaceError, TimeOverError, fault_of, kernel_kills
 from search.folder import StudyFolder
 from search.ledger import Ledger
@@ -145,7 +145,8 @@ def test_a_trial_ends_with_the_epoch_that_uses_up_its_time_and_one_that_ends_by_
     first = record.trials[0]
     assert (first.reason, len(first.reports)) == ("timed_out", 3)
     assert first.message == "it trained for 3.0 s (search.time_limit: 2.5)"
-    assert first.decisions[-1].decision == "continue", "it is not the scheduler who ended it"
+    decided = [event for event in Ledger(folder.ledger).read() if isinstance(event, Decided) and event.trial == 0]
+    assert decided[-1].decision == "continue", "it is not the scheduler who ended it"
     assert first.score is None
     folder, ledger = begun(tmp_path / "enough", time_limit=4.0)
     with ledger:
