@@ -90,11 +90,11 @@ class RayEngine(Engine):
             self.close()
             raise
 
-    def preflight(self, folder: StudyFolder, record: StudyRecord) -> None:
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
         if not self._joined:
             return
-        answers = asked(Preflight.of(folder, record).trouble)
+        answers = asked(Preflight.of(folder, record()).trouble)
         trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
         if trouble is not None:
             raise UserError(trouble)

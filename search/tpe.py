@@ -2,15 +2,19 @@
 
 Optuna's study lives in memory and holds the history alone. Each ask has a sampler of its own, seeded
 by the study's seed and the trial's number, and what it samples is thrown away: the trial enters the
-history by ``proposed``, with the values that were recorded. So a replay samples nothing.
+history by ``proposed``, with the values that were recorded. So a replay samples nothing; and Optuna hears
+of trials when it is next asked, of those that are over by then in one step, so that a long ledger is soon replayed.
 """
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import ExperimentalWarning
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from data.frozen import canonical_json
 from data.seeding import derive, generator
@@ -51,10 +55,12 @@ class Tpe(Proposer):
         self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
         self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
         self._study = optuna.create_study(direction="maximize", sampler=self._recorder)
-        self._running: dict[int, optuna.Trial] = {}
+        self._unheard: list[_Told] = []
+        self._open: dict[int, _Told | optuna.Trial] = {}
 
     def ask(self, number: int) -> Point | None:
         """The point with the largest expected improvement; None where the space is exhausted."""
+        self._tell_optuna()
         for attempt in range(TRIES):
             point = self._sampled(derive(self._seed, "tpe", number, attempt) % OPTUNA_SEEDS)
             if point not in self._seen and self._space.allowed(point):
@@ -75,27 +81,44 @@ class Tpe(Proposer):
         self._run(number, point)
 
     def _run(self, number: int, point: Point) -> None:
-        self._study.enqueue_trial({path: self._axes[path].label(value) for path, value in point.items()})
-        trial = self._study.ask()
-        for path in point:
-            self._axes[path].suggest(trial)
-        self._running[number] = trial
+        self._open[number] = told = _Told(number, point)
+        self._unheard.append(told)
 
     def ended(self, number: int, reason: Reason, curve: Curve) -> None:
         """Learn from what trial ``number`` reported; from one that ends where it was paused there is nothing new."""
-        trial = self._running.pop(number, None)
-        if trial is None:
+        entry = self._open.pop(number, None)
+        if entry is None:
             return
-        if reason in ("completed", "stopped"):
+        if isinstance(entry, _Told):
+            entry.reason, entry.curve = reason, curve
+            return
+        state, value = _outcome(reason, curve)
+        if state != TrialState.FAIL:
             for epoch, score in curve:
-                trial.report(score, epoch)
-        match reason:
-            case "completed":
-                self._study.tell(trial, max(score for _, score in curve))
-            case "stopped":
-                self._study.tell(trial, state=TrialState.PRUNED)
-            case _:
-                self._study.tell(trial, state=TrialState.FAIL)
+                entry.report(score, epoch)
+        self._study.tell(entry, value, state)
+
+    def _tell_optuna(self) -> None:
+        """Enter the trials that it has not heard of, in the order in which they began."""
+        for told in self._unheard:
+            labels = {path: self._axes[path].label(value) for path, value in told.point.items()}
+            if told.reason is None:
+                self._study.enqueue_trial(labels)
+                trial = self._open[told.number] = self._study.ask()
+                for path in told.point:
+                    self._axes[path].suggest(trial)
+            else:
+                state, value = _outcome(told.reason, told.curve)
+                self._study.add_trial(
+                    create_trial(
+                        state=state,
+                        value=value,
+                        params=labels,
+                        distributions={path: self._axes[path].distribution for path in told.point},
+                        intermediate_values=dict(told.curve) if state != TrialState.FAIL else {},
+                    )
+                )
+        self._unheard.clear()
 
     def _sampled(self, seed: int) -> Point:
         """What a fresh sampler proposes. The trial it needs is told as failed: the estimator passes those over."""
@@ -106,6 +129,27 @@ class Tpe(Proposer):
         finally:
             self._study.tell(trial, state=TrialState.FAIL)
             self._study.sampler = self._recorder
+
+
+@dataclass(slots=True)
+class _Told:
+    """A trial that runs at ``point``, and how that ended, if it did."""
+
+    number: int
+    point: Point
+    reason: Reason | None = None
+    curve: Curve = ()
+
+
+def _outcome(reason: Reason, curve: Curve) -> tuple[TrialState, float | None]:
+    """How a trial ended, in Optuna's words."""
+    match reason:
+        case "completed":
+            return TrialState.COMPLETE, max(score for _, score in curve)
+        case "stopped":
+            return TrialState.PRUNED, None
+        case _:
+            return TrialState.FAIL, None
 
 
 class _Axis:
@@ -126,6 +170,18 @@ class _Axis:
                 return trial.suggest_float(self._path, low, high)
             case Log(low, high):
                 return trial.suggest_float(self._path, low, high, log=True)
+
+    @cached_property
+    def distribution(self) -> BaseDistribution:
+        match self._domain:
+            case Choice():
+                return CategoricalDistribution(tuple(self._values))
+            case Integer(low, high):
+                return IntDistribution(low, high)
+            case Real(low, high):
+                return FloatDistribution(low, high)
+            case Log(low, high):
+                return FloatDistribution(low, high, log=True)
 
     def label(self, value: Json) -> Json:
         return canonical_json(value) if isinstance(self._domain, Choice) else value
