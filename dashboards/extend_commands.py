@@ -11,7 +11,7 @@ import typer
 from dashboards.printing import say
 from dashboards.report_commands import Device as Anywhere
 from dashboards.report_commands import StudyPath
-from dashboards.search_commands import Address, DataDir, Device, EngineName, GpusPerTrial, TrackingUri, whole
+from dashboards.search_commands import Address, DataDir, Device, EngineName, SharePerTrial, TrackingUri, share, whole
 from data.errors import UserError
 from search.code_version import code_version
 from search.folder import StudyFolder
@@ -43,7 +43,7 @@ def extend(
     data_dir: DataDir = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: GpusPerTrial = 0.0,
+    gpus_per_trial: SharePerTrial = "0",
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
@@ -52,8 +52,9 @@ def extend(
         if number < 0:
             raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
+    gpus = share(gpus_per_trial)
     record, folder = read_study(study), StudyFolder(study)
-    from dashboards.running import run, start_engine
+    from dashboards.running import check_machines, run, start_engine
     from search.study import extend_study
 
     first = extend_study(
@@ -66,7 +67,8 @@ def extend(
         corpus_folder=Path.cwd(),
         clock=time.time,
     )
-    running = start_engine(engine, address=address, gpus_per_trial=gpus_per_trial, device=device)
+    running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
+    check_machines(running, folder, lambda: record)
     return run(folder, running, tracking_uri=uri, device=device, again=True, first=first)
 
 

@@ -57,8 +57,11 @@ def start_engine(
     return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)
 
 
-def check_machines(engine: Engine, folder: StudyFolder, record: StudyRecord) -> None:
-    """Raises UserError where a machine of the engine cannot train the study; the engine is closed then."""
+def check_machines(engine: Engine, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
+    """Raises UserError where a machine of the engine cannot train the study; the engine is closed then.
+
+    ``record`` reads the study, which takes time, where there are machines to ask.
+    """
     try:
         engine.preflight(folder, record)
     except BaseException:

@@ -164,7 +164,7 @@ def search(
         open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
         with withdrawn_on_failure(beside.ledger):
             running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-            check_machines(running, beside, read_study(beside.path))
+            check_machines(running, beside, lambda: read_study(beside.path))
     return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)
 
 
@@ -186,5 +186,5 @@ def resume(
         catch_up(StudyFolder(folder), uri)
         return finish(folder, read_study(folder), uri)
     running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-    check_machines(running, StudyFolder(folder), read_study(folder))
+    check_machines(running, StudyFolder(folder), lambda: read_study(folder))
     return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)

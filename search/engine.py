@@ -35,7 +35,6 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from data.errors import UserError, one_line
-from models.device import device_memory
 from search.capacity import Capacity, Resources, slots
 from search.driver import Driver
 from search.events import Metrics
@@ -94,11 +93,11 @@ class RayEngine(Engine):
             self.close()
             raise
 
-    def preflight(self, folder: StudyFolder, record: StudyRecord) -> None:
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
         if not self._joined:
             return
-        answers = asked(Preflight.of(folder, record).trouble)
+        answers = asked(Preflight.of(folder, record()).trouble)
         trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
         if trouble is not None:
             raise UserError(trouble)
@@ -319,6 +318,8 @@ def _check_once(preflight: Preflight | None) -> None:
 
 def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
     """The shares of the smallest GPU of the cluster; None where it has none."""
+    from models.device import device_memory  # torch, which a driver without such shares need not load
+
     devices = []
     for name, found in asked(device_memory, gpus=0.001):
         if isinstance(found, UserError):

@@ -1,12 +1,13 @@
 """One trial again, from its config and its seeds: is every number the recorded one?"""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.errors import UserError, one_line
 from search.events import Reported
 from search.folder import StudyFolder
+from search.races import groups
 from search.records import StudyRecord, TrialRecord
 from search.task import EpochResult, Worker, trial_task
 
@@ -47,32 +48,36 @@ def rerun(
     The weights go to ``scratch``; nothing of the study changes. ``tell`` hears each epoch that is equal. Seconds are
     not compared. Raises UserError as ``trial_of`` does.
     """
-    trial = trial_of(record, number)
+    trial, done = trial_of(record, number), 0
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device)
-    again: Worker | None = None
-    for recorded in trial.reports:
-        try:
-            again = again or worker(replace(task, folder=scratch))
-            result = again.run_epoch()
-        except UserError:
-            raise
-        except Exception as error:  # noqa: BLE001 (a trial that fails now differs from one that did not)
-            return Difference(epoch=recorded.epoch, name="outcome", recorded="a report", now=one_line(error))
-        difference = next(_differences(trial, recorded, result), None)
-        if difference is not None:
-            return difference
-        tell(f"epoch {recorded.epoch} of {len(trial.reports)}: equal")
+    for group in groups(trial.reports):  # more than one where seeds race
+        seeds = group[0].seeds or trial.seeds
+        beside = replace(task, seeds=seeds, folder=scratch / f"from-{seeds[0]}", time_left=None)
+        again: Worker | None = None
+        for recorded in group:
+            try:
+                again = again or worker(beside)
+                result = again.run_epoch()
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 (a trial that fails now differs from one that did not)
+                return Difference(epoch=recorded.epoch, name="outcome", recorded="a report", now=one_line(error))
+            difference = next(_differences(seeds, recorded, result), None)
+            if difference is not None:
+                return difference
+            done += 1
+            tell(f"epoch {done} of {len(trial.reports)}: equal")
     return None
 
 
-def _differences(trial: TrialRecord, recorded: Reported, now: EpochResult) -> Iterator[Difference]:
+def _differences(seeds: Sequence[int], recorded: Reported, now: EpochResult) -> Iterator[Difference]:
     def differ(name: str, before: object, after: object) -> Difference:
         return Difference(epoch=recorded.epoch, name=name, recorded=str(before), now=str(after))
 
     if recorded.metrics.keys() != now.metrics.keys():
         yield differ("metrics", ", ".join(recorded.metrics), ", ".join(now.metrics))
     for name, lanes in recorded.metrics.items():
-        for seed, before, after in zip(trial.seeds, lanes, now.metrics[name], strict=True):
+        for seed, before, after in zip(seeds, lanes, now.metrics[name], strict=True):
             if not _same(before, after):
                 yield differ(f"{name} of seed {seed}", before, after)
     if not _same(recorded.score, now.score):

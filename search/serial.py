@@ -1,7 +1,7 @@
 """The engine interface, and the engine without ray: one trial after another in this process."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from data.errors import UserError
 from search.driver import Driver
@@ -15,7 +15,7 @@ from search.task import TrialTask, Worker
 class Engine(ABC):
     """Runs the trials that a driver proposes, on workers of one class."""
 
-    def preflight(self, folder: StudyFolder, record: StudyRecord) -> None:  # noqa: B027 (most engines are on this machine alone)
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
         """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
 
     @abstractmethod

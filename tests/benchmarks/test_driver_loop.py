@@ -23,14 +23,13 @@ from ray.tune.execution import tune_controller
 from search import engine
 from search.engine import RayEngine
 from search.ledger import Ledger
-from search.study import run_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]
 
 WORKERS, TRIALS, EPOCHS = 200, 300, 9
-SHARE = 0.5
-"""Of the loop's time that our callbacks may take, at most, while it never waits."""
+SHARE = 0.05
+"""Of the time that our callbacks may take, at most, where an epoch takes a minute."""
 
 
 class Stopwatch:
@@ -163,7 +162,7 @@ def test_our_callbacks_take_a_small_share_of_the_loop(
     try:
         with Ledger(folder.ledger) as ledger:
             driver = toy_driver(folder, ledger)
-            run_study(driver, started)
+            started.run(driver)
     finally:
         started.close()
     loop = ours.last - ours.first - TRAINING.seconds
@@ -177,4 +176,4 @@ def test_our_callbacks_take_a_small_share_of_the_loop(
             f"{ours.seconds / reports * WORKERS / 60:.1%} of the time"
         )
     assert len(driver.record.trials) == TRIALS
-    assert ours.seconds < SHARE * loop
+    assert ours.seconds / reports * WORKERS / 60 < SHARE

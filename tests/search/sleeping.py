@@ -44,7 +44,7 @@ def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "")
     engine = RayEngine(SleepingWorker, address=address, gpus_per_trial=0)
     with Ledger(opened.ledger) as ledger:
         driver = toy_driver(opened, ledger)
-        engine.preflight(opened, driver.record)
+        engine.preflight(opened, lambda: driver.record)
         tracker = Tracker(uri, ledger.read()) if uri else None
         run_study(toy_driver(opened, ledger, readers=[tracker] if tracker else []), engine)
         assert tracker is None or tracker.close() is None

@@ -100,6 +100,18 @@ def test_a_study_that_is_extended_and_killed_goes_on_with_the_same_trials(propos
         assert told(run(copy)) == told(whole)
 
 
+def test_trials_that_waited_for_a_promotion_are_over_when_a_study_is_extended(tmp_path: Path) -> None:
+    study = finite("random", trials=6)
+    search = {**study.search.model_dump(), "asha": {"grace": 1, "reduction": 2, "variant": "promotion"}}
+    folder = open_toy(tmp_path, study.model_copy(update={"search": SearchConfig.model_validate(search)}))
+    before = told(run(folder))
+    whole = run(folder, more(trials=3))
+    assert told(whole)[:6] == before
+    assert len(whole.trials) == 9
+    assert told(run(folder)) == told(whole)
+    assert told(read_study(folder.path)) == told(whole)
+
+
 def test_the_extensions_of_a_ledger_are_found_without_reading_the_rest(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, finite("grid", trials=2))
     with Ledger(folder.ledger) as ledger:

@@ -20,6 +20,7 @@ REPORTS = st.lists(
             st.sampled_from(["dev_loss", "dev_accuracy", "learning_rate"]), st.tuples(NUMBER, NUMBER)
         ),
         seconds=st.floats(0, 1e6),
+        seeds=st.sampled_from([(), (0,), (1, 2)]),
     ),
     max_size=6,
 )

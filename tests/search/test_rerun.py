@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from data.errors import UserError
+from search.config import SearchConfig
+from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.records import read_study
 from search.rerun import Difference, rerun
@@ -45,8 +47,6 @@ def study(tmp_path: Path) -> Path:
 
 
 def again(study: Path, number: int, worker: type[ToyWorker], scratch: Path) -> tuple[Difference | None, list[str]]:
-    from search.folder import StudyFolder
-
     told: list[str] = []
     record = read_study(study)
     before = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
@@ -61,6 +61,21 @@ def test_the_same_program_gives_the_same_curve_of_every_trial_that_reported(stud
     assert {"completed", "diverged"} <= {trial.reason for trial in reported}
     for trial in reported:
         found, told = again(study, trial.number, FailingWorker, tmp_path)
+        assert found is None
+        assert len(told) == len(trial.reports)
+
+
+def test_seeds_that_raced_are_trained_again_group_by_group(tmp_path: Path) -> None:
+    config = toy_study(trials=9, proposer="grid")
+    race = {**config.search.model_dump(), "asha": {"reduction": 2, "resource": "seeds"}, "seeds": 4}
+    config = config.model_copy(update={"search": SearchConfig.model_validate(race)})
+    folder = open_toy(tmp_path / "race", config)
+    with Ledger(folder.ledger) as ledger:
+        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
+    trials = read_study(folder.path).trials.values()
+    assert max(len({report.seeds for report in trial.reports}) for trial in trials) > 1
+    for trial in trials:
+        found, told = again(folder.path, trial.number, ToyWorker, tmp_path / "scratch")
         assert found is None
         assert len(told) == len(trial.reports)
 
