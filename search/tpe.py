@@ -4,9 +4,8 @@ import warnings
 from typing import ClassVar, final
 
 import optuna
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import ExperimentalWarning
-from optuna.trial import TrialState, create_trial
+from optuna.trial import TrialState
 
 from search.events import Reason
 from search.pareto import Vector
