@@ -1,17 +1,14 @@
 """The driver of a study: what engines ask and tell, and the only writer of the ledger.
 
-Past and present events pass the same code, so a driver that was killed and one that was not are in
-the same state after the same events.
+What it decides follows from the state of the study (``search/state.py``), which past and present events bring forward
+alike, so a driver that was killed and one that was not go on in the same way after the same events.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 from typing import Protocol
 
-from data.errors import UserError
 from search.events import (
     Decided,
     Ended,
@@ -29,18 +26,13 @@ from search.events import (
     Reused,
     Started,
     Tested,
-    WarmStarted,
 )
-from search.extension import extended
 from search.faults import Fault, full_disk_told, retried, time_is_over
 from search.folder import StudyFolder
-from search.objectives import further
-from search.pareto import Vector
-from search.proposers import proposer
-from search.records import StudyRecord, TrialRecord
-from search.reuse import Known, KnownTrials
+from search.records import StudyRecord
+from search.reuse import Known
 from search.scheduler import Decision
-from search.schedulers import scheduler
+from search.state import StudyState
 from search.task import EpochResult, TrialTask, trial_task
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
@@ -87,36 +79,29 @@ class Driver:
     ) -> None:
         self.folder = folder
         self.device = device
-        self.record = StudyRecord()
         self._ledger = ledger
         self._clock = clock
         self._readers = tuple(readers)
         self._parameters = parameters
         past = iter(ledger.replay())
         opened = next(past)
-        self.record.apply(opened)
-        # A proposer is only asked at the end of the past, and every point of a space lies in what it was extended to.
-        study = reduce(extended, ledger.extensions(), self.record.study)
-        space = Space(study.space) if space is None else space
-        self._base = space.point(study.space.base) if space.contains(study.space.base) else None
-        self._proposer = proposer(study.search, space)
-        spared = frozenset() if self._base is None else frozenset({0})
-        self._scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
-        self._decision = Decision("continue")
-        self._known = KnownTrials(folder, self.record)
-        self._active: set[int] = set()
-        """Trials that are neither paused nor over."""
+        self._state = StudyState(folder, opened, tuple(ledger.extensions()), space=space, written=ledger.folder)
         for hear in rehearse:
             hear(opened)
         self.past = 1
         """How many events there were before this driver."""
         for event in past:
-            self._apply(event)
+            self._state.apply(event)
             self.past += 1
             for hear in rehearse:
                 hear(event)
-        self._waiting = sorted(self._active)
+        self._waiting = sorted(self._state.active)
         self._all_proposed = False
+
+    @property
+    def record(self) -> StudyRecord:
+        """What happened in the study so far."""
+        return self._state.record
 
     def listen(self, *readers: Reader) -> None:
         """Let these hear what happens from now on, too."""
@@ -140,14 +125,14 @@ class Driver:
     @property
     def over(self) -> bool:
         """Whether nothing runs: once ``next`` gives nothing then, it never will."""
-        return not self._active
+        return not self._state.active
 
     def end_paused(self) -> None:
         """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
         time = self._clock()
         ends = [Ended(time=time, trial=trial.number, reason="stopped") for trial in self.record.paused()]
         for event in ends:
-            self._apply(event)
+            self._state.apply(event)
         if ends:
             self._write(ends)
 
@@ -160,11 +145,11 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
-            seeds=tuple(self._scheduler.spending.group(number) or ()),
+            seeds=tuple(self._state.scheduler.spending.group(number) or ()),
             latency=result.latency if "latency" in self.record.study.search.objectives else None,
         )
-        self._apply(reported)
-        decision = self._decision
+        self._state.apply(reported)
+        decision = self._state.decision
         decided = Decided(
             time=reported.time, trial=number, epoch=result.epoch, decision=decision.action, rung=decision.rung
         )
@@ -176,9 +161,9 @@ class Driver:
             decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
             events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
         for event in events[1:]:
-            self._apply(event)
+            self._state.apply(event)
         self._write(events)
-        if decision.action == "continue" and self._ends_group(reported):
+        if decision.action == "continue" and self._state.ends_group(reported):
             self._waiting.append(number)
             return replace(decision, action="pause")  # its further seeds are another task
         return decision
@@ -223,27 +208,16 @@ class Driver:
 
     def _training(self, number: int) -> TrialTask:
         """What a worker needs to train a trial."""
-        task, group = self.task(number), self._scheduler.spending.group(number)
+        task, group = self.task(number), self._state.scheduler.spending.group(number)
         if group is None:
             return task
         seeds = tuple(group)
         reported = sum(report.seeds == seeds for report in self.record.trials[number].reports)
         return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
 
-    def _ends_group(self, reported: Reported) -> bool:
-        return bool(reported.seeds) and reported.epoch == self._scheduler.maximum
-
-    def _score(self, reported: Reported) -> float:
-        """What the scheduler compares: of whole groups of seeds the score of all of them, else that of the epoch."""
-        if not self._ends_group(reported) or not math.isfinite(reported.score):
-            return reported.score
-        best = self.record.trials[reported.trial].best
-        assert best is not None, "a group that did not diverge has a best epoch"
-        return best.score
-
     def _promoted(self, trials: int | None) -> int | None:
         """The paused trial that goes on next, told to the ledger."""
-        number = self._scheduler.promotable(trials)
+        number = self._state.scheduler.promotable(trials)
         if number is not None:
             self._tell(Promoted(time=self._clock(), trial=number))
         return number
@@ -252,12 +226,16 @@ class Driver:
         """A new trial that must be trained, told to the ledger; those that others stand for begin and end here."""
         while not self._all_proposed:
             number = len(self.record.trials)
-            point = self._propose(number)
+            point = self._state.ask(number)
             if point is None:
                 self._all_proposed = True
                 break
             proposed = self._proposed(number, point)
-            known = self._known.standing_for(proposed) if self._scheduler.spending.resource == "epochs" else None
+            known = (
+                self._state.known.standing_for(proposed)
+                if self._state.scheduler.spending.resource == "epochs"
+                else None
+            )
             if known is None:
                 self._tell(proposed)
                 return number
@@ -271,7 +249,7 @@ class Driver:
             trial=number,
             point=point,
             config_identity=config.identity,
-            seeds=tuple(self._scheduler.spending.group(number) or range(search.seeds)),
+            seeds=tuple(self._state.scheduler.spending.group(number) or range(search.seeds)),
             parameters=self._parameters(config) if "parameters" in search.objectives else None,
         )
 
@@ -281,7 +259,7 @@ class Driver:
         events: list[Event] = []
 
         def happened(event: Event) -> None:
-            self._apply(event)
+            self._state.apply(event)
             events.append(event)
 
         happened(proposed)
@@ -297,21 +275,15 @@ class Driver:
         )
         for report in recording.reports:
             happened(report.model_copy(update={"time": time, "trial": number}))
-            action, rung = self._decision.action, self._decision.rung
+            action, rung = self._state.decision.action, self._state.decision.rung
             happened(Decided(time=time, trial=number, epoch=report.epoch, decision=action, rung=rung))
-        happened(Ended(time=time, trial=number, reason="diverged" if self._decision.diverged else "completed"))
+        happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
         if recording.tested:
             happened(Tested(time=time, trial=number, metrics=recording.tested))
         self._write(events)
 
-    def _propose(self, number: int) -> Point | None:
-        """The base comes first where the space has it, since every difference is measured from it."""
-        if number >= self.record.study.search.trials:
-            return None
-        return self._base if number == 0 and self._base is not None else self._proposer.ask(number)
-
     def _tell(self, event: Event) -> None:
-        self._apply(event)
+        self._state.apply(event)
         self._write([event])
 
     def _write(self, events: Sequence[Event]) -> None:
@@ -321,70 +293,3 @@ class Driver:
         for event in events:
             for reader in self._readers:
                 reader(event)
-
-    def _apply(self, event: Event) -> None:
-        """Bring the record, the proposer and the scheduler up to ``event``."""
-        self.record.apply(event)
-        objectives = self.record.study.search.objectives
-        match event:
-            case WarmStarted():
-                self._known.observed(event)
-                for each in event.observed:
-                    beside = further(objectives, parameters=each.parameters, latency=each.latency)
-                    self._proposer.observed(dict(each.point), each.reason, each.curve, beside)
-            case Proposed(trial=number):
-                self._active.add(number)
-                self._known.proposed(event)
-                self._proposer.proposed(number, dict(event.point))
-            case Reused(trial=number):
-                self._scheduler.spare(number)
-            case Reported(trial=number):
-                self._scheduler.weigh(number, self._further(number))
-                self._decision = self._scheduler.report(number, event.epoch, self._score(event), event.seconds)
-            case Decided(trial=number):
-                self._check(event)
-                if event.decision == "pause":
-                    self._active.remove(number)
-                    self._proposer.paused(number, _curve(self.record.trials[number]), self._further(number))
-            case Promoted(trial=number):
-                self._check_promoted(event)
-                self._scheduler.promoted(number)
-                self._active.add(number)
-                self._proposer.promoted(number, dict(self.record.trials[number].point))
-            case Ended(trial=number):
-                self._active.discard(number)
-                self._scheduler.ended(number)
-                curve = _curve(self.record.trials[number])
-                self._proposer.ended(number, event.reason, curve, self._further(number))
-                self._known.ended(self.record.trials[number])
-            case _:
-                pass
-
-    def _further(self, number: int) -> Vector:
-        """What a trial reaches in the objectives beside the score."""
-        return self.record.trials[number].further(self.record.study.search.objectives)
-
-    def _check(self, decided: Decided) -> None:
-        """A ledger whose decisions this code would not take was written by another version, or by hand."""
-        if (decided.decision, decided.rung) != (self._decision.action, self._decision.rung):
-            raise UserError(
-                f"{self._ledger.folder}: trial {decided.trial}, epoch {decided.epoch}: the ledger says "
-                f"{decided.decision!r}, replaying its reports gives {self._decision.action!r} "
-                "(allowed: a ledger of this version of skipstack)"
-            )
-
-    def _check_promoted(self, promoted: Promoted) -> None:
-        """Likewise for promotions; whether further trials were to come is not in the ledger, so either will do."""
-        due = (self._scheduler.promotable(), self._scheduler.promotable(len(self.record.trials)))
-        if promoted.trial not in due:
-            raise UserError(
-                f"{self._ledger.folder}: trial {promoted.trial}: the ledger says that it was promoted, replaying its "
-                f"reports promotes {due[0]} (allowed: a ledger of this version of skipstack)"
-            )
-
-
-def _curve(trial: TrialRecord) -> list[tuple[int, float]]:
-    """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
-    if trial.raced and trial.best is not None:
-        return [(len(trial.seeds), trial.best.score)]
-    return [(report.epoch, report.score) for report in trial.reports]

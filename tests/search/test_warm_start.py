@@ -222,7 +222,7 @@ def test_two_points_that_give_the_same_config_are_trained_once(tmp_path: Path) -
     folder = open_toy(tmp_path / "study", toy_study(trials=3))
     with Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
-        driver._proposer.ask = lambda number: dict(driver.record.trials[0].point)  # type: ignore[method-assign]
+        driver._state.proposer.ask = lambda number: dict(driver.record.trials[0].point)  # type: ignore[method-assign]
         SerialEngine(KeepingWorker).run(driver)
     events: list[Event] = Ledger(folder.ledger).read()
     assert [event.trial for event in events if isinstance(event, Started)] == [0]
