@@ -47,6 +47,10 @@ class DynamicSkipConfig(Frozen):
     reward: Literal["log_likelihood", "correct"] = "log_likelihood"
     """Of a sentence: the logarithm of what the network gives its right tags, or the share of them that it would decide
     on, stretched from -1 (none) to 1 (all)."""
+    gradient: Literal["policy", "network"] = "policy"
+    """How far the gradient of log p_t goes: to the policy alone, as the paper writes it (eq. 5, by theta_a), or on into
+    the network whose states the policy sees, which then learns to hold what choices need, such as the place in a text.
+    """
     baseline: Literal["none", "moving_average"] = "moving_average"
     """What the reward is held against: 0, or the mean of the rewards so far, late ones weighing most."""
 

@@ -68,7 +68,9 @@ class DynamicSkipLstm(nn.Module):
             pre_GTBX, self.cell.recurrent_weight(), start_KGBY, share_G, choose
         )
         before_GTBH = state_SGBY[self.config.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
-        choices = Choices(self.policy, below_GTBI.detach(), before_GTBH.detach(), back_TGB.transpose(0, 1))
+        if self.config.gradient == "policy":
+            below_GTBI, before_GTBH = below_GTBI.detach(), before_GTBH.detach()
+        choices = Choices(self.policy, below_GTBI, before_GTBH, back_TGB.transpose(0, 1))
         read = partial(_read, choices.back_GTB, share_G, self.config.reach)
         last_KGBY = state_SGBY[-self.config.reach :].detach()
         return Unrolled(_outputs(state_SGBY, self.config.reach), pre_GTBX, choices, read, last_KGBY)

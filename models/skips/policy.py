@@ -64,5 +64,5 @@ class Choices:
     """How many states further back than the previous one is read: a_t - 1."""
 
     def log_probabilities(self) -> Tensor:
-        """The logarithm of p_t, log_GTBK, through which the policy learns; no gradient goes to x_t and h_{t-1}."""
+        """The logarithm of p_t, log_GTBK, through which the policy learns."""
         return self.policy.logits(self.below_GTBI, self.before_GTBH).log_softmax(dim=-1)

@@ -22,7 +22,9 @@ class Reinforce(nn.Module):
 
     of the actions that were taken, over all steps, directions and layers that choose. R is the sentence's reward, b the
     baseline, which does not depend on the actions and so leaves the expected gradient as it is. No gradient goes
-    through R, b or what the policy sees. ``epoch``, counted from 0, is set from outside: alpha may decay with it.
+    through R and b. The log-likelihood as reward, this and the gradient of the loss J_1 itself are together that of
+    E[J_1]: by the policy's parameters, and by all where ``config.gradient`` says "network". Otherwise the network's
+    lacks what its states change in the choices. ``epoch``, counted from 0, is set from outside, since alpha may decay.
     """
 
     average_R: Tensor

@@ -175,6 +175,33 @@ def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
         assert (one - other).abs().max() < 1e-8
 
 
+@pytest.mark.parametrize("reaches", ["policy", "network"])
+def test_the_expected_step_is_the_gradient_of_the_expected_loss_as_far_as_the_config_says(reaches: Any) -> None:
+    """Of all parameters, those of the cell and what is below included, where the network takes part."""
+    sizes, steps = LayerSizes(lanes=1, directions=1, below=2, hidden=2), 4
+    config = DynamicSkipConfig(reach=REACH, policy_hidden=3, entropy_weight=0, baseline="none", gradient=reaches)
+    layer = filled(DynamicSkipLstm(sizes, config, [0.6], Streams([0], "skips", CPU)))
+    reinforce = Reinforce(config, lanes=1).double()
+    x, readout = random(1, steps, 1, 2, seed=10).requires_grad_(), random(2, seed=11)
+    expected_loss, expected_step = torch.zeros(()).double(), torch.zeros(()).double()
+    for actions in product(range(REACH), repeat=steps):
+        back = torch.tensor(actions).view(steps, 1, 1)
+        layer.policy.chooser = lambda below, noise, back=back: lambda step, before: back[step]
+        taken = layer.unrolled(x)
+        loss = torch.nn.functional.softplus(taken.output_GTBF[0, -1, 0] @ readout)
+        before = torch.cat([torch.zeros(1, 1, 1, 2), taken.output_GTBF[:, :-1]], dim=1)
+        log_p = layer.policy.logits(x, before).log_softmax(dim=-1)[0, torch.arange(steps), 0, back.flatten()].sum()
+        expected_loss = expected_loss + log_p.exp() * loss
+        objective = reinforce([taken.choices], -loss.view(1, 1), torch.tensor([[steps]]))
+        expected_step = expected_step + log_p.exp().detach() * (loss - objective.sum())
+    parameters = {**dict(layer.named_parameters()), "x": x}
+    exact = torch.autograd.grad(expected_loss, list(parameters.values()), retain_graph=True)
+    ours = torch.autograd.grad(expected_step, list(parameters.values()))
+    for name, one, other in zip(parameters, exact, ours, strict=True):
+        assert one.abs().max() > 1e-4, name
+        assert ((one - other).abs().max() < 1e-8) == (reaches == "network" or "policy" in name), name
+
+
 def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
     layer = dynamic(entropy_weight=0.3).train()
     choices = layer.unrolled(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
