@@ -87,6 +87,8 @@ def verify(
             )
         if (spans := spans_in(counts)) is not None:
             told += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
+        if (perplexity := counts.get("perplexity")) is not None:
+            told = f"perplexity {perplexity:.2f}, {told.replace('tokens', 'next words')}"
         print(f"{split}: {told}, as exported")
 
 

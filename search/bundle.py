@@ -8,6 +8,7 @@
 Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -45,9 +46,10 @@ SENTENCES_AT_ONCE = 64
 
 CPU = torch.device("cpu")
 
-Metrics = dict[str, dict[str, int]]
-"""By split: ``correct`` tags of ``total``; where the tags have a scheme, spans as well (``SpanCounts``), and where
-there are trees, words with the right head and the right arc (``AttachmentCounts``)."""
+Metrics = dict[str, dict[str, int | float]]
+"""By split: ``correct`` tags of ``total``; where the tags have a scheme, spans as well (``SpanCounts``), where there
+are trees, words with the right head and the right arc (``AttachmentCounts``), and of running text the ``perplexity``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,9 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Right tags, spans and arcs on dev and test of the corpus it was trained on."""
+        """Right tags, spans and arcs, or the perplexity, on dev and test of the corpus it was trained on."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
-        metrics = {}
+        metrics: Metrics = {}
         for split in ("dev", "test"):
             evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
             metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total}
@@ -127,22 +129,25 @@ class Bundle:
                 metrics[split] |= {f"{name}_spans": count for name, count in asdict(spans).items()}
             for arcs in evaluation.attachments:
                 metrics[split] |= {"attached_words": arcs.attached, "labelled_words": arcs.labelled}
+            if evaluation.running and math.isfinite(evaluation.perplexity[0]):  # JSON has no other numbers
+                metrics[split]["perplexity"] = evaluation.perplexity[0]
         return metrics
 
 
-def spans_in(counts: Mapping[str, int]) -> SpanCounts | None:
+def spans_in(counts: Mapping[str, float]) -> SpanCounts | None:
     """The spans among the counts of a split; None where the tags have no scheme."""
     names = [field.name for field in fields(SpanCounts)]
     if f"{names[0]}_spans" not in counts:
         return None
-    return SpanCounts(**{name: counts[f"{name}_spans"] for name in names})
+    return SpanCounts(**{name: int(counts[f"{name}_spans"]) for name in names})
 
 
-def attachments_in(counts: Mapping[str, int]) -> AttachmentCounts | None:
+def attachments_in(counts: Mapping[str, float]) -> AttachmentCounts | None:
     """The arcs among the counts of a split; None where nothing is parsed."""
     if "attached_words" not in counts:
         return None
-    return AttachmentCounts(counts["total"], attached=counts["attached_words"], labelled=counts["labelled_words"])
+    words, attached, labelled = (int(counts[name]) for name in ("total", "attached_words", "labelled_words"))
+    return AttachmentCounts(words, attached=attached, labelled=labelled)
 
 
 def load_bundle(path: Path, device: torch.device) -> Bundle:

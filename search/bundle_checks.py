@@ -5,7 +5,7 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, NonNegativeInt, RootModel, ValidationError
+from pydantic import AfterValidator, BaseModel, NonNegativeFloat, NonNegativeInt, RootModel, ValidationError
 
 from data.errors import UserError
 from data.explain import explain
@@ -49,7 +49,7 @@ class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
     """The labels, in the order of their ids."""
 
 
-class Counts(RootModel[dict[str, dict[str, NonNegativeInt]]]):
+class Counts(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
     """Metrics as they are read."""
 
 

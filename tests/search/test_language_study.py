@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from dashboards.report_commands import verify
 from dashboards.sheet import sheet
 from data.baseline import most_frequent_tag
 from data.config import DataConfig, RunningTextCorpus
@@ -25,6 +26,7 @@ from models.training.config import Adam, TrainingConfig
 from models.training.loop import Training
 from search.ablation import ablation
 from search.bundle import load_bundle
+from search.bundle_files import seal
 from search.records import read_study
 from tests.search.bundles import exported
 
@@ -169,7 +171,25 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(tmp_path: Path) 
     assert shown == pytest.approx(-best.score, abs=0.005)
     difference = lines["model.stack.skip", "dynamic skip"].cells[2]
     assert (float(difference.split()[0]) > 0) == (best.number == 0)
-    assert json.loads((bundle.path / "metrics.json").read_text())["dev"]["total"] == bundle.metrics["dev"]["total"]
+    trial = record.trials[bundle.provenance["trial"]]
+    assert trial.best is not None
+    told = trial.best.metrics["dev_perplexity"][trial.seeds.index(bundle.provenance["seed"])]
+    assert bundle.metrics["dev"]["perplexity"] == pytest.approx(told, rel=1e-6)
+
+
+def test_verifying_tells_the_perplexity_and_refuses_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(tmp_path)
+    (tmp_path / "study.yaml").write_text(STUDY)
+    path = exported(tmp_path / "study.yaml")
+    verify(path, data_dir=tmp_path, device="cpu")
+    perplexity = load_bundle(path, torch.device("cpu")).metrics["test"]["perplexity"]
+    assert f"test: perplexity {perplexity:.2f}, " in capsys.readouterr().out
+    metrics = json.loads((path / "metrics.json").read_text())
+    metrics["test"]["perplexity"] *= 1.001
+    (path / "metrics.json").write_text(json.dumps(metrics))
+    seal(path)
+    with pytest.raises(UserError, match="test gives"):
+        verify(path, data_dir=tmp_path, device="cpu")
 
 
 def fmean_of(values: tuple[float, ...]) -> float:
