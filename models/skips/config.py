@@ -9,6 +9,11 @@ from data.frozen import Frozen
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+Addressing = Literal["distance", "place"]
+"""What a policy's outputs stand for: how far back a state lies, as in gui2019, or where in the text
+(``models/skips/places.py``)."""
+
+
 class FixedSkipConfig(Frozen):
     """h_{t-k} and c_{t-k} in place of h_{t-1} and c_{t-1}, k always the same (Zhang et al., 2016)."""
 
@@ -24,6 +29,7 @@ class AttentionSkipConfig(Frozen):
     reach: PositiveInt = 10
     """K."""
     policy_hidden: PositiveInt = 50
+    addressing: Addressing = "distance"
 
 
 class DynamicSkipConfig(Frozen):
@@ -35,6 +41,7 @@ class DynamicSkipConfig(Frozen):
     share: Share = 0.5
     """lambda: the share of the chosen state, beside the previous one's 1 - lambda."""
     policy_hidden: PositiveInt = 50
+    addressing: Addressing = "distance"
     previous_bias: float = 0.0
     """Where the policy's bias for the previous state starts: at 0 all K states are likely, at 3 a layer begins nearly
     as an LSTM, whose states tell where in the text they are."""

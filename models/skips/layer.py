@@ -15,6 +15,7 @@ from models.cells.lstm import LstmCell
 from models.lanes import Streams
 from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from models.skips.loop import SkipLoop
+from models.skips.places import PlacePolicy
 from models.skips.policy import Choices, Policy
 from models.unrolled import Unrolled
 
@@ -51,7 +52,7 @@ class DynamicSkipLstm(nn.Module):
     ) -> None:
         super().__init__()
         self.cell = LstmCell(sizes)
-        self.policy = Policy(sizes, units=config.policy_hidden, reach=config.reach)
+        self.policy = policy_of(config, sizes)
         self.config = config
         self.shares_R = tuple(shares_R)
         self.streams = streams
@@ -94,7 +95,7 @@ class AttentionSkipLstm(nn.Module):
     def __init__(self, sizes: LayerSizes, config: AttentionSkipConfig) -> None:
         super().__init__()
         self.cell = LstmCell(sizes)
-        self.policy = Policy(sizes, units=config.policy_hidden, reach=config.reach)
+        self.policy = policy_of(config, sizes)
         self.reach = config.reach
         self.features = self.cell.features
 
@@ -107,7 +108,8 @@ class AttentionSkipLstm(nn.Module):
         states_GBY = list(start_KGBY.unbind())
         for step in range(pre_GTBX.shape[1]):
             before_G1BH = states_GBY[-1][..., :hidden].unsqueeze(1)
-            p_GBK = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH).squeeze(1).softmax(dim=-1)
+            logits_G1BK = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH, first=step)
+            p_GBK = logits_G1BK.squeeze(1).softmax(dim=-1)
             read.append(p_GBK)
             latest_GBKY = torch.stack(states_GBY[: -self.reach - 1 : -1], dim=2)
             mixed_GBY = (p_GBK.unsqueeze(2) @ latest_GBKY).squeeze(2)
@@ -121,6 +123,12 @@ class AttentionSkipLstm(nn.Module):
 
 
 SkipLayer = FixedSkipLstm | DynamicSkipLstm | AttentionSkipLstm
+
+
+def policy_of(config: AttentionSkipConfig | DynamicSkipConfig, sizes: LayerSizes) -> Policy:
+    """The policy that a config asks for."""
+    kind = PlacePolicy if config.addressing == "place" else Policy
+    return kind(sizes, units=config.policy_hidden, reach=config.reach)
 
 
 def nothing_yet(reach: int, like_GTBX: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, N = T * B, I numb
 perceptron, K states that may be chosen.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,33 +23,46 @@ class Policy(nn.Module):
     def __init__(self, sizes: LayerSizes, *, units: int, reach: int) -> None:
         super().__init__()
         groups = (sizes.lanes, sizes.directions)
+        self.reach = reach
         self.below = nn.Parameter(torch.empty(*groups, sizes.below, units))
         self.previous = nn.Parameter(torch.empty(*groups, sizes.hidden, units))
         self.bias = nn.Parameter(torch.empty(*groups, units))
-        self.output = nn.Parameter(torch.empty(*groups, units, reach))
+        self.output = nn.Parameter(torch.empty(*groups, units, self.outputs()))
         self.bias_output = nn.Parameter(torch.empty(*groups, reach))
+
+    def outputs(self) -> int:
+        """How many outputs the perceptron has."""
+        return self.reach
 
     @torch.no_grad()
     def prefer_previous(self, bias: float) -> None:
         """Add ``bias`` to the logit of the previous state."""
         self.bias_output[..., 0] += bias
 
-    def logits(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
-        """What the softmax is taken of, for all steps at once: logits_GTBK."""
+    def logits(self, below_GTBI: Tensor, before_GTBH: Tensor, first: int = 0) -> Tensor:
+        """What the softmax is taken of, for all steps at once, the ``first`` of a text and on: logits_GTBK."""
         hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
-        return project(torch.tanh(hidden_GTBM), self.output, self.bias_output)
+        return self.scores(torch.tanh(hidden_GTBM), first)
+
+    def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
+        """logits_GTBK from the units of the perceptron."""
+        return project(hidden_GTBM, self.output, self.bias_output)
+
+    def score_weights(self, steps: int) -> Sequence[Tensor]:
+        """Of each step, the V from the units to the K last states: of a step, weight_GMK."""
+        return [self.output.flatten(0, 1)] * steps
 
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBK: Tensor | None) -> Choose:
         """Step by step, the likeliest choice; with Gumbel noise on the logits, one drawn from p_t."""
         known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
-        previous_GHM, output_GMK = self.previous.flatten(0, 1), self.output.flatten(0, 1)
+        previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])
         bias_GTBK = self.bias_output.flatten(0, 1)[:, None, None].expand(-1, *below_GTBI.shape[1:3], -1)
         added_TGBK = (bias_GTBK if noise_GTBK is None else bias_GTBK + noise_GTBK).transpose(0, 1).unbind()
 
         def choose(step: int, before_GBH: Tensor) -> Tensor:
             hidden_GBM = torch.baddbmm(known_TGBM[step], before_GBH, previous_GHM).tanh_()
-            return torch.baddbmm(added_TGBK[step], hidden_GBM, output_GMK).argmax(dim=-1)
+            return torch.baddbmm(added_TGBK[step], hidden_GBM, weights[step]).argmax(dim=-1)
 
         return choose
 

@@ -71,23 +71,32 @@ def test_a_fixed_skip_reads_the_state_k_steps_back() -> None:
     )
 
 
-def test_attention_reads_the_mean_of_the_last_states() -> None:
-    layer = filled(AttentionSkipLstm(SIZES, AttentionSkipConfig(reach=REACH, policy_hidden=6)))
+def likelihoods(addressing: str, policy: skips.Weights, step: int, x: Any, h: Any) -> Any:
+    if addressing == "place":
+        return skips.place_distribution(policy, step, x, h, REACH)
+    return skips.distribution(policy, x, h)
+
+
+@pytest.mark.parametrize("addressing", ["distance", "place"])
+def test_attention_reads_the_mean_of_the_last_states(addressing: Any) -> None:
+    config = AttentionSkipConfig(reach=REACH, policy_hidden=6, addressing=addressing)
+    layer = filled(AttentionSkipLstm(SIZES, config))
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=2)
 
     def twin(group: int, xs: list[Any]) -> list[Any]:
         policy = of_group(layer.policy, group)
 
         def mix(step: int, latest: list[skips.State]) -> skips.State:
-            return skips.mean(skips.distribution(policy, xs[step], latest[0][0]), latest)
+            return skips.mean(likelihoods(addressing, policy, step, xs[step], latest[0][0]), latest)
 
         return skips.skipping(of_group(layer.cell, group), xs, REACH, mix)
 
     close(layer.unrolled(x).output_GTBF, twin, x)
 
 
-def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one() -> None:
-    layer = dynamic().eval()
+@pytest.mark.parametrize("addressing", ["distance", "place"])
+def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one(addressing: str) -> None:
+    layer = dynamic(addressing=addressing).eval()
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=3)
     taken = set()
 
@@ -95,7 +104,7 @@ def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one() -
         policy, share = of_group(layer.policy, group), SHARES[group // DIRECTIONS]
 
         def mix(step: int, latest: list[skips.State]) -> skips.State:
-            action = int(skips.distribution(policy, xs[step], latest[0][0]).argmax())
+            action = int(likelihoods(addressing, policy, step, xs[step], latest[0][0]).argmax())
             taken.add(action)
             return skips.mean([share, 1 - share], [latest[action], latest[0]])
 
@@ -105,6 +114,8 @@ def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one() -
     close(unrolled.output_GTBF, twin, x)
     assert unrolled.choices is not None
     assert taken == set(range(REACH)) == set(unrolled.choices.back_GTB.flatten().tolist())
+    given = unrolled.choices.log_probabilities().argmax(dim=-1)
+    assert torch.equal(given, unrolled.choices.back_GTB)
 
 
 def test_a_policy_that_stays_with_the_previous_state_is_the_lstm() -> None:

@@ -23,6 +23,19 @@ def distribution(policy: Weights, x: Array, h: Array) -> Array:
     return softmax(hidden @ policy["output"] + policy["bias_output"])
 
 
+def place_distribution(policy: Weights, step: int, x: Array, h: Array, reach: int) -> Array:
+    """The same where the perceptron's outputs are asked for by the code of a place: step - 1, step - 2, ..."""
+    hidden = np.tanh(x @ policy["below"] + h @ policy["previous"] + policy["bias"])
+    asked = hidden @ policy["output"]
+    rates = [0.9 * np.pi / 100 ** (wave / 15) for wave in range(16)]
+    logits = []
+    for back in range(1, reach + 1):
+        place = step - back
+        code = [np.sin(place * rate) for rate in rates] + [np.cos(place * rate) for rate in rates]
+        logits.append(asked @ np.array(code) + policy["bias_output"][back - 1])
+    return softmax(np.array(logits))
+
+
 def lstm_step(cell: Weights, x: Array, state: State) -> State:
     h, c = state
     i, f, o, s = np.split(x @ cell["below"] + h @ cell["recurrent"] + cell["bias"], 4)

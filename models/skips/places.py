@@ -1,0 +1,63 @@
+"""A policy that says where in the text a state is read, rather than how far back. Ours; the papers have none.
+
+Shapes: G lanes in each direction, T time, B sentences, M units of the perceptron, E numbers of a place's code, K states
+that may be chosen.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+import torch
+from torch import Tensor
+
+from models.cells.base import project
+from models.skips.policy import Policy
+
+RATES: Final = 16
+"""How many waves a place is coded by."""
+
+FASTEST, SLOWEST = 0.9 * math.pi, 0.009 * math.pi
+"""Radians from one place to the next, of the fastest and the slowest of them: neighbours differ by nearly half a turn
+of the one, and places of texts of up to two hundred words by less than a whole turn of the other."""
+
+
+class PlacePolicy(Policy):
+    """p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... K
+
+    e(j) are the sines and cosines of place j at ``RATES`` rates in a geometric row (after Vaswani et al., 2017). Where
+    the paper's outputs are distances, so that a policy that wants a certain word of the text must know how far from it
+    it stands, these are places, and what is read, "go to the third word", tells the choice.
+
+    ``output``: P, ``bias_output``: d. Places count from 0 in each direction's own order; states before the text, or
+    carried on from a window before, have places below 0.
+    """
+
+    def outputs(self) -> int:
+        """The numbers of a code, E."""
+        return 2 * RATES
+
+    def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
+        """logits_GTBK: how well the code that the perceptron asks for agrees with those of the K last places."""
+        asked_GTBE = project(hidden_GTBM, self.output)
+        code_TEK = self._codes(first, hidden_GTBM.shape[1])
+        return torch.matmul(asked_GTBE, code_TEK) + self.bias_output.flatten(0, 1)[:, None, None]
+
+    def score_weights(self, steps: int) -> Sequence[Tensor]:
+        """Of each step, P with the codes of the K last places: of a step, weight_GMK."""
+        output_GME = self.output.flatten(0, 1)
+        return [output_GME @ code_EK for code_EK in self._codes(0, steps)]
+
+    def _codes(self, first: int, steps: int) -> Tensor:
+        """The codes of the K last places of steps ``first`` and on, the latest place first: code_TEK."""
+        code_PE = _waves(first - self.reach, first + steps - 1).to(self.output)
+        return code_PE.unfold(0, self.reach, 1).flip(-1)
+
+
+@cache
+def _waves(first: int, end: int) -> Tensor:
+    """The codes of places ``first`` to ``end`` - 1: code_PE."""
+    rate = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), RATES, dtype=torch.float64)
+    turned = torch.arange(first, end).unsqueeze(1) * rate
+    return torch.cat([turned.sin(), turned.cos()], dim=1)
