@@ -16,30 +16,34 @@ Entry = tuple[float, int, int]
 
 @dataclass(slots=True)
 class _Rung:
-    """``all``: who reached it; ``waiting``: those of them that are paused there; ``points``: what each reached."""
+    """``all``: who reached it; ``waiting``: those of them that are paused there; ``entries``: the same by trial;
+    ``points``: what each reached, of several objectives.
+    """
 
     all: list[Entry] = field(default_factory=list)
     waiting: list[Entry] = field(default_factory=list)
+    entries: dict[int, Entry] = field(default_factory=dict)
     points: dict[int, Vector] = field(default_factory=dict)
 
     def enter(self, trial: int, point: Vector) -> None:
         """A trial arrives. Of several objectives it may change the places of the others."""
-        self.points[trial] = point
         if len(point) == 1:
-            insort(self.all, (-point[0], len(self.all), trial))
+            self.entries[trial] = -point[0], len(self.all), trial
+            insort(self.all, self.entries[trial])
             return
+        self.points[trial] = point
         ranked = zip(self.points, places(list(self.points.values())), strict=True)
         self.all = sorted((float(place), arrival, each) for arrival, (each, place) in enumerate(ranked))
-        there = {each for _, _, each in self.waiting}
-        self.waiting = [entry for entry in self.all if entry[2] in there]
+        self.entries = {entry[2]: entry for entry in self.all}
+        self.waiting = sorted(self.entries[each] for _, _, each in self.waiting)
 
     def wait(self, trial: int) -> None:
         """A trial that arrived pauses here."""
-        insort(self.waiting, next(entry for entry in self.all if entry[2] == trial))
+        insort(self.waiting, self.entries[trial])
 
     def leave(self, trial: int) -> None:
         """A trial that paused here goes on, or is over."""
-        self.waiting = [entry for entry in self.waiting if entry[2] != trial]
+        del self.waiting[bisect_left(self.waiting, self.entries[trial])]
 
     def promotable(self, reduction: int) -> int | None:
         """The best that waits, if it is among the best ``len(all) / reduction``."""
