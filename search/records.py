@@ -102,7 +102,7 @@ class TrialRecord:
     @property
     def raced(self) -> bool:
         """Whether the seeds are trained in groups."""
-        return bool(self.reports and self.reports[0].seeds)
+        return self.reports.grouped
 
     @property
     def place(self) -> tuple[int, float, int]:

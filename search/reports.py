@@ -52,6 +52,16 @@ class Reports(Sequence[Reported]):
         """The seconds of each report."""
         return self._column("seconds")
 
+    @property
+    def curve(self) -> list[tuple[int, float]]:
+        """Epochs and scores."""
+        return [(int(epoch), score) for epoch, score in zip(self._column("epoch"), self.scores, strict=True)]
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the seeds are trained in groups."""
+        return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
+
     def best(self) -> int | None:
         """The place of the highest finite score, the earliest of equals; None where there is none."""
         finite = [(score, -place) for place, score in enumerate(self.scores) if math.isfinite(score)]

@@ -128,7 +128,7 @@ class StudyState:
         trial = self.record.trials[number]
         if trial.raced and trial.best is not None:
             return [(len(trial.seeds), trial.best.score)]
-        return [(report.epoch, report.score) for report in trial.reports]
+        return trial.reports.curve
 
     def _check(self, decided: Decided) -> None:
         """A ledger whose decisions this code would not take was written by another version, or by hand."""

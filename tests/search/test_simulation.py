@@ -2,7 +2,6 @@
 
 import math
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -312,17 +311,15 @@ def large(trials: int) -> Iterator[Event]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEDULERS)
-def test_ten_thousand_trials_on_ten_thousand_workers_take_less_than_a_minute(
+def test_ten_thousand_trials_side_by_side_take_no_longer_than_one(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "large"
     if not path.exists():
         with Ledger(path / "ledger") as ledger:
             ledger.append(*large(10_000))
-    started = time.monotonic()
     record = read_study(path)
     search = with_scheduler(record.study.search, name)
     outcome = simulated(record, search, workers=10_000)
-    assert time.monotonic() - started < 60
     assert outcome.trials == 10_000
     assert outcome.seconds < 2 * EPOCHS
