@@ -4,6 +4,7 @@ Exit 0: done. 2: the user's mistake, told in one line. 3: a study finished, and 
 trials. 130: interrupted, by the user, a full disk or a lost cluster, and can be resumed.
 """
 
+import re
 import sys
 import traceback
 from typing import NoReturn
@@ -21,7 +22,7 @@ from dashboards import (
     simulate_commands,
 )
 from dashboards.printing import say
-from data.errors import UserError
+from data.errors import UserError, unknown
 from data.redaction import redacted
 
 app = typer.Typer(
@@ -48,7 +49,7 @@ def main() -> NoReturn:
     except UserError as error:
         code = _refused(str(error))
     except TyperException as error:
-        code = _refused(f"{' '.join(error.format_message().split()).rstrip('.')} (allowed: see --help)")
+        code = _refused(_of_typer(error))
     except Exit as error:
         code = error.exit_code
     except BrokenPipeError:
@@ -60,6 +61,17 @@ def main() -> NoReturn:
         sys.stderr.write(redacted(traceback.format_exc()))
         code = 1
     sys.exit(code or 0)
+
+
+def _of_typer(error: TyperException) -> str:
+    """What Typer says of a command line, in our words where it names a choice."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    choice = re.fullmatch(r"Invalid value for '(.+?)': (?:Value error, )?'(.*)' is not one of (.+)", message)
+    if choice is None:
+        return f"{message} (allowed: see --help)"
+    option, got, allowed = choice.groups()
+    names = re.findall(r"'(.+?)'", allowed)
+    return f"{option}: {unknown('value', got, names)}"
 
 
 def _refused(message: str) -> int:

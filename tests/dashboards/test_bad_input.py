@@ -128,6 +128,14 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
         (["verify", "done"], ["done", "allowed"]),
         (["predict", "nowhere"], ["nowhere", "no bundle", "allowed"]),
         (["spaces", "quikstart"], ["nearest: 'quickstart'"]),
+        (
+            ["search", "quickstart", "--engine", "ry"],
+            ["--engine: unknown value 'ry' (nearest: 'ray'; allowed: ray, serial)"],
+        ),
+        (
+            ["search", "quickstart", "--proposer", "gpp"],
+            ["--proposer: unknown value 'gpp'", "nearest: 'gp'", "evolution"],
+        ),
         (["spaces", "wu2017/gates", "--scale", "smal"], ["--scale", "nearest: 'small'"]),
         (["data", "check", "pmb-ccg", "--data-dir", "."], ["nearest: 'pmb-ccg-en'"]),
         (["data", "check", "pmb-ccg-en", "--data-dir", "."], ["no folder pmb4_ccg_en"]),
