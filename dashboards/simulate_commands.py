@@ -10,7 +10,7 @@ from dashboards.search_commands import Seed, Trials, whole
 from data.errors import UserError
 from search.config import ProposerName, SearchConfig
 from search.records import read_study
-from search.schedulers import described
+from search.schedulers import named
 
 MOST_WORKERS = 10_000
 
@@ -91,5 +91,5 @@ def simulate(
 
 
 def _usual(own: SearchConfig) -> list[str]:
-    name = described(own).partition(" ")[0]
+    name, _ = named(own)
     return ["asha" if name == "none" else name, "none"]

@@ -150,10 +150,7 @@ class Driver:
         )
         self._state.apply(reported)
         decision = self._state.decision
-        decided = Decided(
-            time=reported.time, trial=number, epoch=result.epoch, decision=decision.action, rung=decision.rung
-        )
-        events: list[Event] = [reported, decided]
+        events: list[Event] = [reported, self._decided(reported)]
         if decision.action in ("stop", "complete"):
             reason: Reason = "completed" if decision.action == "complete" else "stopped"
             events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
@@ -167,6 +164,17 @@ class Driver:
             self._waiting.append(number)
             return replace(decision, action="pause")  # its further seeds are another task
         return decision
+
+    def _decided(self, reported: Reported) -> Decided:
+        """The decision on a report that was just taken in."""
+        decision = self._state.decision
+        return Decided(
+            time=reported.time,
+            trial=reported.trial,
+            epoch=reported.epoch,
+            decision=decision.action,
+            rung=decision.rung,
+        )
 
     def faulted(self, number: int, fault: Fault) -> None:
         """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
@@ -274,9 +282,9 @@ class Driver:
             )
         )
         for report in recording.reports:
-            happened(report.model_copy(update={"time": time, "trial": number}))
-            action, rung = self._state.decision.action, self._state.decision.rung
-            happened(Decided(time=time, trial=number, epoch=report.epoch, decision=action, rung=rung))
+            reported = report.model_copy(update={"time": time, "trial": number})
+            happened(reported)
+            happened(self._decided(reported))
         happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
         if recording.tested:
             happened(Tested(time=time, trial=number, metrics=recording.tested))

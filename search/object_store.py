@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from data.errors import UserError, one_line, unknown
+from search.disk import settle
 
 S3_OPTIONS = ("region", "scheme", "endpoint_override")
 """What may stand behind the ``?`` of an S3 address."""
@@ -99,10 +100,10 @@ class ObjectStore:
         with self._filesystem.open_output_stream(beside) as stream:
             stream.write(content)
         if self._filesystem.type_name == "local":
-            _settle(beside)
+            settle(beside)
         self._filesystem.move(beside, path)
         if self._filesystem.type_name == "local":
-            _settle(folder)
+            settle(folder)
 
     def remove(self, name: str) -> None:
         """Remove an object; nothing where there is none."""
@@ -131,12 +132,3 @@ def _s3(bucket: str, query: str) -> fs.FileSystem:
         options["region"] = fs.resolve_s3_region(bucket)
     # Without a request that only opens: an object is then made by one.
     return fs.S3FileSystem(allow_delayed_open=True, **options)
-
-
-def _settle(path: str) -> None:
-    """Bring a file, or a folder's entries, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

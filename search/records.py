@@ -24,6 +24,7 @@ from search.events import (
     Promoted,
     Proposed,
     Reason,
+    Recording,
     Reported,
     Resumed,
     Retried,
@@ -112,6 +113,13 @@ class TrialRecord:
         """
         assert self.score is not None
         return -len(self.seeds) if self.raced else 0, -self.score, self.number
+
+    @property
+    def curve(self) -> list[tuple[int, float]]:
+        """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
+        if self.raced and self.best is not None:
+            return [(len(self.seeds), self.best.score)]
+        return self.reports.curve
 
     @property
     def score(self) -> float | None:
@@ -262,6 +270,18 @@ class StudyRecord:
     def measure(self) -> Measure:
         """What the trials are ranked by: the same on all corpora of a study."""
         return next((corpus.measure for corpus in self.corpora.values()), "accuracy")
+
+    def recording(self, trial: TrialRecord) -> Recording:
+        """What can be taken over of one of the trials."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return Recording(
+            config_identity=trial.weights_identity,
+            seeds=trial.seeds,
+            order_seed=self.study.search.seed,
+            reports=tuple(trial.reports),
+            tested=trial.tested,
+            code_version=self.opened.code_version if trial.reused is None else trial.reused.code_version,
+        )
 
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
         """The prepared corpus that a trial of this config reads."""

@@ -64,22 +64,8 @@ class KnownTrials:
 
     def _candidates(self, name: str) -> list[Known]:
         own = self._record.trials.get(self._own.get(name, -1))
-        return [*([] if own is None else [self._of_this_study(own)]), *self._earlier.get(name, ())]
-
-    def _of_this_study(self, trial: TrialRecord) -> Known:
-        assert self._record.opened is not None
-        return Known(
-            "",
-            trial.number,
-            Recording(
-                config_identity=trial.weights_identity,
-                seeds=trial.seeds,
-                order_seed=self._record.study.search.seed,
-                reports=tuple(trial.reports),
-                tested=trial.tested,
-                code_version=self._record.opened.code_version if trial.reused is None else trial.reused.code_version,
-            ),
-        )
+        ours = [] if own is None else [Known("", own.number, self._record.recording(own))]
+        return [*ours, *self._earlier.get(name, ())]
 
     def _take_weights(self, known: Known, number: int) -> bool:
         """Copy the best weights; whether nothing is missing. A trial that diverged may have none, and needs none."""

@@ -1,5 +1,6 @@
 """From a config to a scheduler: the one place that knows which class a key means."""
 
+from data.frozen import Frozen
 from search.asha import Asha
 from search.config import SearchConfig
 from search.hyperband import Hyperband
@@ -29,8 +30,8 @@ def scheduler(config: SearchConfig, maximum: int, spared: frozenset[int] = froze
     return NeverStop(maximum, spared)
 
 
-def described(config: SearchConfig) -> str:
-    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if set."""
+def named(config: SearchConfig) -> tuple[str, Frozen | None]:
+    """The scheduler's name, as a simulation is told it, and its own config; ``none`` and None where there is none."""
     promotes = config.asha is not None and config.asha.variant == "promotion"
     chosen = {
         "asha-promotion" if promotes else "asha": config.asha,
@@ -38,10 +39,15 @@ def described(config: SearchConfig) -> str:
         "median": config.median,
         "best-after-first": config.keep_best,
     }
-    for name, own in chosen.items():
-        if own is not None:
-            fields = type(own).model_fields
-            set_ones = {key: value for key, value in own if key not in RARE or value != fields[key].default}
-            told = ", ".join(f"{key} {value}" for key, value in set_ones.items() if key != "variant")
-            return f"{name} ({told})".replace("_", " ")
-    return "none"
+    return next(((name, own) for name, own in chosen.items() if own is not None), ("none", None))
+
+
+def described(config: SearchConfig) -> str:
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if set."""
+    name, own = named(config)
+    if own is None:
+        return name
+    fields = type(own).model_fields
+    set_ones = {key: value for key, value in own if key not in RARE or value != fields[key].default}
+    told = ", ".join(f"{key} {value}" for key, value in set_ones.items() if key != "variant")
+    return f"{name} ({told})".replace("_", " ")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import final
 
 from data.errors import UserError
+from search.disk import settle
 from search.segments import Line, Segments, decoded, encoded
 
 WORTH_COMPACTING = 10_000
@@ -64,7 +65,7 @@ class LocalSegments(Segments):
                 content = self._compact(content)
             path = self.folder / f"{content.last + 1:06d}.jsonl"
             self._segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-            _settle(self.folder)
+            settle(self.folder)
         except BaseException:
             self.close()
             raise
@@ -139,7 +140,7 @@ class LocalSegments(Segments):
         if not same(lines_in(beside.read_bytes(), str(beside)), self._lines(content)):
             raise OSError(f"{beside}: does not read as it was written")
         os.replace(beside, path)
-        _settle(self.folder)
+        settle(self.folder)
         for old in (*content.segments, *([content.compacted] if content.compacted else [])):
             old.unlink()
         return _Content(path, (), content.last, ())
@@ -177,12 +178,3 @@ def _shorten(segment: Path, number: int) -> None:
             file.readline()
         file.truncate(file.tell())
         os.fsync(file.fileno())
-
-
-def _settle(folder: Path) -> None:
-    """Bring the folder's own entries to the disk, so that a new segment is still there after a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

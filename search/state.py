@@ -87,7 +87,7 @@ class StudyState:
                 self._check(event)
                 if event.decision == "pause":
                     self.active.remove(number)
-                    self.proposer.paused(number, self._curve(number), self._further(number))
+                    self.proposer.paused(number, self.record.trials[number].curve, self._further(number))
             case Promoted(trial=number):
                 self._check_promoted(event)
                 self.scheduler.promoted(number)
@@ -96,7 +96,7 @@ class StudyState:
             case Ended(trial=number):
                 self.active.discard(number)
                 self.scheduler.ended(number)
-                self.proposer.ended(number, event.reason, self._curve(number), self._further(number))
+                self.proposer.ended(number, event.reason, self.record.trials[number].curve, self._further(number))
                 self.known.ended(self.record.trials[number])
             case _:
                 pass
@@ -122,13 +122,6 @@ class StudyState:
     def _further(self, number: int) -> Vector:
         """What a trial reaches in the objectives beside the score."""
         return self.record.trials[number].further(self.record.study.search.objectives)
-
-    def _curve(self, number: int) -> list[tuple[int, float]]:
-        """Epochs and scores. Where seeds race, a single point: how many there are, and what they reach together."""
-        trial = self.record.trials[number]
-        if trial.raced and trial.best is not None:
-            return [(len(trial.seeds), trial.best.score)]
-        return trial.reports.curve
 
     def _check(self, decided: Decided) -> None:
         """A ledger whose decisions this code would not take was written by another version, or by hand."""

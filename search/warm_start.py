@@ -98,17 +98,11 @@ class _Reading:
             point=point,
             config_identity=config.identity,
             reason="stopped" if trial.reason == "completed" and not whole else trial.reason,
-            curve=self._curve(trial),
+            curve=tuple(trial.curve[: self.epochs]),
             parameters=trial.parameters,
             latency=trial.latency,
             recording=self._recording(path, record, trial) if whole else None,
         )
-
-    def _curve(self, trial: TrialRecord) -> tuple[tuple[int, float], ...]:
-        """Epochs and scores; where seeds raced, a single point, as the driver has it."""
-        if trial.raced and trial.best is not None:
-            return ((len(trial.seeds), trial.best.score),)
-        return tuple((report.epoch, report.score) for report in trial.reports[: self.epochs])
 
     def _translated(self, record: StudyRecord, config: TrialConfig) -> TrialConfig:
         """The config with this study's corpus of the same content, and its epochs."""
@@ -140,15 +134,7 @@ class _Reading:
             return None
         if trial.score is not None and not (StudyFolder(Path(path)).trial(trial.number) / BEST).is_file():
             return None
-        assert record.opened is not None
-        return Recording(
-            config_identity=trial.weights_identity,
-            seeds=trial.seeds,
-            order_seed=search.seed,
-            reports=tuple(trial.reports),
-            tested=trial.tested,
-            code_version=record.opened.code_version if trial.reused is None else trial.reused.code_version,
-        )
+        return record.recording(trial)
 
 
 def told(event: WarmStarted) -> str:

@@ -6,7 +6,6 @@ that may be chosen.
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Final
 
 import torch
@@ -55,7 +54,6 @@ class PlacePolicy(Policy):
         return code_PE.unfold(0, self.reach, 1).flip(-1)
 
 
-@cache
 def _waves(first: int, end: int) -> Tensor:
     """The codes of places ``first`` to ``end`` - 1: code_PE."""
     rate = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), RATES, dtype=torch.float64)
