@@ -9,7 +9,7 @@ import pytest
 from data.errors import UserError
 from search.asha import Asha
 from search.config import AshaConfig
-from search.events import Decided, Ended, Event, Proposed, Reported, Started
+from search.events import Decided, Ended, Event, Proposed, Reported
 from search.folder import StudyFolder
 from search.ledger import Ledger
 from search.records import StudyRecord, read_study
@@ -17,6 +17,7 @@ from search.scheduler import Decision
 from search.serial import SerialEngine
 from search.study import run_study
 from search.task import EpochResult
+from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 PROPOSERS = pytest.mark.parametrize("proposer", ["grid", "random", "tpe"])
@@ -29,37 +30,6 @@ def run(folder: StudyFolder, worker: type[ToyWorker] = ToyWorker) -> StudyRecord
         return driver.record
 
 
-def timeless(events: list[Event]) -> list[Event]:
-    """Events without the clock, and without what a second driver says of itself."""
-    kept = [event.model_copy(update={"time": 0.0}) for event in events if event.kind != "resumed"]
-    started: set[int] = set()
-    return [
-        event
-        for event in kept
-        if not (isinstance(event, Started) and (event.trial in started or started.add(event.trial)))  # type: ignore[func-returns-value]
-    ]
-
-
-class Killed(BaseException):
-    """Stands for a signal that no code sees coming."""
-
-
-class DyingLedger(Ledger):
-    """Ends its driver before or after the n-th append."""
-
-    def __init__(self, folder: Path, appends: int, after: bool) -> None:
-        super().__init__(folder)
-        self.appends, self.after = appends, after
-
-    def append(self, *events: Event) -> None:
-        self.appends -= 1
-        if self.appends == 0 and not self.after:
-            raise Killed
-        super().append(*events)
-        if self.appends == 0:
-            raise Killed
-
-
 @PROPOSERS
 def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_one_writes(
     proposer: str, tmp_path: Path
@@ -68,8 +38,7 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     whole = open_toy(tmp_path / "whole", study)
     run(whole)
     expected = timeless(Ledger(whole.ledger).read())
-    appends = sum(len(segment.read_bytes().splitlines()) for segment in sorted(whole.ledger.glob("*.jsonl"))[1:])
-    for kill in range(1, appends + 1, 2):
+    for kill in range(1, appends(whole) + 1, 2):
         folder = open_toy(tmp_path / f"killed-{kill}", study)
         ledger = DyingLedger(folder.ledger, kill, after=kill % 4 == 1)
         with pytest.raises(Killed), ledger:

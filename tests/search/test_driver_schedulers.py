@@ -17,7 +17,7 @@ from search.schedulers import scheduler
 from search.serial import SerialEngine
 from search.study import check_study, run_study
 from search.task import EpochResult, TrialTask, trial_task
-from tests.search.test_driver import DyingLedger, Killed, timeless
+from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 PROMOTION = {"variant": "promotion", "reduction": 2}
@@ -75,9 +75,8 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     whole = open_toy(tmp_path / "whole", config)
     run(whole)
     expected = timeless(Ledger(whole.ledger).read())
-    appends = sum(len(segment.read_bytes().splitlines()) for segment in sorted(whole.ledger.glob("*.jsonl"))[1:])
-    step = appends // 10 * 2 + 1  # odd, so that a driver is killed before an append as well as after one
-    for kill in range(2 if proposer == "grid" else 5, appends, step):
+    step = appends(whole) // 10 * 2 + 1  # odd, so that a driver is killed before an append as well as after one
+    for kill in range(2 if proposer == "grid" else 5, appends(whole), step):
         folder = open_toy(tmp_path / f"killed-{kill}", config)
         with pytest.raises(Killed):
             run(folder, DyingLedger(folder.ledger, kill, after=kill % 2 == 1))

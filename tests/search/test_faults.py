@@ -18,7 +18,7 @@ from search.serial import SerialEngine
 from search.study import run_study
 from search.task import EpochResult
 from spaces.space import Space
-from tests.search.test_driver import DyingLedger, Killed, timeless
+from tests.search.killing import DyingLedger, Killed, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 CRASH = Fault("crashed", DIED)

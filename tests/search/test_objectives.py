@@ -24,7 +24,7 @@ from search.study import run_study
 from search.task import EpochResult
 from spaces.trial import TrialConfig
 from tests.oracles.pareto import dominates
-from tests.search.test_driver import DyingLedger, Killed, timeless
+from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 THREE = ("score", "parameters", "latency")
@@ -113,8 +113,7 @@ def test_a_driver_killed_at_any_append_goes_on_as_if_it_had_not_been(proposer: s
     whole = open_toy(tmp_path / "whole", study(*THREE, proposer=proposer, trials=6))
     run(whole)
     expected = timeless(Ledger(whole.ledger).read())
-    appends = sum(len(segment.read_bytes().splitlines()) for segment in sorted(whole.ledger.glob("*.jsonl"))[1:])
-    for kill in range(1, appends, 3):
+    for kill in range(1, appends(whole), 3):
         folder = open_toy(tmp_path / f"killed-{kill}", study(*THREE, proposer=proposer, trials=6))
         with pytest.raises(Killed), DyingLedger(folder.ledger, kill, after=kill % 2 == 1) as ledger:
             run_study(toy_driver(folder, ledger, parameters=count), SerialEngine(TimedWorker))

@@ -9,26 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from data.errors import UserError
-from search.events import Decided, Ended, Event, Finished, Reported, Started
+from search.events import Event, Finished, Started
 from search.ledger import Ledger
 from search.object_store import ObjectStore
+from tests.search.batches import BATCH, DECIDED, REPORTED, Batch
 from tests.search.homes import Folder, Home, Objects, fresh, s3_server
 
-REPORTED = Reported(time=2.0, trial=0, epoch=1, score=float("nan"), metrics={"dev_loss": (0.25, 0.5)}, seconds=0.1)
-DECIDED = Decided(time=2.0, trial=0, epoch=1, decision="stop", rung=1)
-
-Batch = tuple[Event, ...]
-BATCHES = st.lists(
-    st.lists(
-        st.builds(Started, time=st.just(1.5), trial=st.integers(0, 99))
-        | st.builds(Ended, time=st.just(2.5), trial=st.integers(0, 99), message=st.text(max_size=5))
-        | st.just(REPORTED),
-        min_size=1,
-        max_size=2,
-    ).map(tuple),
-    max_size=3,
-)
-SESSIONS = st.lists(BATCHES, min_size=1, max_size=3)
+SESSIONS = st.lists(st.lists(BATCH, max_size=3), min_size=1, max_size=3)
 Make = Callable[[], Home]
 
 

@@ -23,7 +23,7 @@ from search.tpe import Tpe
 from search.warm_start import told
 from spaces.config import Axis
 from spaces.space import Space
-from tests.search.test_driver import DyingLedger, Killed, timeless
+from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 DEPTH, RATE, HIDDEN = "model.stack.depth", "training.optimiser.learning_rate", "model.stack.hidden"
@@ -207,8 +207,7 @@ def test_a_driver_killed_at_any_append_needs_nothing_but_its_ledger_and_the_weig
     run(whole)
     expected = timeless(Ledger(whole.ledger).read())
     assert any(isinstance(event, Reused) for event in expected)
-    appends = sum(len(segment.read_bytes().splitlines()) for segment in sorted(whole.ledger.glob("*.jsonl"))[1:])
-    for kill in range(1, appends + 1):
+    for kill in range(1, appends(whole) + 1):
         folder = open_toy(tmp_path / f"killed-{kill}", study)
         ledger = DyingLedger(folder.ledger, kill, after=kill % 2 == 1)
         with pytest.raises(Killed), ledger:

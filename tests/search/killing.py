@@ -1,0 +1,43 @@
+"""Drivers that die at an append, and what they and those after them wrote."""
+
+from pathlib import Path
+
+from search.events import Event, Started
+from search.folder import StudyFolder
+from search.ledger import Ledger
+
+
+def timeless(events: list[Event]) -> list[Event]:
+    """Events without the clock, and without what a second driver says of itself."""
+    kept = [event.model_copy(update={"time": 0.0}) for event in events if event.kind != "resumed"]
+    started: set[int] = set()
+    return [
+        event
+        for event in kept
+        if not (isinstance(event, Started) and (event.trial in started or started.add(event.trial)))  # type: ignore[func-returns-value]
+    ]
+
+
+class Killed(BaseException):
+    """Stands for a signal that no code sees coming."""
+
+
+class DyingLedger(Ledger):
+    """Ends its driver before or after the n-th append."""
+
+    def __init__(self, folder: Path, appends: int, after: bool) -> None:
+        super().__init__(folder)
+        self.appends, self.after = appends, after
+
+    def append(self, *events: Event) -> None:
+        self.appends -= 1
+        if self.appends == 0 and not self.after:
+            raise Killed
+        super().append(*events)
+        if self.appends == 0:
+            raise Killed
+
+
+def appends(study: StudyFolder) -> int:
+    """How many appends a study's only driver made: the first segment is that of whoever began the study."""
+    return sum(len(segment.read_bytes().splitlines()) for segment in sorted(study.ledger.glob("*.jsonl"))[1:])
