@@ -8,10 +8,10 @@ import typer
 
 from data.card_files import check
 from data.corpora import CORPORA, find_card
+from search.ablation.papers import tables
 from search.config import StudyConfig
-from search.papers import tables
-from search.study_document import presets
-from search.study_file import load_study, scales, schema
+from search.study_files.document import presets
+from search.study_files.study_file import load_study, scales, schema
 from spaces.space import Axis, Space
 
 

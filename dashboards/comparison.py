@@ -17,7 +17,7 @@ from dashboards.sheet import EXCEEDS, NONE, Numbers, headed, with_error
 from dashboards.tables import Format, csv_lines, escaped, markdown_row
 from dashboards.text import printed
 from data.metrics import Measure
-from search.against import ComparedRow, Comparison
+from search.ablation.against import ComparedRow, Comparison
 from spaces.trial import Scalar
 
 DISAGREES = "≠"

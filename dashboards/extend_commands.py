@@ -14,10 +14,10 @@ from dashboards.report_commands import StudyPath
 from dashboards.search_commands import Address, DataDir, Device, EngineName, SharePerTrial, TrackingUri, share, whole
 from data.errors import UserError
 from search.code_version import code_version
-from search.folder import StudyFolder
-from search.records import read_study
-from search.tracking import checked_uri
-from search.yaml_lines import read_yaml
+from search.records.folder import StudyFolder
+from search.records.records import read_study
+from search.study_files.yaml_lines import read_yaml
+from search.tracking.tracking import checked_uri
 from spaces.domains import Json
 
 DIFFERS = 3
@@ -55,7 +55,7 @@ def extend(
     gpus = share(gpus_per_trial)
     record, folder = read_study(study), StudyFolder(study)
     from dashboards.running import check_machines, run, start_engine
-    from search.study import extend_study
+    from search.study.study import extend_study
 
     first = extend_study(
         record,
@@ -79,11 +79,11 @@ def rerun(
 ) -> int:
     """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
     record = read_study(study)
-    from search.rerun import rerun as trained_again
-    from search.rerun import trial_of
+    from search.study.rerun import rerun as trained_again
+    from search.study.rerun import trial_of
 
     reports, seeds = len(trial_of(record, trial).reports), len(record.trials[trial].seeds)
-    from search.worker import TrainingWorker
+    from search.trials.worker import TrainingWorker
 
     with TemporaryDirectory(prefix="skipstack-rerun-") as scratch:
         difference = trained_again(

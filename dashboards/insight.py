@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from models.insight import LayerView
-from search.inspection import SentenceView
+from search.bundles.inspection import SentenceView
 
 STEPS = 20
 """Steps whose share of the gradient is shown, as in gui2019 Figure 4."""

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape
 
 from dashboards.insight import Summary, summaries
 from models.insight import LayerView
-from search.inspection import SentenceView
+from search.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
 """Pixels: of the page, around it, of a line of text, and of the height of a curve."""

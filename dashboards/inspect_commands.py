@@ -31,8 +31,8 @@ def inspect(
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
     from dashboards import insight, insight_picture
     from models.device import choose_device
-    from search.bundle import load_bundle
-    from search.inspection import inspected
+    from search.bundles.bundle import load_bundle
+    from search.bundles.inspection import inspected
 
     tagger = load_bundle(bundle, choose_device(device))
     seen = list(inspected(tagger, sentences(file, tagger.unit)))

@@ -7,7 +7,7 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from dashboards.sheet import sheet
 from dashboards.text import renderable
-from search.ablation import Ablation
+from search.ablation.ablation import Ablation
 
 FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">
 <title>The report of a study</title>

@@ -28,8 +28,8 @@ from dashboards.search_commands import (
 )
 from data.errors import UserError
 from search.config import StudyConfig
-from search.folder import StudyFolder
-from search.records import StudyRecord, read_study
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord, read_study
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,9 +67,9 @@ def plan(
         seed=seed,
     )
     from dashboards.plan_text import as_json, as_text
-    from search import plan as planning
-    from search.measuring import TrainingMeter, room
-    from search.study import check_study
+    from search.planning import plan as planning
+    from search.planning.measuring import TrainingMeter, room
+    from search.study.study import check_study
 
     check_study(config)
     here = room(device, gpus_per_trial)
@@ -87,7 +87,7 @@ def plan(
 
 
 def _prepared(config: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path) -> StudyRecord:
-    from search.study import open_study
+    from search.study.study import open_study
 
     say("preparing its corpora")
     open_study(config, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)

@@ -14,8 +14,8 @@ from rich.text import Text
 from dashboards.catalogue_commands import condition
 from dashboards.quantities import duration, number
 from dashboards.text import printed
-from search.plan import Forecast, Network, Plan
-from search.schedulers import described
+from search.planning.plan import Forecast, Network, Plan
+from search.schedulers.build import described
 from spaces.domains import Choice, Domain
 from spaces.space import Space
 

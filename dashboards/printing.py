@@ -7,8 +7,8 @@ from rich.console import Console
 from dashboards import comparison as beside
 from dashboards.tables import Format, render
 from data.redaction import redacted
-from search.ablation import Ablation
-from search.against import Comparison
+from search.ablation.ablation import Ablation
+from search.ablation.against import Comparison
 
 
 def print_report(made: Ablation | Comparison, form: Format = "text") -> None:

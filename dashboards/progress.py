@@ -15,9 +15,9 @@ from dashboards.sheet import NONE, named
 from dashboards.standing import Level, Standing
 from data.frozen import canonical_json
 from data.metrics import FACTORS
-from search.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from search.parts import written
-from search.records import StudyRecord, TrialRecord
+from search.ablation.parts import written
+from search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
+from search.records.records import StudyRecord, TrialRecord
 from spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0

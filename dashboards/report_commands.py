@@ -9,11 +9,11 @@ import typer
 from dashboards.plain_text import Form, columns, sentences, tagged
 from dashboards.printing import print_report
 from data.errors import UserError
-from search.ablation import ablation
-from search.against import compare
-from search.folder import StudyFolder
-from search.papers import find_table
-from search.records import read_study
+from search.ablation.ablation import ablation
+from search.ablation.against import compare
+from search.ablation.papers import find_table
+from search.records.folder import StudyFolder
+from search.records.records import read_study
 
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
@@ -60,7 +60,7 @@ def export(
     if best is not None and trial is not None:
         raise UserError("--best and --trial exclude each other (allowed: one of them)")
     record = read_study(study)
-    from search.export import chosen_trials, export_bundle
+    from search.bundles.export import chosen_trials, export_bundle
 
     chosen = chosen_trials(record, best=best, trial=trial)
     for rank, each in enumerate(chosen, start=1):
@@ -74,8 +74,8 @@ def verify(
     device: Device = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
-    from search.bundle import attachments_in, spans_in
-    from search.export import verify_bundle
+    from search.bundles.bundle import attachments_in, spans_in
+    from search.bundles.export import verify_bundle
 
     for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
         share = counts["correct"] / counts["total"]
@@ -111,7 +111,7 @@ def predict(
     number of a word.
     """
     from models.device import choose_device
-    from search.bundle import load_bundle
+    from search.bundles.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
     chosen = form or ("lines" if tagger.unit == "character" else "columns")

@@ -9,22 +9,22 @@ from typing import Literal
 from dashboards.printing import print_report, say
 from dashboards.progress import Progress
 from dashboards.sheet import named
-from search.ablation import ablation
+from search.ablation.ablation import ablation
 from search.code_version import code_version
-from search.deferred import DeferredWorker
-from search.driver import Driver
-from search.events import FAULTS, Event, VectorsPrepared
-from search.faults import StudyInterruptedError
-from search.folder import StudyFolder
-from search.interruption import terminated_as_interrupted
-from search.ledger import Ledger, Past
-from search.plan import Meter
-from search.records import StudyRecord
-from search.retention import Retention
-from search.serial import Engine, SerialEngine
-from search.study import run_study
-from search.tracking import Tracker
-from search.warm_start import told
+from search.driver.driver import Driver
+from search.engines.serial import Engine, SerialEngine
+from search.ledger.events import FAULTS, Event, VectorsPrepared
+from search.ledger.ledger import Ledger, Past
+from search.planning.plan import Meter
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord
+from search.study.interruption import terminated_as_interrupted
+from search.study.retention import Retention
+from search.study.study import run_study
+from search.study.warm_start import told
+from search.tracking.tracking import Tracker
+from search.trials.deferred import DeferredWorker
+from search.trials.faults import StudyInterruptedError
 from spaces.trial import TrialConfig
 
 EngineName = Literal["ray", "serial"]
@@ -43,15 +43,15 @@ def start_engine(
     """The engine that trains with our networks. Raises UserError where it cannot start."""
     if name == "serial":
         from models.device import choose_device  # torch takes seconds to import: first the user's mistakes are told
-        from search.worker import TrainingWorker
+        from search.trials.worker import TrainingWorker
 
         choose_device(device)
         return SerialEngine(TrainingWorker)
-    from search.engine import RayEngine  # and so does ray; torch is loaded where trials are trained
+    from search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
 
     memory = None
     if gpus_per_trial == "auto":
-        from search.measuring import memory_of
+        from search.planning.measuring import memory_of
 
         memory = memory_of
     return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)
@@ -125,7 +125,7 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
     @cache
     def meter() -> Meter:
-        from search.measuring import TrainingMeter
+        from search.planning.measuring import TrainingMeter
 
         return TrainingMeter(record(), folder, "cpu")
 

@@ -9,12 +9,12 @@ import typer
 
 from data.errors import UserError
 from search.config import ProposerName, StudyConfig
-from search.faults import full_disk_told
-from search.folder import StudyFolder, free_name, new_folder
-from search.ledger import withdrawn_on_failure
-from search.records import is_finished, read_study
-from search.study_file import load_study
-from search.tracking import checked_uri
+from search.ledger.ledger import withdrawn_on_failure
+from search.records.folder import StudyFolder, free_name, new_folder
+from search.records.records import is_finished, read_study
+from search.study_files.study_file import load_study
+from search.tracking.tracking import checked_uri
+from search.trials.faults import full_disk_told
 
 
 def whole(text: str) -> int:
@@ -157,7 +157,7 @@ def search(
         run,
         start_engine,
     )
-    from search.study import open_study
+    from search.study.study import open_study
 
     path = free_name(Path("runs"), config.name) if out is None else out
     with full_disk_told(path), new_folder(path) as beside:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from data.metrics import FACTORS, MEASURES, Measure
-from search.ablation import BASE, BASELINE, BEST, Ablation, Row
-from search.parts import written
-from search.records import TrialRecord
-from search.statistics import Spread
+from search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
+from search.ablation.parts import written
+from search.ablation.statistics import Spread
+from search.records.records import TrialRecord
 from spaces.trial import Scalar
 
 NONE = "–"

@@ -9,8 +9,8 @@ from dashboards.report_commands import StudyPath
 from dashboards.search_commands import Seed, Trials, whole
 from data.errors import UserError
 from search.config import ProposerName, SearchConfig
-from search.records import read_study
-from search.schedulers import named
+from search.records.records import read_study
+from search.schedulers.build import named
 
 MOST_WORKERS = 10_000
 
@@ -68,9 +68,9 @@ def simulate(
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     record = read_study(study)
     from dashboards import simulation_text
-    from search.recordings import recordings
-    from search.simulation import simulate as simulated
-    from search.simulation import with_scheduler
+    from search.simulation.recordings import recordings
+    from search.simulation.simulation import simulate as simulated
+    from search.simulation.simulation import with_scheduler
 
     recorded = recordings(record, extrapolate=extrapolate)
     own = record.study.search

@@ -14,9 +14,9 @@ from dashboards.sheet import NONE, headed
 from dashboards.text import printed
 from data.metrics import FACTORS
 from search.config import SearchConfig
-from search.recordings import Recordings
-from search.records import StudyRecord
-from search.simulation import Outcome
+from search.records.records import StudyRecord
+from search.simulation.recordings import Recordings
+from search.simulation.simulation import Outcome
 
 WIDTH = 80
 

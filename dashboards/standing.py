@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from search.config import Resource
-from search.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
-from search.records import StudyRecord, TrialRecord
-from search.schedulers import scheduler
+from search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
+from search.records.records import StudyRecord, TrialRecord
+from search.schedulers.build import scheduler
 from spaces.domains import Choice, Integer
 
 COUNTED = 1000

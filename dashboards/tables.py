@@ -8,7 +8,7 @@ import pandas as pd
 
 from dashboards import text
 from dashboards.sheet import COLUMNS, LEADS, NUMBERS, Line, Numbers, Sheet, sheet
-from search.ablation import Ablation
+from search.ablation.ablation import Ablation
 
 Format = Literal["text", "markdown", "csv", "json"]
 

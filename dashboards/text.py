@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dashboards.sheet import COLUMNS, EXCEEDS, LEADS, Line, Sheet
-from search.ablation import BASELINE
+from search.ablation.ablation import BASELINE
 
 LEFT_OUT_FIRST = ("trial", "seconds", "epochs", "test %", "n")
 """Columns in the order in which a narrow terminal goes without them."""

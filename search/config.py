@@ -9,7 +9,7 @@ from search.objectives import Objective
 from spaces.config import SpaceConfig
 
 ProposerName = Literal["grid", "one_at_a_time", "random", "tpe", "gp", "evolution"]
-"""Who chooses the trials (``search/proposers.py``)."""
+"""Who chooses the trials (``search/proposers/build.py``)."""
 
 Resource = Literal["epochs", "seconds", "seeds"]
 """What a trial spends, and rungs are counted in."""
@@ -101,7 +101,7 @@ class SearchConfig(Frozen):
     seed: NonNegativeInt = 0
     """Of the study: what is proposed, and the order of bucket lengths that all lanes share."""
     lanes: PositiveInt | Literal["auto"] = "auto"
-    """Seeds that are trained as one program; ``auto`` decides by size and device (``search/worker.py``)."""
+    """Seeds that are trained as one program; ``auto`` decides by size and device (``search/trials/worker.py``)."""
     asha: AshaConfig | None = AshaConfig()
     """At most one of ``asha``, ``hyperband``, ``median`` and ``keep_best`` says who is stopped; none: nobody is."""
     hyperband: HyperbandConfig | None = None
@@ -112,7 +112,7 @@ class SearchConfig(Frozen):
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Seconds of training and evaluation that a trial may use, over all its attempts; None: any."""
     keep_checkpoints: PositiveInt | None = None
-    """The best trials whose weights are kept, beside those that are needed (``search/retention.py``); None: all."""
+    """The best trials whose weights are kept, beside those needed (``search/study/retention.py``); None: all."""
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study may take; None: any."""
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Ray reads this when it is imported, which some test modules do before ``search.engine`` sets it.
+# Ray reads this when it is imported, which some test modules do before ``search.engines.ray_tune`` sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 
 # How long an example takes says how busy the machine is, not whether the code is right.

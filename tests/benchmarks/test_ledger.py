@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from search.ledger import Ledger
-from search.recordings import recordings
-from search.records import read_study
-from search.simulation import SCHEDULERS, simulate, with_scheduler
+from search.ledger.ledger import Ledger
+from search.records.records import read_study
+from search.simulation.recordings import recordings
+from search.simulation.simulation import SCHEDULERS, simulate, with_scheduler
 from tests.search.large import large_study, write_large
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
@@ -28,12 +28,12 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import search.engine, search.deferred
+import search.engines.ray_tune, search.deferred
 from mlflow import MlflowClient
-from search.driver import Driver
-from search.folder import StudyFolder
-from search.ledger import Ledger
-from search.records import StudyRecord, is_finished
+from search.driver.driver import Driver
+from search.records.folder import StudyFolder
+from search.ledger.ledger import Ledger
+from search.records.records import StudyRecord, is_finished
 
 def resident():
     return psutil.Process().memory_info().rss / 1e6

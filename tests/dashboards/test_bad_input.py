@@ -9,10 +9,10 @@ import pytest
 
 from dashboards.cli import main
 from data.sources import read_splits
-from search.ledger import Ledger
-from search.serial import SerialEngine
-from search.study import run_study
-from search.study_file import load_study
+from search.engines.serial import SerialEngine
+from search.ledger.ledger import Ledger
+from search.study.study import run_study
+from search.study_files.study_file import load_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 GOOD = "the\tDET\ncat\tNOUN\n\nit\tPRON\n\n"

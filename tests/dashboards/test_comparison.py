@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from dashboards.comparison import COLUMNS, DISAGREES, render
 from dashboards.tables import Format
-from search.against import Comparison, compare
-from search.papers import find_table
+from search.ablation.against import Comparison, compare
+from search.ablation.papers import find_table
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study
 
 TOPOLOGY = "model.stack.shortcut.topology"

@@ -16,15 +16,15 @@ from safetensors.torch import load_file
 from dashboards import running
 from data.errors import UserError
 from data.metrics import MEASURES
-from search.bundle_files import FILES, MANIFEST, seal
-from search.events import Metrics
-from search.ledger import Ledger
-from search.records import read_study
-from search.serial import SerialEngine
-from search.study_file import load_study
-from search.task import EpochResult, TrialTask
+from search.bundles.files import FILES, MANIFEST, seal
+from search.engines.serial import SerialEngine
+from search.ledger.events import Metrics
+from search.ledger.ledger import Ledger
+from search.records.records import read_study
+from search.study_files.study_file import load_study
+from search.trials.task import EpochResult, TrialTask
 from tests.dashboards.fuzzing import Answer, Nobody, damage, typed
-from tests.search.bundles import opened, run
+from tests.search.finished import opened, run
 from tests.search.toy import ToyWorker
 
 STUDY = """\

@@ -13,9 +13,9 @@ from dashboards.cli import app
 from dashboards.insight import summaries
 from data.errors import UserError
 from models.insight import LayerView
-from search.bundle import load_bundle
-from search.inspection import SentenceView, inspected
-from tests.search.bundles import exported
+from search.bundles.bundle import load_bundle
+from search.bundles.inspection import SentenceView, inspected
+from tests.search.finished import exported
 
 SKIPPING = "{depth: 2, hidden: 6, composition: [0, 1], dropout: 0.0, skip: {kind: dynamic, reach: 3, policy_hidden: 4}}"
 STACKS = {"skipping": SKIPPING, "feedback": "{kind: feedback, hidden: 6, context: 2, label_size: 4}"}

@@ -12,12 +12,12 @@ from typer.testing import CliRunner, Result
 
 from dashboards.cli import app
 from dashboards.plan_text import as_json, as_text
-from search.plan import Plan, Room, plan
-from search.study_document import presets
-from search.study_file import load_study
+from search.planning.plan import Plan, Room, plan
+from search.study_files.document import presets
+from search.study_files.study_file import load_study
 from spaces.counting import SpaceCount
 from tests.search.made_up import AXES, study
-from tests.search.test_plan import KnownMeter, planned
+from tests.search.planning.test_plan import KnownMeter, planned
 
 STUDY = """
 extends: quickstart

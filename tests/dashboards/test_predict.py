@@ -9,8 +9,8 @@ import torch
 from typer.testing import CliRunner, Result
 
 from dashboards.cli import app
-from search.bundle import load_bundle, spans_in
-from tests.search.bundles import exported
+from search.bundles.bundle import load_bundle, spans_in
+from tests.search.finished import exported
 
 STUDY = """
 base:

@@ -12,8 +12,8 @@ from rich.console import Console
 from dashboards import progress as module
 from dashboards.progress import Progress, line, table
 from dashboards.standing import Standing
-from search.events import Decided, Ended, Event, Interrupted, Reported, Started
-from search.records import StudyRecord
+from search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
+from search.records.records import StudyRecord
 from spaces.domains import Json
 from spaces.space import Space
 from tests.search.made_up import (

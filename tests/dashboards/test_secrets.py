@@ -10,10 +10,10 @@ import pytest
 
 from dashboards import running
 from dashboards.cli import main
-from search import background
-from search.ledger import Ledger
-from search.serial import SerialEngine
-from search.task import EpochResult
+from search.engines.serial import SerialEngine
+from search.ledger.ledger import Ledger
+from search.tracking import background
+from search.trials.task import EpochResult
 from tests.search.toy import ToyWorker
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")

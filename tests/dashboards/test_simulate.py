@@ -9,9 +9,9 @@ from typer.testing import CliRunner, Result
 
 from dashboards.cli import app
 from data.errors import UserError
-from search.ledger import Ledger
+from search.ledger.ledger import Ledger
 from tests.search.made_up import history, study
-from tests.search.test_simulation import run, searched
+from tests.search.simulation.test_simulation import run, searched
 from tests.search.toy import toy_study
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")

@@ -22,8 +22,8 @@ from data.store import open_store, store
 from models.inputs.config import LONGEST_AFFIX
 from models.lanes import Lane
 from models.training.loop import Training
-from search.study_document import presets
-from search.study_file import load_study
+from search.study_files.document import presets
+from search.study_files.study_file import load_study
 from spaces.trial import TrialConfig
 
 CURVES = Path(__file__).with_name("golden.json")

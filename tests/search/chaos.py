@@ -14,11 +14,11 @@ import numpy as np
 import psutil
 
 from data.seeding import generator
-from search.events import Event, Reported
-from search.folder import StudyFolder
-from search.ledger import Ledger
-from search.records import StudyRecord, TrialRecord
-from search.task import trial_task
+from search.ledger.events import Event, Reported
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord, TrialRecord
+from search.trials.task import trial_task
 from tests.search.tracking_server import TrackingServer
 
 Trouble = Literal["driver", "worker", "raylet", "tracking", "disk"]
@@ -195,7 +195,7 @@ def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]
 
 def alone(record: StudyRecord, folder: Path, trial: TrialRecord, scratch: Path) -> list[tuple[int, float, object]]:
     """The curve of a trial that is trained by itself, without engine, driver or ledger."""
-    from search.worker import TrainingWorker
+    from search.trials.worker import TrainingWorker
 
     task = trial_task(record, StudyFolder(folder), trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
     worker = TrainingWorker(_elsewhere(task, scratch / str(trial.number)))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from search.events import Event, Started
-from search.folder import StudyFolder
-from search.ledger import Ledger
+from search.ledger.events import Event, Started
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:

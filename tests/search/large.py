@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from search.config import StudyConfig
-from search.events import Decided, Ended, Event, Proposed, Reason, Reported, Started
-from search.ledger import Ledger
-from search.schedulers import scheduler
+from search.ledger.events import Decided, Ended, Event, Proposed, Reason, Reported, Started
+from search.ledger.ledger import Ledger
+from search.schedulers.build import scheduler
 from spaces.space import Space
 from tests.search import made_up
 

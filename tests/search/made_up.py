@@ -8,7 +8,7 @@ import numpy as np
 
 from data.frozen import identity
 from search.config import StudyConfig
-from search.events import (
+from search.ledger.events import (
     CorpusPrepared,
     Decided,
     Ended,
@@ -21,8 +21,8 @@ from search.events import (
     StudyOpened,
     Tested,
 )
-from search.records import StudyRecord
-from search.schedulers import scheduler
+from search.records.records import StudyRecord
+from search.schedulers.build import scheduler
 from spaces.space import Point, Space
 
 DEPTH, HIDDEN, COMPOSITION = "model.stack.depth", "model.stack.hidden", "model.stack.composition"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from data.config import GrammarCorpus
 from search.config import StudyConfig
-from search.engine import RayEngine
-from search.events import Metrics
-from search.folder import StudyFolder
-from search.ledger import Ledger
-from search.study import open_study, run_study
-from search.task import EpochResult
-from search.tracking import Tracker
+from search.engines.ray_tune import RayEngine
+from search.ledger.events import Metrics
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder
+from search.study.study import open_study, run_study
+from search.tracking.tracking import Tracker
+from search.trials.task import EpochResult
 from tests.search.toy import ToyWorker, toy_driver, toy_study
 
 EPOCHS = 4

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from search.ablation import ablation
-from search.events import Decided, Reported
-from search.folder import StudyFolder
-from search.ledger import Ledger
-from search.records import StudyRecord, read_study
-from search.scheduler import Decision
-from search.schedulers import scheduler
+from search.ablation.ablation import ablation
+from search.ledger.events import Decided, Reported
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord, read_study
+from search.schedulers.build import scheduler
+from search.schedulers.scheduler import Decision
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from search.events import Event, Interrupted, Reported, Started
-from search.folder import StudyFolder
-from search.ledger import Ledger
-from search.records import StudyRecord, TrialRecord, read_study
-from search.task import trial_task
+from search.ledger.events import Event, Interrupted, Reported, Started
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord, TrialRecord, read_study
+from search.trials.task import trial_task
 from tests.search.chaos import SMALL, runs
 from tests.search.hosts import RAY, ROOT, Hosts, missing
 from tests.search.sleeping import EPOCHS, SECONDS

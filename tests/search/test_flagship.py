@@ -13,10 +13,10 @@ from data.store import StoredCorpus, open_store, store
 from models.inputs.config import LONGEST_AFFIX
 from models.lanes import Lane
 from models.training.loop import Training
-from search.preparation import needs
-from search.proposer import Proposer, Random
-from search.study_file import load_study
-from search.tpe import Tpe
+from search.proposers.proposer import Proposer, Random
+from search.proposers.tpe import Tpe
+from search.study.preparation import needs
+from search.study_files.study_file import load_study
 from spaces.space import Point, Space
 
 STUDY, _ = load_study("flagship")

@@ -10,18 +10,18 @@ import pytest
 from pydantic import ValidationError
 
 from dashboards.tables import render
-from search.ablation import ablation, selected
+from search.ablation.ablation import ablation, selected
 from search.config import SearchConfig, StudyConfig
-from search.events import Proposed, Reported
-from search.folder import StudyFolder
-from search.ledger import Ledger
+from search.engines.serial import SerialEngine
+from search.ledger.events import Proposed, Reported
+from search.ledger.ledger import Ledger
 from search.objectives import further
-from search.recordings import recordings
-from search.records import StudyRecord, read_study
-from search.serial import SerialEngine
-from search.simulation import simulate
-from search.study import run_study
-from search.task import EpochResult
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord, read_study
+from search.simulation.recordings import recordings
+from search.simulation.simulation import simulate
+from search.study.study import run_study
+from search.trials.task import EpochResult
 from spaces.trial import TrialConfig
 from tests.oracles.pareto import dominates
 from tests.search.killing import DyingLedger, Killed, appends, timeless

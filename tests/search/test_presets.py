@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from models.wiring import sources
+from search.ablation.papers import tables
 from search.config import StudyConfig
-from search.papers import tables
-from search.proposers import proposer
-from search.study_document import presets
-from search.study_file import load_study, scales
+from search.proposers.build import proposer
+from search.study_files.document import presets
+from search.study_files.study_file import load_study, scales
 from spaces.domains import Choice
 from spaces.paths import Tree, written
 from spaces.space import Point, Space
 from spaces.trial import TrialConfig
-from tests.search.histories import live
+from tests.search.proposers.histories import live
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"
 DEPTH, DIRECTIONS, CELL = "model.stack.depth", "model.stack.directions", "model.stack.cell"

@@ -7,12 +7,12 @@ from pathlib import Path
 from data.frozen import identity
 from data.seeding import generator
 from search.config import AshaConfig, SearchConfig, StudyConfig
-from search.driver import Driver
-from search.events import CorpusPrepared, Metrics, StudyOpened
-from search.folder import BEST, StudyFolder
-from search.ledger import Ledger
-from search.task import EpochResult, TrialTask, Worker
-from search.warm_start import earlier_studies, warm_starts
+from search.driver.driver import Driver
+from search.ledger.events import CorpusPrepared, Metrics, StudyOpened
+from search.ledger.ledger import Ledger
+from search.records.folder import BEST, StudyFolder
+from search.study.warm_start import earlier_studies, warm_starts
+from search.trials.task import EpochResult, TrialTask, Worker
 from spaces.config import Axis, SpaceConfig
 from spaces.trial import TrialConfig
 

@@ -12,7 +12,7 @@ from pathlib import Path
 for module in Path("spaces").glob("*.py"):
     __import__(f"spaces.{module.stem}" if module.stem != "__init__" else "spaces")
 from search.config import StudyConfig
-from search.study_file import load_study, presets, schema
+from search.study_files.study_file import load_study, presets, schema
 from spaces.space import Space
 
 for name in presets():

@@ -1,0 +1,191 @@
+"""The ablation table: what each value of each axis reaches, beside the base and the baseline.
+
+A value is represented by its selected trial, the one with the best mean dev score among those that
+have it. Selection looks at dev alone; only selected trials, and a grid's, are measured on test.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from data.errors import UserError, unknown
+from data.frozen import canonical_json, identity
+from data.metrics import Measure
+from search.ablation.parts import parts
+from search.ablation.statistics import Spread, paired_difference
+from search.ledger.events import Reason
+from search.objectives import Objective
+from search.records.records import StudyRecord, TrialRecord
+from spaces.trial import Scalar, TrialConfig
+
+BASELINES: Mapping[Measure, str] = {
+    "accuracy": "most frequent tag of each word",
+    "f1": "most frequent tag of each word",
+    "las": "most frequent arc of each word",
+    "perplexity": "frequency of each word",
+}
+"""What the baseline does."""
+
+BASELINE, BASE, BEST = "baseline", "base", "best"
+"""The ``axis`` of the rows that belong to none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One value of one axis. Scores, accuracies or F1, are in [0, 1].
+
+    ``trials``: how many have the value, ``scored``: how many of them have a score. The selected one is
+    the best of these, so its dev score flatters the value the more, the more there are. It was
+    ``epoch`` that was best, with these ``seeds``; its values stand in their order. ``epochs`` and
+    ``seconds`` are spent on all ``trials``. ``difference``: to the base, on dev, seed by seed; None
+    for the base itself, and where there is no base. ``leads``: no other value of the axis is better. ``parameters``,
+    ``latency`` and ``on_front``, the Pareto front, are the selected trial's, where the study asks for them.
+    ``reused``: it was not trained here, and costs nothing.
+    """
+
+    axis: str
+    value: str
+    trials: int
+    scored: int
+    selected: int | None = None
+    epoch: int | None = None
+    seeds: tuple[int, ...] = ()
+    is_base: bool = False
+    leads: bool = False
+    dev: Spread | None = None
+    difference: Spread | None = None
+    test: Spread | None = None
+    epochs: int = 0
+    seconds: float = 0.0
+    parameters: int | None = None
+    latency: float | None = None
+    on_front: bool = False
+    reused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ablation:
+    """The rows in the order they are shown: baseline, base, best, then axis by axis."""
+
+    study: str
+    measure: Measure
+    rows: tuple[Row, ...]
+    ends: dict[str, int]
+    """Trials by end reason, those that occur; ``running`` or ``paused`` for trials that have not ended."""
+    reused: int
+    """Trials that were taken over and not trained."""
+    epochs: int
+    seconds: float
+    best: TrialRecord | None
+    changes: dict[str, Scalar]
+    """What the best config has that the base has not."""
+    objectives: tuple[Objective, ...] = ("score",)
+    front: tuple[TrialRecord, ...] = ()
+    """The trials on the Pareto front of several objectives, the best score first."""
+
+
+def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
+    """The table of a study, over all its axes or over those named ``by``.
+
+    Raises UserError where ``by`` names something that is no axis of the study.
+    """
+    axes = record.space.domains
+    for axis in by:
+        if axis not in axes:
+            raise UserError(unknown("axis", axis, axes))
+    trials = list(record.trials.values())
+    best = next(iter(record.ranked()), None)
+    base = record.base if record.base is not None and record.base.score is not None else None
+    front = tuple(record.front())
+    rows = [*_baseline(record)]
+    if base is not None:
+        rows.append(_row(BASE, f"trial {base.number}", [base], base))
+    if best is not None:
+        rows.append(_row(BEST, f"trial {best.number}", trials, base))
+    for axis in by or axes:
+        rows.extend(_axis(record, axis, base))
+    ends = Counter(trial.state for trial in trials)
+    return Ablation(
+        study=record.study.name,
+        measure=record.measure,
+        rows=tuple(replace(row, on_front=row.selected in [trial.number for trial in front]) for row in rows),
+        reused=sum(trial.reused is not None for trial in trials),
+        ends={reason: ends[reason] for reason in (*get_args(Reason), "running", "paused") if reason in ends},
+        epochs=sum(trial.epochs for trial in trials),
+        seconds=sum(trial.seconds for trial in trials),
+        best=best,
+        changes={} if best is None else changes(best.config, record.study.space.base),
+        objectives=record.study.search.objectives,
+        front=front,
+    )
+
+
+def selected(record: StudyRecord) -> list[int]:
+    """The trials worth measuring on test, by number: those that the whole table selects, and those on the Pareto front.
+
+    Where a grid is trained to its end, each trial is a row of a table by itself: all that have a score are measured.
+    """
+    search = record.study.search
+    if search.proposer == "grid" and search.stops_nothing:
+        return sorted(trial.number for trial in record.ranked())
+    made = ablation(record)
+    rows = {row.selected for row in made.rows if row.selected is not None}
+    return sorted(rows | {trial.number for trial in made.front})
+
+
+def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
+    """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
+    theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
+    return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
+
+
+def _baseline(record: StudyRecord) -> Iterator[Row]:
+    """The most frequent tag or arc of each word, on the base's corpus."""
+    prepared = record.corpora.get(identity(record.study.space.base.data.corpus))
+    if prepared is not None:
+        dev, test = Spread((prepared.baseline_dev,)), Spread((prepared.baseline_test,))
+        yield Row(axis=BASELINE, value=BASELINES[prepared.measure], trials=0, scored=0, dev=dev, test=test)
+
+
+def _axis(record: StudyRecord, axis: str, base: TrialRecord | None) -> list[Row]:
+    """The rows of an axis, in the order of its domain; trials on which it is not active have no value there."""
+    active = [trial for trial in record.trials.values() if axis in trial.point]
+    rows = [
+        _row(axis, part.label, [trial for trial in active if part.holds(trial.point[axis])], base)
+        for part in parts(record.space.domains[axis])
+    ]
+    reached = [row.dev.mean for row in rows if row.dev is not None]
+    if len(reached) < 2:
+        return rows
+    return [replace(row, leads=row.dev is not None and row.dev.mean == max(reached)) for row in rows]
+
+
+def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord | None) -> Row:
+    scored = [trial for trial in group if trial.score is not None]
+    row = Row(
+        axis=axis,
+        value=value,
+        trials=len(group),
+        scored=len(scored),
+        epochs=sum(trial.epochs for trial in group),
+        seconds=sum(trial.seconds for trial in group),
+    )
+    if not scored:
+        return row
+    chosen = min(scored, key=lambda trial: trial.place)
+    assert chosen.best is not None
+    dev, test = chosen.dev, chosen.test
+    return replace(
+        row,
+        selected=chosen.number,
+        epoch=chosen.best.epoch,
+        seeds=chosen.seeds,
+        is_base=chosen is base,
+        dev=Spread(tuple(dev.values())),
+        difference=None if base is None or chosen is base else paired_difference(dev, base.dev),
+        test=Spread(tuple(test.values())) if test else None,
+        parameters=chosen.parameters,
+        latency=chosen.latency,
+        reused=chosen.reused is not None,
+    )

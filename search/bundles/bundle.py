@@ -1,0 +1,191 @@
+"""Bundles: a trained network as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
+
+    config.json          the trial's config        vocabulary.json  words and characters
+    weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
+    metrics.json         counts by split           provenance.json  where it comes from
+    manifest.json        size and SHA-256 of the others
+
+Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from data.attachment import AttachmentCounts
+from data.errors import UserError
+from data.features import lexicon
+from data.formats import Unit
+from data.prepared import PreparedCorpus
+from data.readers.segmented import in_words
+from data.sentences import Sentence
+from data.sources import token_unit
+from data.spans import SpanCounts
+from data.tasks import Task
+from data.vocabulary import Vocabulary
+from models.build import Sizes, build
+from models.evaluate import evaluate
+from models.inputs.config import LONGEST_AFFIX
+from models.inputs.tokens import LexiconTensors
+from models.model import Network, Tokens
+from models.trained import trained
+from models.training.checkpoint import shapes, unpacked
+from models.training.loop import dtype_of
+from search.bundles.checks import Counts, Provenance, Shapes, Tags, check_extent, check_shapes, checked, validated
+from search.bundles.files import WEIGHTS, parsed, read_files
+from spaces.trial import TrialConfig
+
+SENTENCES_AT_ONCE = 64
+"""Sentences that ``predict`` reads before it answers."""
+
+CPU = torch.device("cpu")
+
+Metrics = dict[str, dict[str, int | float]]
+"""By split: ``correct`` tags of ``total``; where the tags have a scheme, spans as well (``SpanCounts``), where there
+are trees, words with the right head and the right arc (``AttachmentCounts``), and of running text the ``perplexity``.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A trained network with everything it needs to read text."""
+
+    path: Path
+    config: TrialConfig
+    vocabulary: Vocabulary
+    tags: tuple[str, ...]
+    model: Network
+    metrics: Metrics
+    provenance: dict[str, Any]
+    device: torch.device
+
+    @property
+    def task(self) -> Task:
+        """What its tags are of."""
+        task: Task = self.provenance["task"]
+        return task
+
+    @property
+    def unit(self) -> Unit:
+        """What a token is of the text that it reads: words, or the characters that it finds words in."""
+        return token_unit(self.config.data.corpus)
+
+    def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
+        """The words of a tagged sentence, each with its tag, which is empty where words are found but not tagged."""
+        if self.unit != "character":
+            return list(zip(tokens, tags, strict=True))
+        return in_words(tokens, tags, self.provenance["scheme"])
+
+    def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
+        """Each sentence, given as its tokens, with its tags, in the order they come; as ``annotate``, without heads."""
+        for sentence in self.annotate(sentences):
+            yield list(sentence.words), list(sentence.tags)
+
+    def annotate(self, sentences: Iterable[list[str]]) -> Iterator[Sentence]:
+        """Each sentence, given as its tokens, with its tags, and where it is parsed its heads, in the order they come.
+
+        An empty one has no tags; where texts are classified, each has one.
+        """
+        pending = iter(sentences)
+        while batch := list(islice(pending, SENTENCES_AT_ONCE)):
+            yield from self._annotate_together(batch)
+
+    def read(self, sentences: list[list[str]]) -> tuple[Tokens, LexiconTensors]:
+        """Sentences as the network takes them, with the features of their words; an empty one is its boundary."""
+        forms = ("", *dict.fromkeys(word for sentence in sentences for word in sentence))
+        ids = {form: place for place, form in enumerate(forms)}
+        lengths_B = [max(1, len(sentence)) for sentence in sentences]
+        forms_RTB = np.zeros((1, max(lengths_B), len(sentences)), dtype=np.int64)
+        for place, sentence in enumerate(sentences):
+            forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
+        tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
+        return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
+
+    @torch.no_grad()
+    def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
+        decoded = self.model.decode(*self.read(sentences))
+        tags_UB = decoded.tags_RUB[0].tolist()
+        heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
+        for place, sentence in enumerate(sentences):
+            count = 1 if self.task == "classification" else len(sentence)
+            tags = tuple(self.tags[tags_UB[each][place]] for each in range(count))
+            heads = None if heads_TB is None else tuple(heads_TB[each][place] for each in range(count))
+            yield Sentence(tuple(sentence), tags, heads)
+
+    def measure(self, corpus: PreparedCorpus) -> Metrics:
+        """Right tags, spans and arcs, or the perplexity, on dev and test of the corpus it was trained on."""
+        features = LexiconTensors.on(self.device, corpus.lexicon)
+        metrics: Metrics = {}
+        for split in ("dev", "test"):
+            evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
+            metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total}
+            for spans in evaluation.spans:
+                metrics[split] |= {f"{name}_spans": count for name, count in asdict(spans).items()}
+            for arcs in evaluation.attachments:
+                metrics[split] |= {"attached_words": arcs.attached, "labelled_words": arcs.labelled}
+            if evaluation.running and math.isfinite(evaluation.perplexity[0]):  # JSON has no other numbers
+                metrics[split]["perplexity"] = evaluation.perplexity[0]
+        return metrics
+
+
+def spans_in(counts: Mapping[str, float]) -> SpanCounts | None:
+    """The spans among the counts of a split; None where the tags have no scheme."""
+    names = [field.name for field in fields(SpanCounts)]
+    if f"{names[0]}_spans" not in counts:
+        return None
+    return SpanCounts(**{name: int(counts[f"{name}_spans"]) for name in names})
+
+
+def attachments_in(counts: Mapping[str, float]) -> AttachmentCounts | None:
+    """The arcs among the counts of a split; None where nothing is parsed."""
+    if "attached_words" not in counts:
+        return None
+    words, attached, labelled = (int(counts[name]) for name in ("total", "attached_words", "labelled_words"))
+    return AttachmentCounts(words, attached=attached, labelled=labelled)
+
+
+def load_bundle(path: Path, device: torch.device) -> Bundle:
+    """The bundle at ``path``, a folder or a .zip, of whoever. Nothing in it is run or unpacked.
+
+    Raises UserError, one line, where there is none, where a file is missing, damaged, larger than announced or leads
+    elsewhere (``search/bundles/files.py``), and where weights do not fit the config: found by their shapes, before
+    anything is allocated.
+    """
+    files = read_files(path)
+    provenance = checked(path, files, "provenance.json", Provenance)
+    value = parsed(f"{path / 'config.json'}", files["config.json"])
+    found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
+    check_extent(path, value, found)
+    config = validated(path, "config.json", value, TrialConfig)
+    try:
+        vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
+    except (UserError, UnicodeDecodeError) as error:
+        raise UserError(f"{path / 'vocabulary.json'}: {error}") from None
+    tags = checked(path, files, "tags.json", Tags).root
+    metrics = checked(path, files, "metrics.json", Counts).root
+    sizes = Sizes.of(vocabulary, tags, provenance.scheme, provenance.task)
+    dtype = dtype_of(config.training)
+    try:
+        check_shapes(found, _shapes(build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]))
+        weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")
+        model = trained(config.model, sizes=sizes, weights=weights, dtype=dtype, device=device)
+    except (RuntimeError, ValueError, MemoryError) as error:
+        raise UserError(f"{path}: the weights do not fit the config ({_first_line(error)})") from None
+    if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
+        raise UserError(f"{path / WEIGHTS}: got a weight that is no number (allowed: finite ones)")
+    return Bundle(path, config, vocabulary, tags, model, metrics, provenance.model_dump(), device)
+
+
+def _shapes(model: Network) -> Shapes:
+    """Those of the weights of one lane, of a network of none: nothing was allocated for it."""
+    return {name: (1, *weight.shape[1:]) for name, weight in model.state_dict().items()}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

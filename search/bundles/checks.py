@@ -1,0 +1,104 @@
+"""What the files of a bundle must say, and how large a network they may ask for, checked before one is built."""
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, NonNegativeFloat, NonNegativeInt, RootModel, ValidationError
+
+from data.errors import UserError
+from data.explain import explain
+from data.frozen import Frozen
+from data.schemes import Scheme
+from data.tasks import Task
+from search.bundles.files import parsed
+
+PARTS = ("depth", "highways", "sets")
+"""Numbers of a network's config that count parts, each of which has a tensor of its own."""
+
+FARTHEST = 1000
+"""States that a layer may reach back, at most: of these alone the weights may say nothing."""
+
+Shapes = Mapping[str, tuple[int, ...]]
+"""Of tensors, by their names."""
+
+
+def _of_one_line(tag: str) -> str:
+    if any(character in tag for character in "\t\n\r\x1b"):
+        raise ValueError(f"got the tag {tag!r} (allowed: tags on one line)")
+    return tag
+
+
+class Provenance(Frozen):
+    """Where a bundle comes from, and what its tags are."""
+
+    study: str
+    trial: NonNegativeInt
+    config_identity: str
+    seed: int
+    epoch: NonNegativeInt
+    corpus_fingerprint: str
+    scheme: Scheme | None
+    task: Task
+    code_version: str
+    vectors_sha256: str | None = None
+
+
+class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):
+    """The labels, in the order of their ids."""
+
+
+class Counts(RootModel[dict[str, dict[str, NonNegativeInt | NonNegativeFloat]]]):
+    """Metrics as they are read."""
+
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+def checked(path: Path, files: Mapping[str, bytes], name: str, model: type[Read]) -> Read:
+    """A file of the bundle at ``path`` as ``model``. Raises UserError."""
+    return validated(path, name, parsed(f"{path / name}", files[name]), model)
+
+
+def validated(path: Path, name: str, value: Any, model: type[Read]) -> Read:
+    """What stands in a file of the bundle at ``path`` as ``model``. Raises UserError."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise UserError(" ".join(explain(error, model, file=f"{path / name}").split())) from None
+
+
+def check_extent(path: Path, config: Any, found: Shapes) -> None:
+    """Refuse a network of more parts than there are tensors, or of anything larger than all of them together.
+
+    This comes before the config is validated, which itself counts up to the depth.
+    """
+    elements = sum(prod(shape) for shape in found.values())
+    for place, number in _integers(config.get("model") if isinstance(config, Mapping) else None, ()):
+        most = {"reach": FARTHEST, **dict.fromkeys(PARTS, len(found))}.get(place[-1], elements)
+        if number > most:
+            where = f"{path / 'config.json'}: {'.'.join(('model', *place))}"
+            raise UserError(f"{where}: got {number} (allowed: {most:,} at most, by the weights; they do not fit)")
+
+
+def _integers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The whole numbers in a JSON value, with the keys that lead there."""
+    match value:
+        case bool():
+            return
+        case int():
+            yield place or ("",), value
+        case Mapping():
+            for key, each in value.items():
+                yield from _integers(each, (*place, str(key)))
+        case list():
+            for each in value:
+                yield from _integers(each, place)
+
+
+def check_shapes(found: Shapes, wanted: Shapes) -> None:
+    """Raise ValueError where the tensors of a file are not those of the network."""
+    for name in dict.fromkeys([*wanted, *found]):
+        if wanted.get(name) != found.get(name):
+            raise ValueError(f"{name[:60]}: got {found.get(name, 'nothing')}, allowed: {wanted.get(name, 'nothing')}")

@@ -1,0 +1,162 @@
+"""From a study to bundles, and bundles held against their corpus again."""
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from data.config import Corpus
+from data.errors import UserError
+from data.frozen import canonical_json
+from data.prepared import prepare
+from data.sentences import SPLITS
+from data.store import open_store, store
+from models.device import choose_device
+from models.inputs.config import LONGEST_AFFIX
+from models.trained import lane_of
+from models.training.checkpoint import write_tensors
+from search.bundles.bundle import Metrics, load_bundle
+from search.bundles.files import WEIGHTS, pack, seal
+from search.code_version import code_version
+from search.records.folder import BEST, StudyFolder
+from search.records.records import StudyRecord, TrialRecord
+from search.trials.worker import best_weights, corpus_of
+
+ARCHIVE = ".zip"
+
+MOST_GENERATED = 1_000_000
+"""Sentences of a split that ``verify`` generates for a bundle, at most."""
+
+ROUNDING = 1e-5
+"""By what part of it a perplexity may be another on another processor."""
+
+
+def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -> list[TrialRecord]:
+    """The ``best`` highest-ranked trials, or the one numbered ``trial``. Raises UserError where there are none."""
+    if trial is None:
+        if not record.ranked():
+            raise UserError(f"study {record.study.name!r}: no trial has a score yet (allowed: a study with one)")
+        return record.ranked()[: 1 if best is None else best]
+    if trial not in record.trials or record.trials[trial].score is None:
+        numbers = ", ".join(str(each.number) for each in sorted(record.ranked(), key=lambda each: each.number))
+        raise UserError(f"--trial {trial}: no such trial with a score (allowed: {numbers or 'none yet'})")
+    return [record.trials[trial]]
+
+
+def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, device: str) -> Path:
+    """Write the bundle ``to``, a folder or, by its name, a .zip: the lane with the best dev score at its best epoch.
+
+    Its metrics are measured on the bundle as it was written. Raises UserError where ``to`` exists.
+    """
+    if to.exists():
+        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    assert trial.best is not None, "a trial with a score has a best epoch"
+    score_R = list(trial.dev.values())
+    lane = score_R.index(max(score_R))
+    if not (folder.trial(trial.number) / BEST).exists():
+        kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
+        raise UserError(
+            f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
+            "search.keep_checkpoints and search.disk_budget say which are kept)"
+        )
+    weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
+    prepared = record.corpus_of(trial.config)
+    corpus = corpus_of(folder.corpus(prepared), trial.config.data)
+    provenance = {
+        "study": record.study.name,
+        "trial": trial.number,
+        "config_identity": trial.config.identity,
+        "seed": trial.seeds[lane],
+        "epoch": trial.best.epoch,
+        "corpus_fingerprint": prepared.fingerprint,
+        "scheme": corpus.stored.scheme,
+        "task": corpus.stored.task,
+        "code_version": code_version(),
+    }
+    if (vectors := record.vectors_of(trial.config)) is not None:
+        provenance["vectors_sha256"] = vectors.sha256
+    beside = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        beside.mkdir(parents=True)
+        _write(beside / "config.json", trial.config.model_dump(mode="json"))
+        (beside / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
+        _write(beside / "tags.json", corpus.stored.tags)
+        _write(beside / "provenance.json", provenance)
+        _write(beside / "metrics.json", {})
+        write_tensors(beside / WEIGHTS, lane_of(weights_R, lane), {})
+        seal(beside)
+        _write(beside / "metrics.json", load_bundle(beside, choose_device(device)).measure(corpus))
+        seal(beside)
+        os.replace(_packed(beside) if to.suffix == ARCHIVE else beside, to)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return to
+
+
+def _packed(folder: Path) -> Path:
+    archive = folder / f"bundle{ARCHIVE}"
+    pack(folder, archive)
+    return archive
+
+
+def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
+    """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
+
+    Named corpora and column files are looked for under ``data_dir``. Raises UserError where the
+    corpus is another one, or a single token comes out differently.
+    """
+    bundle = load_bundle(path, choose_device(device))
+    with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
+        data = bundle.config.data
+        _check_corpus(path, data.corpus, data_dir or Path.cwd())
+        stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=data_dir or Path.cwd()))
+        if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
+            expected = bundle.provenance["corpus_fingerprint"]
+            raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
+        corpus = prepare(stored, data, LONGEST_AFFIX)
+        if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
+            raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
+        measured = bundle.measure(corpus)
+    for split, counts in measured.items():
+        if not _same(counts, bundle.metrics.get(split, {})):
+            raise UserError(
+                f"{path}: {split} gives {_counts(counts)}, its metrics say {_counts(bundle.metrics.get(split))}"
+            )
+    return measured
+
+
+def _check_corpus(path: Path, corpus: Corpus, folder: Path) -> None:
+    """A bundle of someone else's reads what the user points at, and nothing else; nor does it keep a machine busy."""
+    for split in SPLITS:
+        value = getattr(corpus, split, ())
+        if isinstance(value, int) and value > MOST_GENERATED:
+            raise UserError(f"{path}: {split}: got {value} sentences to generate (allowed: {MOST_GENERATED:,})")
+        for name in () if isinstance(value, int) else [value] if isinstance(value, str) else value:
+            if not Path(os.path.normpath(folder.resolve() / name)).is_relative_to(folder.resolve()):
+                raise UserError(f"{path}: {split}: got {name}, outside of {folder} (allowed: files under --data-dir)")
+
+
+def _same(measured: Mapping[str, float], told: Mapping[str, float]) -> bool:
+    """Equal counts; a perplexity is rounded otherwise by another processor."""
+    return measured.keys() == told.keys() and all(
+        math.isclose(value, told[name], rel_tol=ROUNDING) if isinstance(value, float) else value == told[name]
+        for name, value in measured.items()
+    )
+
+
+def _counts(counts: Mapping[str, float] | None) -> str:
+    if counts is None:
+        return "nothing"
+    tokens = f"{counts.get('correct')} of {counts.get('total')}"
+    others = sorted(counts.keys() - {"correct", "total"})
+    return ", ".join([tokens, *(f"{counts[name]} {name.replace('_', ' ')}" for name in others)])
+
+
+def _write(path: Path, value: Mapping[str, Any] | Sequence[Any]) -> None:
+    path.write_text(
+        json.dumps(json.loads(canonical_json(value)), indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

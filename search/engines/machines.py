@@ -1,0 +1,116 @@
+"""The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+
+import ray
+from ray._private import worker as ray_worker
+from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from data.errors import UserError, one_line
+from search.trials.faults import ClusterLostError
+
+OBJECT_STORE_BYTES = 100 * 1024 * 1024
+"""Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
+
+KNOCK_SECONDS = 10
+
+ANSWER_SECONDS = 120
+"""Within which a machine must have answered a question; its first process has torch to import."""
+
+Value = TypeVar("Value")
+
+# Ray prints the deaths of workers to stdout, where the report belongs; the ledger and the progress tell them.
+ray_worker.print_to_stdstream = lambda *_, **__: None
+
+
+def join(address: str | None) -> None:
+    """Join the cluster at ``address``, or start one on this machine. Raises UserError where none answers."""
+    if address is not None:
+        _knock(address)
+    try:
+        ray.init(
+            address=address or "local",  # None would join any cluster that was started on this machine
+            include_dashboard=None if address else False,
+            object_store_memory=None if address else OBJECT_STORE_BYTES,
+            log_to_driver=False,
+            logging_level="error",
+            configure_logging=True,
+        )
+    except (ConnectionError, AuthenticationError) as error:
+        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+
+
+def resources() -> list[Mapping[str, float]]:
+    """What each machine has. Raises ClusterLostError where this one is not among them any more."""
+    check_this_machine()
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def asked(question: Callable[[], Value], *, gpus: float = 0.0) -> list[tuple[str, Value | UserError]]:
+    """What every machine answers, by its name; with ``gpus``, every machine that has a GPU.
+
+    An answer that did not come is a UserError that says why.
+    """
+    nodes = [node for node in ray.nodes() if node["Alive"] and (not gpus or node["Resources"].get("GPU"))]
+    task = ray.remote(_ask)
+    waiting = []
+    for node in nodes:
+        here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
+        waiting.append((name, task.options(num_cpus=0, num_gpus=gpus, scheduling_strategy=here).remote(question)))
+    return [(name, _answer(reference)) for name, reference in waiting]
+
+
+def _ask(question: Callable[[], Value]) -> Value:
+    """Runs on the machine that is asked."""
+    return question()
+
+
+def _answer(reference: "ray.ObjectRef[Value]") -> Value | UserError:
+    try:
+        answer: Value = ray.get(reference, timeout=ANSWER_SECONDS)
+        return answer
+    except GetTimeoutError:
+        return UserError(f"no answer within {ANSWER_SECONDS} s")
+    except RayTaskError as error:
+        return UserError(one_line(error.cause))
+    except RayError as error:
+        return UserError(one_line(error))
+
+
+def check_this_machine() -> None:
+    """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
+    node = ray_worker.global_worker.node
+    if node is None:  # a client of a cluster elsewhere
+        return
+    try:
+        with socket.socket(socket.AF_UNIX) as knocking:
+            knocking.connect(node.raylet_socket_name)
+    except OSError as error:
+        raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
+
+
+@contextmanager
+def lost_cluster_told() -> Iterator[None]:
+    """Within, that the cluster is gone is a ClusterLostError."""
+    try:
+        yield
+    except RayTaskError:
+        raise
+    except RayError as error:
+        raise ClusterLostError(f"the Ray cluster does not answer any more ({one_line(error)})") from error
+
+
+def _knock(address: str) -> None:
+    """Refuse an address behind which nothing listens; ray itself would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return  # `auto` and the like, which ray looks up
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+    except OSError as error:
+        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error

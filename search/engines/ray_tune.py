@@ -1,0 +1,333 @@
+"""Ray Tune as the engine: our proposals and decisions plugged in, actors kept from trial to trial.
+
+Beside ``search/engines/machines.py`` the only file that imports ray. Tune's own search, schedulers, checkpoints,
+loggers and restore are not used: the driver's ledger replaces them.
+"""
+
+import logging
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+# Read by Tune when it is imported or run: the ledger is the log, and Ctrl-C is the command line's.
+os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
+os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")
+os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
+# `ray start` makes clusters that ask for the token in ~/.ray; one without needs RAY_AUTH_MODE=disabled.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+
+import ray
+from ray import tune
+from ray.air.execution._internal import RayActorManager
+from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.tune.error import TuneError
+from ray.tune.execution import tune_controller
+from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
+from ray.tune.execution.tune_controller import TuneController
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+from ray.tune.search import Searcher
+
+from data.errors import UserError, one_line
+from search.driver.driver import Driver
+from search.engines.capacity import Capacity, Resources, slots
+from search.engines.machines import asked, check_this_machine, join, lost_cluster_told, resources
+from search.engines.preflight import Preflight, first_trouble
+from search.engines.serial import Engine
+from search.engines.shares import GpuShares
+from search.ledger.events import Metrics
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord
+from search.trials.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from search.trials.task import EpochResult, TrialTask, Worker
+
+# Ray keeps the command line of whoever joins a cluster, in its records and logs: with the password of a --tracking-uri.
+ray._private.utils.get_entrypoint_name = lambda: "skipstack"
+
+UNBORN = "error raised in its creation task"
+"""What ray says of an actor that never lived: another one would not either."""
+
+MOST_TRIALS = 100_000
+"""Side by side, as far as Tune is concerned."""
+
+Value = TypeVar("Value")
+
+# A failed trial is told by the ledger and the command line, in one line.
+logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+
+
+class RayEngine(Engine):
+    """Trials on the actors of a Ray cluster: ``address``, or one started here and ended with the study.
+
+    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``auto``: as much as its config needs by ``memory``), and
+    twice as much once it ran out of memory. Raises UserError where no cluster answers, or it has not the room for a
+    single trial.
+    """
+
+    def __init__(
+        self,
+        worker: type[Worker],
+        *,
+        address: str | None,
+        gpus_per_trial: float | Literal["auto"],
+        memory: Callable[[TrialTask], int] | None = None,
+    ) -> None:
+        self.worker = worker
+        self._joined = address is not None
+        self._preflight: Preflight | None = None
+        join(address)
+        try:
+            self._shares = _shares(memory) if gpus_per_trial == "auto" and memory is not None else None
+            least = 0.0 if isinstance(gpus_per_trial, str) else gpus_per_trial
+            self.resources = {"cpu": 1.0, "gpu": least} if least else {"cpu": 1.0}
+            if slots(ray.cluster_resources(), self.resources) == 0:
+                needs, has = self.resources, ray.cluster_resources()
+                raise UserError(f"no trial fits: each needs {needs}, the cluster has {has}")
+        except UserError:
+            self.close()
+            raise
+
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
+        """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
+        if not self._joined:
+            return
+        answers = asked(Preflight.of(folder, record()).trouble)
+        trouble = first_trouble([(name, str(said) if isinstance(said, UserError) else said) for name, said in answers])
+        if trouble is not None:
+            raise UserError(trouble)
+
+    def ordinary(self, task: TrialTask) -> Resources:
+        """What a trial takes as long as it does not run out of memory."""
+        return self.resources if self._shares is None else {**self.resources, "gpu": self._shares.share(task)}
+
+    def given(self, trial_id: str, task: TrialTask, capacity: Capacity) -> dict[str, Any]:
+        """What an actor is told, with the resources that it takes of ``capacity``."""
+        taken = capacity.take(trial_id, self.ordinary(task), task.share)
+        if self._shares is not None:
+            task = replace(task, memory_limit=self._shares.limit(taken["gpu"]))
+        return {"task": task, "worker": self.worker, "resources": taken, "preflight": self._preflight}
+
+    def run(self, driver: Driver) -> None:
+        """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one."""
+        if self._joined:  # machines that join in the midst of the study are asked when they begin
+            self._preflight = Preflight.of(driver.folder, driver.record)
+        plugins = _Plugins(driver, self, Capacity(resources))
+        with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
+            tuner = tune.Tuner(
+                tune.with_resources(_TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
+                tune_config=tune.TuneConfig(
+                    search_alg=_ProposerPlugin(plugins),
+                    scheduler=_SchedulerPlugin(plugins),
+                    num_samples=-1,  # until the proposer says that it has finished
+                    max_concurrent_trials=MOST_TRIALS,
+                    reuse_actors=True,
+                ),
+                run_config=tune.RunConfig(
+                    storage_path=scratch,
+                    verbose=0,
+                    checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
+                ),
+            )
+            try:
+                with lost_cluster_told():
+                    tuner.fit()
+            except TuneError:
+                if plugins.fault is None:
+                    raise
+            if plugins.fault is not None:
+                raise plugins.fault
+
+    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
+        """Side by side on the cluster."""
+        test = ray.remote(_test)
+        waiting = {}
+        for task in tasks:
+            takes = self.ordinary(task)
+            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0))
+            waiting[here.remote(self.worker, task)] = task.number
+        while waiting:
+            with lost_cluster_told():
+                (done, *_), _ = ray.wait(list(waiting))
+                measured = ray.get(done)
+            yield waiting.pop(done), measured
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends."""
+        ray.shutdown()
+
+
+class _TrialActor(tune.Trainable):  # type: ignore[misc]
+    """One process of the cluster; it trains one trial after another."""
+
+    def setup(self, config: dict[str, Any]) -> None:
+        self.worker: Worker | None = None
+
+    def reset_config(self, new_config: dict[str, Any]) -> bool:
+        self.setup(new_config)
+        return True
+
+    def step(self) -> dict[str, Any]:
+        """What the trial gives, or what it raises: Tune does not tell a scheduler why a trial failed."""
+        try:
+            if self.worker is None:
+                _check_once(self.config["preflight"])
+                self.worker = self.config["worker"](self.config["task"])
+            return {"outcome": self.worker.run_epoch()}
+        except UserError as mistake:
+            return {"outcome": mistake}
+        except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+            self.worker = None  # and lets go of its memory
+            return {"outcome": fault_of(error)}
+
+
+class _Plugins:
+    """What the two plug-ins share: the driver, and which Tune trial is which of ours.
+
+    Tune wraps what a plug-in raises into its own error; ``fault`` keeps what it was.
+    """
+
+    def __init__(self, driver: Driver, engine: RayEngine, capacity: Capacity) -> None:
+        self.driver = driver
+        self.engine = engine
+        self.capacity = capacity
+        self.kernel_kills = kernel_kills()
+        self.numbers: dict[str, int] = {}
+        self.fault: BaseException | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Nothing: Tune pickles its plug-ins for a restore of its own, which we do not use."""
+        return {}
+
+    def keep(self, call: Callable[[], Value]) -> Value:
+        """The value of ``call``; what it raises is kept and raised."""
+        try:
+            return call()
+        except BaseException as error:
+            self.fault = self.fault or error
+            raise
+
+
+class _ProposerPlugin(Searcher):  # type: ignore[misc]
+    """Hands the driver's next trial to Tune.
+
+    A trial that pauses ends for Tune and frees its actor. Promoted, it is another one for Tune, which goes on from the
+    trial's own checkpoint. So Tune never waits for a paused trial, and asks again until the study is over.
+    """
+
+    def __init__(self, plugins: _Plugins) -> None:
+        super().__init__(metric="outcome", mode="max")
+        self.plugins = plugins
+
+    def set_max_concurrency(self, max_concurrent: int) -> bool:
+        """How many trials run side by side is decided here, by the room for them."""
+        return True
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        """A trial for the cluster; None while it is full, or while only a promotion or a fault could bring another."""
+        plugins = self.plugins
+        if plugins.keep(plugins.capacity.is_full):
+            return None
+        task = plugins.keep(plugins.driver.next)
+        if task is None:
+            return str(Searcher.FINISHED) if plugins.driver.over else None
+        plugins.numbers[trial_id] = task.number
+        return plugins.keep(lambda: plugins.engine.given(trial_id, task, plugins.capacity))
+
+    def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
+        """The driver knows already, from the scheduler; the room is free again."""
+        self.plugins.capacity.leave(trial_id)
+
+    def save(self, checkpoint_path: str) -> None:
+        """The ledger is what is saved."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        """The ledger is what is restored."""
+
+
+class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
+    """Hands reports to the driver and its decisions to Tune."""
+
+    def __init__(self, plugins: _Plugins) -> None:
+        super().__init__()
+        self.plugins = plugins
+
+    def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
+        number = self.plugins.numbers[trial.trial_id]
+        if self.plugins.keep(lambda: self._goes_on(number, result["outcome"])):
+            return str(TrialScheduler.CONTINUE)
+        del self.plugins.numbers[trial.trial_id]
+        return str(TrialScheduler.STOP)
+
+    def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
+        number = self.plugins.numbers.pop(trial.trial_id, None)
+        if number is not None:  # else only its actor failed, after the end
+            self.plugins.keep(check_this_machine)
+            self.plugins.keep(lambda: self.plugins.driver.faulted(number, self._death(trial)))
+
+    def _death(self, trial: Trial) -> Fault:
+        """Why an actor died, as far as ray and the kernel of this machine tell."""
+        told = Path(trial.error_file).read_text() if trial.error_file else ""
+        if UNBORN in told:
+            return Fault("failed", told.split(UNBORN)[1].strip().splitlines()[-1])
+        before, self.plugins.kernel_kills = self.plugins.kernel_kills, kernel_kills()
+        here = trial.node_ip in (None, ray.util.get_node_ip_address())
+        if says_out_of_memory(told) or (here and self.plugins.kernel_kills > before):
+            return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
+        return Fault("crashed", DIED)
+
+    def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault) -> bool:
+        match outcome:
+            case EpochResult():
+                return self.plugins.driver.report(number, outcome).action == "continue"
+            case UserError():
+                raise outcome  # no trial would fare better
+            case _:
+                self.plugins.driver.faulted(number, outcome)
+                return False
+
+
+class _ActorManager(RayActorManager):  # type: ignore[misc]
+    """Takes every error of ray's own for the death of the actor.
+
+    Tune 2.60 knows one kind alone. It would end the study where ray kills a worker because its machine runs low on
+    memory, which has a kind of its own.
+    """
+
+    def _actor_task_failed(self, tracked_actor_task: Any, exception: Exception) -> None:
+        if isinstance(exception, RayError) and not isinstance(exception, RayActorError | RayTaskError):
+            exception = RayActorError(error_msg=one_line(exception))
+        super()._actor_task_failed(tracked_actor_task, exception)
+
+
+tune_controller.RayActorManager = _ActorManager
+
+
+@lru_cache(maxsize=1)
+def _check_once(preflight: Preflight | None) -> None:
+    """A machine that joined in the midst of a study is asked when it begins; a process asks once."""
+    trouble = None if preflight is None else preflight.trouble()
+    if trouble is not None:
+        raise UserError(f"machine {socket.gethostname()} ({ray.util.get_node_ip_address()}): {trouble}")
+
+
+def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
+    """The shares of the smallest GPU of the cluster; None where it has none."""
+    from models.device import device_memory  # torch, which a driver without such shares need not load
+
+    devices = []
+    for name, found in asked(device_memory, gpus=0.001):
+        if isinstance(found, UserError):
+            raise UserError(f"--gpus-per-trial auto: machine {name}: {found}")
+        devices.append(found)
+    return GpuShares(memory, min(devices)) if devices else None
+
+
+def _test(worker: type[Worker], task: TrialTask) -> Metrics:
+    """Runs in a process of the cluster."""
+    return worker.test(task)

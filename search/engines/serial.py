@@ -1,0 +1,63 @@
+"""The engine interface, and the engine without ray: one trial after another in this process."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+
+from data.errors import UserError
+from search.driver.driver import Driver
+from search.ledger.events import Metrics
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord
+from search.trials.faults import fault_of
+from search.trials.task import TrialTask, Worker
+
+
+class Engine(ABC):
+    """Runs the trials that a driver proposes, on workers of one class."""
+
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
+        """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
+
+    @abstractmethod
+    def run(self, driver: Driver) -> None:
+        """Run until the driver has nothing to start and nothing runs."""
+
+    @abstractmethod
+    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
+        """Measure trials on the test split: (trial number, metrics), each as soon as it is there."""
+
+    def close(self) -> None:  # noqa: B027 (most engines hold nothing)
+        """Let go of what the engine holds."""
+
+
+class SerialEngine(Engine):
+    """For tests, for debugging, and where ray is not wanted. The order of events is the same every time.
+
+    A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint.
+    """
+
+    def __init__(self, worker: type[Worker]) -> None:
+        self.worker = worker
+
+    def run(self, driver: Driver) -> None:
+        """Each trial to its end, or until it pauses, before the next one begins or goes on."""
+        while (task := driver.next()) is not None:
+            self._run_trial(driver, task)
+
+    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
+        """One after another."""
+        for task in tasks:
+            yield task.number, self.worker.test(task)
+
+    def _run_trial(self, driver: Driver, task: TrialTask) -> None:
+        worker, action = None, "continue"
+        while action == "continue":
+            try:
+                worker = worker or self.worker(task)
+                result = worker.run_epoch()
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+                driver.faulted(task.number, fault_of(error))
+                return
+            action = driver.report(task.number, result).action

@@ -1,0 +1,72 @@
+"""How many epochs a study takes: in the best course, in one in the middle, in the worst."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from data.seeding import generator
+from search.config import SearchConfig
+from search.schedulers.build import scheduler
+from search.schedulers.scheduler import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Courses:
+    """Epochs of all trials together, an epoch being one of all seeds; ``base``: those of the base alone, in any course.
+
+    ``best``: all others are stopped as early as can be; ``worst``: none is stopped. ``typical``: the scheduler of the
+    study hears one trial after another, in random order, the better of two being better after every epoch.
+    """
+
+    best: int
+    typical: int
+    worst: int
+    base: int
+
+
+def courses(
+    search: SearchConfig, epochs: int, trials: int, *, spared: bool, epoch_seconds: float | None = None
+) -> Courses:
+    """The courses of ``trials`` of ``epochs``; ``spared``: the base is among them, and is never stopped.
+
+    Where rungs are counted in seconds and nobody knows ``epoch_seconds``, all epochs are taken to last as long as a
+    whole trial.
+    """
+    subject = scheduler(search, epochs, frozenset({0}) if spared else frozenset())
+    spending, lowest = subject.spending, min(subject.rungs, default=None)
+    seconds, whole, least = 0.0, epochs, Fraction(subject.earliest)
+    if spending.resource == "seconds":
+        seconds = epoch_seconds or spending.whole / epochs
+        whole = min(epochs, ceil(spending.whole / seconds))
+        least = Fraction(whole if lowest is None else min(whole, ceil(lowest / seconds)))
+    elif spending.resource == "seeds" and lowest is not None:
+        least = Fraction(lowest * epochs, spending.whole)
+    base = whole if spared else 0
+    worst = base + (trials - spared) * whole
+    ranks = generator(search.seed, "plan", "ranks").permutation(trials)
+    return Courses(
+        best=base + ceil((trials - spared) * least),
+        typical=min(worst, ceil(_one_after_another(subject, [float(rank) for rank in ranks], seconds))),
+        worst=worst,
+        base=base,
+    )
+
+
+def _one_after_another(subject: Scheduler, scores: list[float], seconds: float) -> Fraction:
+    """The epochs of trials that keep their scores, on a single worker."""
+    spent, born = Fraction(0), 0
+    while True:
+        trial = subject.promotable()
+        if trial is None and born == len(scores):
+            trial = subject.promotable(born)
+            if trial is None:
+                return spent
+        if trial is None:
+            trial, born = born, born + 1
+        else:
+            subject.promoted(trial)
+        action = "continue"
+        while action == "continue":
+            spent += subject.spending.share(trial)
+            epoch = subject.spending.last(trial) + 1
+            action = subject.report(trial, epoch, scores[trial], seconds).action

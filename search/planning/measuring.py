@@ -1,0 +1,219 @@
+"""Measures what configs take, on real batches: parameters, memory, time. No trial is trained and nothing is kept."""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from statistics import fmean
+from typing import Self, final
+
+import torch
+from torch import Tensor
+
+from data.batches import Batch
+from data.errors import UserError
+from data.frozen import canonical_json
+from models.build import Sizes, build
+from models.device import choose_device
+from models.evaluate import evaluated, on_device
+from models.training.config import TrainingConfig
+from models.training.loop import Training, dtype_of
+from search.planning.plan import Measurement, Meter, Room
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord
+from search.trials.task import TrialTask, trial_task
+from search.trials.worker import TrainingWorker, corpus_of, lane_groups
+from spaces.trial import TrialConfig
+
+UPDATES, READINGS = 5, 3
+"""Updates that are timed of each config, and batches of dev that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Some:
+    """Batches: how many there are, some that stand for all, the one with the most positions."""
+
+    count: int
+    timed: tuple[Batch, ...]
+    largest: Batch
+
+    @classmethod
+    def of(cls, batches: Callable[[], Iterable[Batch]], timed: int) -> Self:
+        """Sorted by positions and cut into ``timed`` equal runs: the one amid each run stands for it.
+
+        Made twice, so that no more than these are held at a time.
+        """
+        positions = [batch.forms_RTB.size for batch in batches()]
+        order = sorted(range(len(positions)), key=positions.__getitem__)
+        amid = middles(order, timed)
+        kept = {place: batch for place, batch in enumerate(batches()) if place in (*amid, order[-1])}
+        return cls(len(order), tuple(kept[place] for place in amid), kept[order[-1]])
+
+
+@final
+class TrainingMeter(Meter):
+    """Measures with the very program that would train. ``record`` has the study and its prepared corpora.
+
+    Raises UserError where ``device`` is not there.
+    """
+
+    def __init__(self, record: StudyRecord, folder: StudyFolder, device: str) -> None:
+        self.record = record
+        self.folder = folder
+        self.device = choose_device(device)
+        self._sizes: dict[str, Sizes] = {}
+        self._parameters: dict[str, int] = {}
+        self._read: dict[str, tuple[_Some, _Some]] = {}
+
+    def parameters(self, config: TrialConfig) -> int:
+        """Read off a network of no lanes: its shapes are all there, and there is nothing to initialise."""
+        key = canonical_json([config.data.model_dump(mode="json"), config.model.model_dump(mode="json")])
+        if key not in self._parameters:
+            sizes, dtype = self._sizes_of(config), dtype_of(config.training)
+            model, _ = build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=torch.device("cpu"))
+            self._parameters[key] = sum(parameter.shape[1:].numel() for parameter in model.parameters())
+        return self._parameters[key]
+
+    def measure(self, config: TrialConfig) -> Measurement:
+        """The first program of the trial's lanes, timed; where there are several, one runs after another."""
+        gc.collect()  # the network that was measured before
+        task = self._task(config)
+        seeds = lane_groups(task, self.device)[0]
+        (training,) = TrainingWorker(replace(task, seeds=seeds)).groups
+        updates, readings = self._batches(config, training)
+        training.model.train()
+        activations = _kept_for_backward(training, updates.largest)
+        update = fmean(self._seconds(training.step, batch) for batch in updates.timed)
+        training.model.eval()
+        reading = fmean(self._seconds(partial(_read, training), batch) for batch in readings.timed)
+        programs = len(task.seeds) / len(seeds)
+        weights = _bytes(list(training.model.parameters()))
+        return Measurement(
+            lanes=len(seeds),
+            weights=weights,
+            gradients=_bytes([weight.grad for weight in training.model.parameters() if weight.grad is not None]),
+            optimiser=_bytes(list(training.optimiser.slots.values())),
+            activations=activations,
+            step_seconds=programs * update,
+            epoch_seconds=programs * (update * updates.count + reading * readings.count),
+        )
+
+    def _task(self, config: TrialConfig) -> TrialTask:
+        seeds = tuple(range(self.record.study.search.seeds))
+        return trial_task(self.record, self.folder, config, number=0, seeds=seeds, device=self.device.type)
+
+    def _sizes_of(self, config: TrialConfig) -> Sizes:
+        key = canonical_json(config.data)
+        if key not in self._sizes:
+            self._sizes[key] = Sizes.of_corpus(corpus_of(self._task(config).corpus, config.data))
+        return self._sizes[key]
+
+    def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
+        """Those of an epoch of training, and those of its evaluation."""
+        recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
+        key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
+        if key not in self._read:
+            dev = partial(evaluated, training.corpus.stored, "dev")
+            self._read[key] = _Some.of(training.batches, UPDATES), _Some.of(dev, READINGS)
+        return self._read[key]
+
+    def _seconds(self, work: Callable[[Batch], object], batch: Batch) -> float:
+        self._wait()
+        started = time.perf_counter()
+        work(batch)
+        self._wait()
+        return time.perf_counter() - started
+
+    def _wait(self) -> None:
+        """A GPU works on while the program goes on."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+
+@lru_cache(maxsize=1024)
+def _memory_of(task: TrialTask) -> int:
+    (training,) = TrainingWorker(task).groups
+    largest = max(training.batches(), key=lambda batch: batch.forms_RTB.size)
+    training.model.train()
+    activations = _kept_for_backward(training, largest)
+    weights = list(training.model.parameters())
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    return activations + _bytes([*weights, *gradients, *training.optimiser.slots.values()])
+
+
+def memory_of(task: TrialTask) -> int:
+    """Bytes that training a trial holds at most, all seeds at once: counted in one update on its largest batch.
+
+    They are counted on a CPU, where large networks take seconds; trials that differ in what takes no memory are
+    counted once.
+    """
+    config = task.config.model_copy(update={"training": _sized(task.config.training)})
+    return _memory_of(
+        TrialTask(
+            number=0,
+            config=config,
+            seeds=tuple(range(len(task.seeds))),
+            order_seed=0,
+            lanes=len(task.seeds),
+            corpus=task.corpus,
+            folder=task.folder / "none",
+            device="cpu",
+            vectors=task.vectors,
+        )
+    )
+
+
+def _sized(training: TrainingConfig) -> TrainingConfig:
+    """The training without what takes no memory."""
+    return training.model_copy(
+        update={"optimiser": training.optimiser.model_copy(update={"learning_rate": 0.01}), "epochs": 1}
+    )
+
+
+def room(device: str, gpus_per_trial: float) -> Room:
+    """How many trials this machine has room for, one CPU each and as much of a GPU as they ask for, where it has one.
+
+    Raises UserError where ``device`` is not there, or not even one trial fits.
+    """
+    chosen = choose_device(device).type
+    slots = len(os.sched_getaffinity(0))
+    if gpus_per_trial and chosen == "cuda":
+        gpus = torch.cuda.device_count()
+        slots = min(slots, int(gpus / gpus_per_trial + 1e-9))
+        if slots == 0:
+            raise UserError(f"--gpus-per-trial {gpus_per_trial}: got {gpus} GPUs here (allowed: at most that many)")
+    return Room(slots=slots, device=chosen, gpus_per_trial=gpus_per_trial)
+
+
+def middles(order: Sequence[int], runs: int) -> list[int]:
+    """What stands in the middle of each of ``runs`` equal runs; all of a short ``order``."""
+    runs = min(runs, len(order))
+    return [order[(2 * run + 1) * len(order) // (2 * runs)] for run in range(runs)]
+
+
+@torch.no_grad()
+def _read(training: Training, batch: Batch) -> None:
+    """The costly part of an evaluation."""
+    training.model.measure(*on_device(batch, len(training.lanes), training.device), training.lexicon)
+
+
+def _kept_for_backward(training: Training, batch: Batch) -> int:
+    """The bytes that an update keeps of its forward pass until it has gone backward, weights left out."""
+    weights = {parameter.untyped_storage().data_ptr() for parameter in training.model.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            kept[storage.data_ptr()] = max(storage.nbytes(), kept.get(storage.data_ptr(), 0))
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        training.step(batch)
+    return sum(kept.values())
+
+
+def _bytes(tensors: Sequence[Tensor]) -> int:
+    return sum(tensor.nbytes for tensor in tensors)

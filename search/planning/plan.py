@@ -1,0 +1,264 @@
+"""What a study would cost, told before anything is trained: its space, its networks, its hours."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Literal
+
+from data.errors import one_line
+from data.frozen import canonical_json
+from data.seeding import generator
+from search.config import Resource, SearchConfig, StudyConfig
+from search.planning.courses import Courses, courses
+from search.planning.extremes import extremes
+from search.schedulers.build import scheduler
+from spaces.counting import SpaceCount, count
+from spaces.space import Point, Space
+from spaces.trial import TrialConfig
+
+DRAWN = 5
+"""Configs that are drawn and measured, beside the base, the smallest and the largest."""
+
+SETTLED = ("grid", "one_at_a_time")
+"""Proposers whose points are known beforehand."""
+
+HOUR = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measurement:
+    """What one config takes on this machine.
+
+    The bytes are those of all ``lanes`` that are trained as one program; ``activations`` is what the backward pass
+    keeps of the largest batch. An update of all seeds takes ``step_seconds`` on average over an epoch, an epoch with
+    its evaluation on dev ``epoch_seconds``, pretraining left out.
+    """
+
+    lanes: int
+    weights: int
+    gradients: int
+    optimiser: int
+    activations: int
+    step_seconds: float
+    epoch_seconds: float
+
+    @property
+    def memory(self) -> int:
+        """All bytes together; buffers that live for an operation alone come on top."""
+        return self.weights + self.gradients + self.optimiser + self.activations
+
+
+class Meter(ABC):
+    """Measures configs on the corpora of a study."""
+
+    @abstractmethod
+    def parameters(self, config: TrialConfig) -> int:
+        """The parameters of one lane; quickly, since many configs are compared."""
+
+    @abstractmethod
+    def measure(self, config: TrialConfig) -> Measurement:
+        """Build the network, time a few updates, throw it away. Raises RuntimeError or MemoryError where it cannot."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Network:
+    """A config of the space. ``roles``: ``base``, ``smallest``, ``largest``, ``drawn``; ``changes`` to the base.
+
+    ``measured`` is None where the network does not run, and ``failed`` says why: it has not the memory, say.
+    """
+
+    roles: tuple[str, ...]
+    identity: str
+    changes: Point
+    parameters: int
+    measured: Measurement | None
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many trials run side by side, on which device, and the share of a GPU that each takes."""
+
+    slots: int = 1
+    device: str = "cpu"
+    gpus_per_trial: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """What a study takes in one case. The hours are None where nothing could be measured.
+
+    ``hours``: of trials, added up; ``error``: the standard error that they have because a few configs stand for all.
+    ``elapsed``: by the clock with all slots busy, and not less than the base takes.
+    """
+
+    case: Literal["best", "typical", "worst"]
+    epochs: int
+    hours: float | None = None
+    error: float | None = None
+    gpu_hours: float | None = None
+    elapsed: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """A study, counted, measured and forecast. Its ``rungs`` are in the ``resource``; ``unmeasured`` says why where
+    ``networks`` are missing.
+    """
+
+    study: StudyConfig
+    space: SpaceCount
+    trials: int
+    rungs: tuple[int, ...]
+    resource: Resource
+    room: Room
+    forecasts: tuple[Forecast, ...]
+    networks: tuple[Network, ...] = ()
+    unmeasured: str | None = None
+
+
+def plan(study: StudyConfig, room: Room) -> Plan:
+    """What needs no corpus: the size of the space, the trials and their epochs. The study's seed draws."""
+    space = Space(study.space)
+    counted = count(space, generator(study.search.seed, "plan", "count"))
+    trials = _trials(study.search, space, counted)
+    subject = scheduler(study.search, study.space.base.training.epochs)
+    return Plan(
+        study=study,
+        space=counted,
+        trials=trials,
+        rungs=subject.rungs,
+        resource=subject.spending.resource,
+        room=room,
+        forecasts=_forecasts(_courses(study, trials, space)),
+    )
+
+
+def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
+    """The plan with networks and hours; ``tell`` hears what is being done, in lines."""
+    space = Space(made.study.space)
+    networks = _networks(made, space, meter, tell)
+    made = replace(made, networks=networks)
+    spared = space.contains(made.study.space.base)
+    seconds = [(network.roles, network.measured.epoch_seconds) for network in networks if network.measured is not None]
+    base = [own for roles, own in seconds if "base" in roles]
+    drawn = [own for roles, own in seconds if "drawn" in roles]
+    others = made.trials - spared
+    if (spared and not base) or (others and not drawn):
+        return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
+    told = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
+    paces = _Paces(
+        base_epochs=told.base,
+        base=base[0] if spared else 0.0,
+        others=fmean(drawn) if others else 0.0,
+        error=_error_of_mean(drawn, of=others if made.study.search.proposer in SETTLED else None) if others else 0.0,
+    )
+    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(told)))
+
+
+def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> Courses:
+    spared = space.contains(study.space.base)
+    epochs = study.space.base.training.epochs
+    return courses(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Paces:
+    """Seconds an epoch: of the base, which has ``base_epochs``, and of all other trials on average."""
+
+    base_epochs: int
+    base: float
+    others: float
+    error: float | None
+
+
+def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
+    """The standard error; None for a single one. Where they are drawn from so many trials, all of them have none."""
+    if of == len(drawn):
+        return 0.0
+    if len(drawn) == 1:
+        return None
+    rest = 1 - len(drawn) / of if of is not None else 1.0
+    return stdev(drawn) * sqrt(rest / len(drawn))
+
+
+def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
+    """How many trials there will be."""
+    if search.proposer == "one_at_a_time":
+        return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
+    ends = counted.allowed if space.finite else None
+    return search.trials if ends is None else min(search.trials, ends)
+
+
+def _forecasts(told: Courses) -> tuple[Forecast, ...]:
+    return (
+        Forecast(case="best", epochs=told.best),
+        Forecast(case="typical", epochs=told.typical),
+        Forecast(case="worst", epochs=told.worst),
+    )
+
+
+def _networks(made: Plan, space: Space, meter: Meter, tell: Callable[[str], None]) -> tuple[Network, ...]:
+    base, search = made.study.space.base, made.study.search
+    tell("looking for the smallest and the largest network")
+    points = _drawn(search, space, made.trials, base)
+    smallest, largest = extremes(space, meter.parameters, generator(search.seed, "plan", "extremes"))
+    chosen = [("base", base), ("smallest", space.config(smallest)), ("largest", space.config(largest))]
+    roles: dict[str, dict[str, None]] = {}
+    configs: dict[str, TrialConfig] = {}
+    for role, config in [*chosen, *(("drawn", space.config(point)) for point in points)]:
+        roles.setdefault(config.identity, {})[role] = None
+        configs[config.identity] = config
+    networks = []
+    for number, (name, config) in enumerate(configs.items(), start=1):
+        size = meter.parameters(config)
+        tell(f"timing network {number} of {len(configs)}: {', '.join(roles[name])}, {size:,} parameters")
+        network = Network(
+            roles=tuple(roles[name]),
+            identity=name,
+            changes=_changes(space, config, base),
+            parameters=size,
+            measured=None,
+        )
+        try:
+            networks.append(replace(network, measured=meter.measure(config)))
+        except (RuntimeError, MemoryError) as error:
+            networks.append(replace(network, failed=one_line(error)))
+    return tuple(networks)
+
+
+def _changes(space: Space, config: TrialConfig, base: TrialConfig) -> Point:
+    """What the config has on the axes that the base has not."""
+    if config == base:
+        return {}
+    own = space.base_point()
+    return {path: value for path, value in space.point(config).items() if path not in own or own[path] != value}
+
+
+def _drawn(search: SearchConfig, space: Space, trials: int, base: TrialConfig) -> list[Point]:
+    """Points that stand for all trials but the base's: some of them where they are settled, else at random."""
+    source = generator(search.seed, "plan", "draw")
+    if search.proposer in SETTLED:
+        walk = space.one_at_a_time() if search.proposer == "one_at_a_time" else space.enumerate()
+        own = [canonical_json(space.point(base))] if space.contains(base) else []
+        others = (point for point in walk if canonical_json(point) not in own)
+        settled = list(islice(others, trials - len(own)))
+        return [settled[place] for place in source.permutation(len(settled))[:DRAWN]]
+    return [space.sample(source) for _ in range(min(DRAWN, trials))]
+
+
+def _timed(made: Plan, forecast: Forecast, paces: _Paces) -> Forecast:
+    """With hours: the base's epochs at its own pace, all others at the mean of those that were drawn."""
+    own = paces.base_epochs * paces.base / HOUR
+    others = forecast.epochs - paces.base_epochs
+    hours = own + others * paces.others / HOUR
+    return replace(
+        forecast,
+        hours=hours,
+        error=None if paces.error is None else others * paces.error / HOUR,
+        gpu_hours=hours * made.room.gpus_per_trial,
+        elapsed=max(own, hours / min(made.room.slots, made.trials)),
+    )

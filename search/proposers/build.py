@@ -1,0 +1,29 @@
+"""From a config to a proposer: the one place that knows which class a name means."""
+
+from typing import assert_never
+
+from search.config import SearchConfig
+from search.proposers.evolution import Evolution
+from search.proposers.gaussian_process import GaussianProcess
+from search.proposers.proposer import Grid, OneAtATime, Proposer, Random
+from search.proposers.tpe import Tpe
+from spaces.space import Space
+
+
+def proposer(config: SearchConfig, space: Space) -> Proposer:
+    """The proposer of a study. Raises UserError where it cannot work on the space."""
+    match config.proposer:
+        case "grid":
+            return Grid(space)
+        case "one_at_a_time":
+            return OneAtATime(space)
+        case "random":
+            return Random(space, config.seed)
+        case "tpe":
+            return Tpe(space, config.seed, len(config.objectives))
+        case "gp":
+            return GaussianProcess(space, config.seed, len(config.objectives))
+        case "evolution":
+            return Evolution(space, config.seed, config.evolution)
+        case _:
+            assert_never(config.proposer)

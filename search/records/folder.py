@@ -1,0 +1,78 @@
+"""Where the things of a study lie: the ledger, the corpora, the weights of the trials."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from data.errors import UserError
+from search.ledger.events import CorpusPrepared, VectorsPrepared
+
+CHECKPOINT = "checkpoint.safetensors"
+"""In a trial's folder: what a running trial goes on from."""
+
+BEST = "best.safetensors"
+"""In a trial's folder: the weights of all lanes at the trial's best epoch."""
+
+GROUP = "seeds-from-{}"
+"""In a trial's folder: the files of further seeds while they are trained, where seeds race."""
+
+
+class StudyFolder:
+    """The paths of one study's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.ledger = path / "ledger"
+        self.corpora = path / "corpora"
+        self.trials = path / "trials"
+        self.runs_database = path / "mlflow.db"
+
+    def trial(self, number: int) -> Path:
+        """The folder of one trial's weights."""
+        return self.trials / f"{number:06d}"
+
+    def corpus(self, prepared: CorpusPrepared) -> Path:
+        """The store of a prepared corpus."""
+        return self.corpora / prepared.store
+
+    def vectors(self, prepared: VectorsPrepared) -> Path:
+        """The store of pretrained vectors."""
+        return self.corpora / prepared.store
+
+    @classmethod
+    def existing(cls, path: Path) -> "StudyFolder":
+        """The folder of a study that was begun. Raises UserError where there is none."""
+        folder = cls(path)
+        if not folder.ledger.is_dir():
+            raise UserError(f"{path}: no study here (allowed: a folder that `skipstack search --out` made)")
+        return folder
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[StudyFolder]:
+    """Fill a study's folder beside ``path``; it takes its name only if nothing fails.
+
+    Raises UserError where something already lies at ``path``.
+    """
+    if StudyFolder(path).ledger.exists():
+        raise UserError(f"{path}: holds a study already (allowed: a new folder, or `skipstack resume {path}`)")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise UserError(f"{path}: is not an empty folder (allowed: a new folder for the study)")
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.mkdir(parents=True)
+    try:
+        yield StudyFolder(beside)
+        os.replace(beside, path)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def free_name(parent: Path, name: str) -> Path:
+    """The first of ``name``, ``name-2``, ``name-3``, ... that does not exist under ``parent``."""
+    stem = name.replace("/", "-")
+    path, number = parent / stem, 2
+    while path.exists():
+        path, number = parent / f"{stem}-{number}", number + 1
+    return path

@@ -1,0 +1,111 @@
+"""What a trial reported, as columns: ten thousand trials keep every report, and each as an event would be large."""
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, final, overload
+
+from search.ledger.events import Metrics, Reported
+
+NUMBERS = ("time", "epoch", "score", "seconds")
+"""The fields that are numbers, kept side by side."""
+
+REST = tuple(name for name in Reported.model_fields if name not in (*NUMBERS, "metrics"))
+"""The fields that say the same in most reports of a trial."""
+
+Form = tuple[tuple[tuple[str, int], ...], tuple[Any, ...]]
+"""What reports share: the name of each metric with its lanes, and the values of ``REST``."""
+
+
+@final
+class Reports(Sequence[Reported]):
+    """The reports of a trial in their order. An item is the event again, made when it is asked for."""
+
+    __slots__ = ("_forms", "_metrics", "_numbers", "_starts")
+
+    def __init__(self) -> None:
+        self._numbers = array("d")
+        self._metrics = array("d")
+        self._starts = array("l")
+        self._forms: list[Form] = []
+
+    def append(self, report: Reported) -> None:
+        """Add the latest report."""
+        form = (
+            tuple((name, len(lanes)) for name, lanes in report.metrics.items()),
+            tuple(getattr(report, name) for name in REST),
+        )
+        self._forms.append(self._forms[-1] if self._forms and self._forms[-1] == form else form)
+        self._numbers.extend(getattr(report, name) for name in NUMBERS)
+        self._starts.append(len(self._metrics))
+        for lanes in report.metrics.values():
+            self._metrics.extend(lanes)
+
+    @property
+    def scores(self) -> Sequence[float]:
+        """The score of each report."""
+        return self._column("score")
+
+    @property
+    def seconds(self) -> Sequence[float]:
+        """The seconds of each report."""
+        return self._column("seconds")
+
+    @property
+    def curve(self) -> list[tuple[int, float]]:
+        """Epochs and scores."""
+        return [(int(epoch), score) for epoch, score in zip(self._column("epoch"), self.scores, strict=True)]
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the seeds are trained in groups."""
+        return bool(self._forms) and bool(self._forms[0][1][REST.index("seeds")])
+
+    def best(self) -> int | None:
+        """The place of the highest finite score, the earliest of equals; None where there is none."""
+        finite = [(score, -place) for place, score in enumerate(self.scores) if math.isfinite(score)]
+        return -max(finite)[1] if finite else None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same was reported, NaN included."""
+        if not isinstance(other, Reports):
+            return NotImplemented
+        return self._forms == other._forms and self._bytes() == other._bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    @overload
+    def __getitem__(self, place: int) -> Reported: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Reported]: ...
+
+    def __getitem__(self, place: int | slice) -> Reported | list[Reported]:
+        if isinstance(place, slice):
+            return [self._report(each) for each in range(*place.indices(len(self)))]
+        return self._report(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Reported]:
+        return map(self._report, range(len(self)))
+
+    def _report(self, place: int) -> Reported:
+        layout, rest = self._forms[place]
+        time, epoch, score, seconds = self._numbers[place * len(NUMBERS) : (place + 1) * len(NUMBERS)]
+        flat = iter(self._metrics[self._starts[place] :])
+        metrics: Metrics = {name: tuple(islice(flat, lanes)) for name, lanes in layout}
+        values: dict[str, Any] = dict(zip(REST, rest, strict=True))
+        values |= {"time": time, "epoch": int(epoch), "score": score, "seconds": seconds, "metrics": metrics}
+        return Reported.model_construct(None, **values)
+
+    def _bytes(self) -> tuple[bytes, bytes]:
+        return self._numbers.tobytes(), self._metrics.tobytes()
+
+    def _column(self, name: str) -> Sequence[float]:
+        return self._numbers[NUMBERS.index(name) :: len(NUMBERS)]

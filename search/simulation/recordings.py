@@ -1,0 +1,203 @@
+"""The curves that a study recorded, and the space of what can be proposed again because its curve is known.
+
+Shapes: P recorded points, A axes.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.errors import UserError
+from data.frozen import canonical_json
+from search.ledger.events import FAULTS, Event, Proposed, Reported
+from search.records.races import groups, joined
+from search.records.records import StudyRecord, TrialRecord
+from search.trials.task import EpochResult
+from spaces.config import SpaceConfig
+from spaces.domains import Choice, Domain, Json, Log
+from spaces.space import Point, Space
+
+LANES = "dev_score"
+"""The metric of a recorded epoch: the dev score of each seed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recordings:
+    """The trials whose curves can be replayed to any epoch, by the identity of their config.
+
+    A curve is whole that has all epochs, or ends by diverging. ``extended``: how many were stopped early and go on by
+    assumption; ``left_out``: trials without a whole curve, by how they ended. ``scores``: of all recorded trials that
+    have one, the best first.
+    """
+
+    curves: Mapping[str, tuple[EpochResult, ...]]
+    points: tuple[Point, ...]
+    extended: int
+    left_out: Mapping[str, int]
+    scores: tuple[float, ...]
+    parameters: Mapping[str, int | None]
+    """Of the networks, by the identity of the config."""
+
+
+def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
+    """What a study recorded. With ``extrapolate``, a curve that was stopped keeps its last score to the last epoch, at
+    its mean seconds an epoch: it promises no more than was seen. So do the seeds that a race did not come to.
+
+    Raises UserError where no curve is left.
+    """
+    whole = record.study.space.base.training.epochs
+    curves: dict[str, tuple[EpochResult, ...]] = {}
+    parameters: dict[str, int | None] = {}
+    points: list[Point] = []
+    left_out: Counter[str] = Counter()
+    extended = 0
+    for trial in record.trials.values():
+        curve = _curve(trial, record.study.search.seeds)
+        if not _is_whole(trial, curve, whole):
+            if not extrapolate or not curve or trial.reason in FAULTS:
+                left_out[trial.state] += 1
+                continue
+            curve = _held(curve, whole)
+            extended += 1
+        name = trial.config.identity
+        if name not in curves:
+            points.append(trial.point)
+        curves[name], parameters[name] = curve, trial.parameters
+    if not curves:
+        told = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
+        raise UserError(
+            f"no trial recorded all its {whole} epochs (got {told}; allowed: a study with completed trials, "
+            "or --extrapolate)"
+        )
+    return Recordings(
+        curves=curves,
+        points=tuple(points),
+        extended=extended,
+        left_out=left_out,
+        parameters=parameters,
+        scores=tuple(sorted((trial.score for trial in record.ranked() if trial.score is not None), reverse=True)),
+    )
+
+
+def _curve(trial: TrialRecord, seeds: int) -> tuple[EpochResult, ...]:
+    """As if all seeds had been trained together, where they raced; seeds that a trial lacks do as the others did."""
+    reports = [joined(each) for each in zip(*groups(trial.reports), strict=False)] if trial.raced else trial.reports
+    return tuple(_result(report, tuple(trial.dev_of(report).values()), seeds) for report in reports)
+
+
+def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochResult:
+    missing = max(seeds - len(scores), 0)
+    return EpochResult(
+        epoch=report.epoch,
+        score=report.score,
+        metrics={LANES: (*scores, *[fmean(scores)] * missing)},
+        seconds=report.seconds * (len(scores) + missing) / len(scores),
+        latency=report.latency,
+    )
+
+
+def _is_whole(trial: TrialRecord, curve: Sequence[EpochResult], whole: int) -> bool:
+    return trial.reason == "diverged" or (trial.reason == "completed" and len(curve) == whole)
+
+
+def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]:
+    seconds = fmean(result.seconds for result in curve)
+    rest = (replace(curve[-1], epoch=epoch, seconds=seconds) for epoch in range(len(curve) + 1, whole + 1))
+    return (*curve, *rest)
+
+
+@final
+class RecordedSpace(Space):
+    """The recorded points of a space, each until it is proposed (``take``); what else a proposer composes is brought to
+    the nearest of them.
+
+    The distance is the sum over the axes: 0 or 1 between choices, the share of the range between numbers (of the
+    logarithm's for ``log``), 1 where only one of the two points has the axis. Of equals the first recorded is nearest.
+    """
+
+    def __init__(self, config: SpaceConfig, points: Sequence[Point]) -> None:
+        self._left = {canonical_json(point): point for point in points}
+        super().__init__(config)
+        self._whole = Space(config)
+        self._texts = tuple(self._left)
+        self._rows = {text: row for row, text in enumerate(self._texts)}
+        # To draw from: whenever a point is taken, the last one moves to its place.
+        self._places = list(self._texts)
+        self._place_of = dict(self._rows)
+        self._points_PA = np.array([self._coordinates(point) for point in self._left.values()])
+        self._taken_P = np.zeros(len(self._left), dtype=bool)
+        self._is_choice_A = np.array([isinstance(domain, Choice) for domain in self.domains.values()])
+
+    @property
+    def finite(self) -> bool:
+        """Whether there is an end; recorded points always have one."""
+        return True
+
+    def everything(self) -> Iterator[Point]:
+        """The points that are left, in the order of their axes."""
+        texts = sorted(self._left, key=lambda text: self._order(self._left[text]))
+        yield from (self._left[text] for text in texts if text in self._left)
+
+    def refusal(self, point: Point) -> str | None:
+        """Why a point is not allowed: it was not recorded, or was proposed already."""
+        return None if canonical_json(point) in self._left else "not a recorded trial that is left"
+
+    def sample(self, generator: np.random.Generator) -> Point:
+        """One that is left, each with the same probability. Raises UserError where none is."""
+        if not self._left:
+            raise UserError("no recorded trial is left (allowed: as many trials as were recorded)")
+        return self._left[self._places[int(generator.integers(len(self._places)))]]
+
+    def one_at_a_time(self) -> Iterator[Point]:
+        """Those of the whole space that were recorded."""
+        return (point for point in self._whole.one_at_a_time() if self.allowed(point))
+
+    def compose(self, choose: Callable[[str, Domain], Json]) -> Point:
+        """The nearest point that is left."""
+        wanted_A = np.array(self._coordinates(self._whole.compose(choose)))
+        return self._left[self._nearest(wanted_A)]
+
+    def take(self, event: Event) -> None:
+        """A reader of the driver's: what is proposed leaves the space."""
+        if not isinstance(event, Proposed):
+            return
+        text = canonical_json(event.point)
+        del self._left[text]
+        self._taken_P[self._rows[text]] = True
+        place, last = self._place_of.pop(text), self._places.pop()
+        if last != text:
+            self._places[place] = last
+            self._place_of[last] = place
+
+    def _nearest(self, wanted_A: NDArray[np.float64]) -> str:
+        missing_PA, missing_A = np.isnan(self._points_PA), np.isnan(wanted_A)
+        apart_PA = np.abs(self._points_PA - wanted_A)
+        apart_PA = np.where(self._is_choice_A, apart_PA > 0, apart_PA)
+        apart_PA = np.where(missing_PA | missing_A, missing_PA != missing_A, apart_PA)
+        distance_P = np.where(self._taken_P, np.inf, apart_PA.sum(axis=1))
+        return self._texts[int(np.argmin(distance_P))]
+
+    def _coordinates(self, point: Point) -> list[float]:
+        """By axis: the place of a choice, a number as a share of its range, NaN where the axis is not active."""
+        return [
+            _coordinate(domain, point[path]) if path in point else math.nan for path, domain in self.domains.items()
+        ]
+
+    def _order(self, point: Point) -> tuple[tuple[bool, float], ...]:
+        return tuple((not math.isnan(each), each if each == each else 0.0) for each in self._coordinates(point))
+
+
+def _coordinate(domain: Domain, value: Json) -> float:
+    if isinstance(domain, Choice):
+        text = canonical_json(value)
+        return float([canonical_json(own) for own in domain.values].index(text))
+    assert isinstance(value, int | float)
+    if isinstance(domain, Log):
+        return math.log(value / domain.low) / math.log(domain.high / domain.low)
+    return (value - domain.low) / (domain.high - domain.low)

@@ -1,0 +1,105 @@
+"""A study from its beginning to its end: opened, run by an engine, tested, finished."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from data.errors import UserError
+from search.ablation.ablation import selected
+from search.code_version import code_version
+from search.config import StudyConfig
+from search.driver.driver import Driver
+from search.engines.serial import Engine
+from search.ledger.events import Event, StudyOpened
+from search.ledger.ledger import Ledger, point_to
+from search.proposers.build import proposer
+from search.records.extension import extended, extension
+from search.records.folder import StudyFolder
+from search.records.records import StudyRecord
+from search.schedulers.build import scheduler
+from search.study.preparation import prepared
+from search.study.warm_start import earlier_studies, warm_starts
+from search.trials.faults import StudyInterruptedError, full_disk_told
+from spaces.domains import Json
+from spaces.space import Space
+
+Clock = Callable[[], float]
+
+
+def open_study(
+    study: StudyConfig,
+    folder: StudyFolder,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+    address: str | None = None,
+) -> None:
+    """Check a study, prepare its corpora and begin its ledger in ``folder``, or at ``address``, a URI.
+
+    ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
+    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, for
+    earlier studies that are about something else, and for an address where no ledger can begin.
+    """
+    check_study(study)
+    earlier = earlier_studies(study, corpus_folder)
+    if address is not None:
+        point_to(folder.ledger, address)
+    opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
+    corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
+    with Ledger(folder.ledger, clock=clock) as ledger:
+        if ledger.read():
+            raise UserError(f"{address or folder.ledger}: another study began here meanwhile (allowed: an empty place)")
+        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
+
+
+def extend_study(
+    record: StudyRecord,
+    folder: StudyFolder,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+) -> list[Event]:
+    """Check by what a study is to be extended, and prepare the corpora that this needs. What to tell the ledger.
+
+    Raises UserError where nothing would come of it, and as ``open_study`` does.
+    """
+    by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
+    more = extended(record.study, by)
+    check_study(more)
+    corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora)
+    return [by, *corpora]
+
+
+def check_study(study: StudyConfig) -> None:
+    """Raises UserError for a study that cannot run, whatever its corpora are."""
+    if "training.epochs" in study.space.axes:
+        raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
+    proposer(study.search, Space(study.space))
+    scheduler(study.search, study.space.base.training.epochs)
+
+
+def run_study(driver: Driver, engine: Engine) -> None:
+    """Run what is left of a study, then measure the selected trials on the test split.
+
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
+    """
+    try:
+        with full_disk_told(driver.folder.path):
+            engine.run(driver)
+            driver.end_paused()
+            chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
+            for number, metrics in engine.test([driver.task(number) for number in chosen]):
+                driver.tested(number, metrics)
+    except KeyboardInterrupt:
+        driver.interrupted()
+        raise
+    except StudyInterruptedError:
+        with suppress(StudyInterruptedError):  # the ledger may lie on the very disk
+            driver.interrupted()
+        raise
+    driver.finished()

@@ -1,0 +1,162 @@
+"""A study file as it is read: plain data with lines, merged over what it extends. Checked as a whole elsewhere."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from data.errors import UserError, unknown
+from data.explain import at, explain
+from data.frozen import Frozen
+from search.config import SearchConfig
+from search.study_files.yaml_lines import Lines, read_yaml
+from spaces.config import Axis
+from spaces.trial import TrialConfig
+
+Raw = Mapping[str, Any]
+"""What a study says, unchecked, with every default: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PartOf:
+    """For the published schema: a mapping with any part of ``model``."""
+
+    model: type[BaseModel]
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(self.model.__pydantic_core_schema__)
+
+
+PartOfBase = Annotated[dict[str, Any], _PartOf(TrialConfig)]
+PartOfSearch = Annotated[dict[str, Any], _PartOf(SearchConfig)]
+
+
+class Scale(Frozen):
+    """What a study file changes of itself at another size, such as one for machines without a GPU."""
+
+    base: PartOfBase = Field(default_factory=dict)
+    axes: dict[str, Axis | None] = Field(default_factory=dict)
+    constraints: tuple[str, ...] | None = None
+    search: PartOfSearch = Field(default_factory=dict)
+
+
+class StudyFile(Frozen):
+    """The keys of a study file. A file says only what differs from the preset it extends, or from the defaults.
+
+    ``base`` is merged field by field, ``axes`` are replaced by name (null removes one), ``search`` is merged,
+    ``constraints`` and ``about`` are replaced. So is a scale, over the file: the study at a scale is the preset that it
+    extends at that scale, then the file, then the file's own scale.
+    """
+
+    about: str | None = None
+    extends: str | None = None
+    base: PartOfBase = Field(default_factory=dict)
+    axes: dict[str, Axis | None] = Field(default_factory=dict)
+    constraints: tuple[str, ...] | None = None
+    search: PartOfSearch = Field(default_factory=dict)
+    scales: dict[str, Scale] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who wrote something: a file, with its lines, or an option of the command line."""
+
+    name: str
+    lines: Lines | None = None
+
+    def error(self, path: Sequence[str | int], message: str) -> UserError:
+        """The message with the place of ``path`` before it."""
+        return UserError(at(path, lines=self.lines, file=self.name) + message)
+
+    def at_scale(self, scale: str) -> "Source":
+        """The same file with the lines of a scale in place of those that they go over."""
+        lines = self.lines or {}
+        own = {path[2:]: line for path, line in lines.items() if path[:2] == ("scales", scale) and len(path) > 2}
+        return Source(self.name, {**lines, **own})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A study file merged over what it extends, and the scales that it knows, its own and the extended ones."""
+
+    source: Source
+    raw: Raw
+    scales: tuple[str, ...]
+
+
+def presets() -> dict[str, Path]:
+    """The studies that come with the project, by name."""
+    folder = Path(str(files("spaces"))) / "presets"
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
+
+
+def read_document(path: Path, name: str, scale: str | None = None) -> Document:
+    """The file at ``path``, which errors call ``name``, merged over what it extends, each at ``scale`` if it has it.
+
+    Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``StudyFile``.
+    """
+    try:
+        text = path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise UserError(f"{name}: got text in another encoding (allowed: UTF-8)") from None
+    except OSError as error:
+        raise UserError(f"{name} cannot be read: {error.strerror}") from None
+    data, lines = read_yaml(text, name)
+    source = Source(name, lines)
+    try:
+        file = StudyFile.model_validate(data or {})
+    except ValidationError as error:
+        raise UserError(explain(error, StudyFile, lines=lines, file=name)) from None
+    extended = _extended(file.extends, source, scale)
+    raw = _over(extended.raw, file, source)
+    if file.about is not None:
+        raw = {**raw, "about": file.about}
+    if scale in file.scales:
+        source = source.at_scale(scale)
+        raw = _over(raw, file.scales[scale], source)
+    return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])))
+
+
+def _extended(name: str | None, source: Source, scale: str | None) -> Document:
+    if name is None:
+        base, search = TrialConfig().model_dump(mode="json"), SearchConfig().model_dump(mode="json")
+        return Document(source, {"about": "", "base": base, "axes": {}, "constraints": (), "search": search}, ())
+    if name not in presets():
+        raise source.error(["extends"], unknown("study", name, presets()))
+    return read_document(presets()[name], name, scale)
+
+
+def _over(below: Raw, above: StudyFile | Scale, source: Source) -> Raw:
+    axes: Raw = below["axes"]
+    for path, axis in above.axes.items():
+        axes = with_axis(axes, path, None if axis is None else axis.model_dump(mode="json"), source)
+    return {
+        **below,
+        "base": merged(below["base"], above.base),
+        "axes": axes,
+        "constraints": below["constraints"] if above.constraints is None else above.constraints,
+        "search": merged(below["search"], above.search),
+    }
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Mappings field by field. A mapping of another ``kind``, and whatever is no mapping, takes the old one's place."""
+    if not isinstance(below, Mapping) or not isinstance(above, Mapping):
+        return above
+    if "kind" in above and above["kind"] != below.get("kind"):
+        return above
+    return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
+
+
+def with_axis(axes: Raw, path: str, axis: Any, source: Source) -> Raw:
+    """The axes with one more, or with one replaced where it stands; None removes it, UserError if it is not there."""
+    if axis is not None:
+        return {**axes, path: axis}
+    if path not in axes:
+        raise source.error(["axes", path], f"no axis to remove: {unknown('axis', path, axes)}")
+    return {other: value for other, value in axes.items() if other != path}

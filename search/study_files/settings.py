@@ -1,0 +1,101 @@
+"""What the command line changes about a study: one value at one path each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from data.corpora import CORPORA
+from data.errors import UserError, unknown
+from data.fields import paths
+from data.tasks import TREES
+from search.config import SearchConfig
+from search.study_files.document import Raw, Source, with_axis
+from search.study_files.yaml_lines import read_yaml
+from spaces.paths import trial_paths, unknown_path
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value for a path of the study file, and the option that gave it. An axis's dotted path is one part."""
+
+    source: Source
+    path: tuple[str, ...]
+    value: Any
+
+    def applied(self, raw: Raw) -> Raw:
+        """The study with this value. A field of the base that is set is fixed: axes at it or inside it go."""
+        first, *rest = self.path
+        match first:
+            case "axes":
+                return {**raw, "axes": with_axis(raw["axes"], rest[0], self.value, self.source)}
+            case "base":
+                return {**raw, "axes": self._varied(raw["axes"]), "base": _put(raw["base"], rest, self.value)}
+            case "search":
+                return {**raw, "search": _put(raw["search"], rest, self.value)}
+            case _:
+                return {**raw, first: self.value}
+
+    def _varied(self, axes: Raw) -> Raw:
+        """The axes that still vary."""
+        fixed = ".".join(self.path[1:]) + "."
+        if outer := next((axis for axis in axes if fixed.startswith(f"{axis}.") and fixed != f"{axis}."), None):
+            raise self.source.error([], f"axis {outer} varies this field with others (allowed: setting {outer})")
+        return {axis: value for axis, value in axes.items() if not f"{axis}.".startswith(fixed)}
+
+
+def corpus_setting(name: str, raw: Raw) -> Setting:
+    """``--corpus NAME``: a named corpus, or ``grammar``. The corpus that the study has already keeps its options.
+
+    A study of dependency trees stays one where the corpus has trees too.
+    """
+    if name != "grammar" and name not in CORPORA:
+        raise UserError(unknown("corpus", name, ["grammar", *CORPORA]))
+    wanted = {"kind": "grammar"} if name == "grammar" else {"kind": "named", "name": name}
+    has_trees = name == "grammar" or TREES in CORPORA[name].layers
+    data = raw["base"].get("data")
+    own = data.get("corpus") if isinstance(data, Mapping) else None
+    if not isinstance(own, Mapping):
+        own = {}
+    if own.get("tags") == TREES and has_trees:
+        wanted["tags"] = TREES
+    same = wanted.items() <= own.items()
+    return Setting(Source(f"--corpus {name}"), ("base", "data", "corpus"), own if same else wanted)
+
+
+def option_setting(option: str, path: str, value: int) -> Setting:
+    """An option that is short for a path: ``--epochs 3``."""
+    return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
+
+
+def parsed_setting(text: str) -> Setting:
+    """``--set PATH=VALUE``, the value as YAML. Raises UserError for a path that a study does not have."""
+    source = Source(f"--set {text}")
+    path, equals, value = text.partition("=")
+    if not equals:
+        raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
+    return Setting(source, _parts(path.strip(), source), read_yaml(value, source.name)[0])
+
+
+def _parts(path: str, source: Source) -> tuple[str, ...]:
+    """The path in the file. Fields of the base may do without ``base`` before them."""
+    first, _, rest = path.partition(".")
+    if path in ("about", "constraints"):
+        return (path,)
+    if first == "axes" and rest:
+        return ("axes", rest)
+    known = {**trial_paths(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}
+    path = rest if first == "base" else path
+    if path not in known:
+        raise source.error([], unknown_path("path", path, known))
+    return tuple(path.split(".")) if first == "search" else ("base", *path.split("."))
+
+
+def _put(tree: Any, names: Sequence[str], value: Any) -> Any:
+    """The tree with ``value`` at the end of ``names``, as it is. Another ``kind`` starts its mapping afresh."""
+    if not names:
+        return value
+    tree = tree if isinstance(tree, Mapping) else {}
+    first, *rest = names
+    if first == "kind" and tree.get("kind") != value:
+        return {"kind": value}
+    return {**tree, first: _put(tree.get(first), rest, value)}

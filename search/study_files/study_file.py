@@ -1,0 +1,172 @@
+"""Study files: a space and how it is searched, as YAML, checked before anything is trained."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from data.corpora import find_card
+from data.errors import UserError, unknown
+from data.explain import explain, place
+from data.frozen import Frozen
+from search.config import SearchConfig, StudyConfig
+from search.study_files.document import Raw, Source, StudyFile, presets, read_document
+from search.study_files.settings import Setting, corpus_setting, option_setting, parsed_setting
+from spaces.checks import SpaceError
+from spaces.config import DOMAINS, Axis, SpaceConfig
+from spaces.constraints import CONSTRAINTS
+from spaces.domains import Choice
+from spaces.paths import Tree, read, trial_paths, written
+from spaces.space import Space
+from spaces.trial import TrialConfig
+
+SUFFIXES = (".yaml", ".yml")
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def load_study(
+    name_or_path: str | Path,
+    *,
+    scale: str | None = None,
+    corpus: str | None = None,
+    overrides: Sequence[str] = (),
+    trials: int | None = None,
+    epochs: int | None = None,
+    seeds: int | None = None,
+    seed: int | None = None,
+) -> tuple[StudyConfig, Path]:
+    """A study by the name of a preset or from a YAML file, and the folder from which its corpus paths are read.
+
+    That folder is the file's own; for a preset, the working directory. ``scale`` is one of ``scales()``; it ends the
+    study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is ``PATH=VALUE``,
+    the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search (``search.asha=null``), a
+    whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``. They are
+    applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied
+    it, or a part of it, is removed. Another ``kind`` drops the fields of the old one.
+
+    Raises UserError for the first mistake, with the file and line or the option that made it.
+    """
+    path, name = _find(name_or_path)
+    document = read_document(path, str(name_or_path), scale)
+    if scale is not None and scale not in document.scales:
+        none = f"{name_or_path} has no scales (allowed: to leave it out)"
+        raise UserError(f"--scale: {unknown('scale', scale, document.scales) if document.scales else none}")
+    raw = document.raw
+    settings = [] if corpus is None else [corpus_setting(corpus, raw)]
+    options = {"trials": ("search.trials", trials), "epochs": ("base.training.epochs", epochs)}
+    options |= {"seeds": ("search.seeds", seeds), "seed": ("search.seed", seed)}
+    settings += [option_setting(option, at, value) for option, (at, value) in options.items() if value is not None]
+    settings += [parsed_setting(text) for text in overrides]
+    for setting in settings:
+        raw = setting.applied(raw)
+    full_name = f"{name or path.stem}{'' if scale is None else f'-{scale}'}"
+    study = _Check(document.source, settings).study(full_name, raw)
+    return study, path.resolve().parent if name is None else Path.cwd()
+
+
+def scales(name_or_path: str | Path) -> tuple[str, ...]:
+    """The scales at which a study can be loaded, besides its own."""
+    path, _ = _find(name_or_path)
+    return read_document(path, str(name_or_path)).scales
+
+
+def _find(name_or_path: str | Path) -> tuple[Path, str | None]:
+    """The file, and the preset's name if it is one. A file of that name goes before a preset."""
+    path, name = Path(name_or_path), str(name_or_path)
+    if path.is_file():
+        return path, None
+    if name in presets():
+        return presets()[name], name
+    if path.suffix in SUFFIXES:
+        raise UserError(f"no study file {name} (allowed: a YAML file, or a preset: {', '.join(presets())})")
+    raise UserError(unknown("study", name, presets()))
+
+
+class _Whole(Frozen):
+    """A study file with everything filled in, its base aside."""
+
+    about: str
+    axes: dict[str, Axis]
+    constraints: tuple[str, ...]
+    search: SearchConfig
+
+
+class _Check:
+    """Checks a study as a whole. Mistakes are put down to the last setting at or around them, else to the file."""
+
+    def __init__(self, file: Source, settings: Sequence[Setting]) -> None:
+        self._file = file
+        self._settings = settings
+
+    def study(self, name: str, raw: Raw) -> StudyConfig:
+        """The study, or UserError."""
+        base = self._valid(TrialConfig, raw["base"], ("base",))
+        whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
+        config = SpaceConfig(base=base, axes=whole.axes, constraints=whole.constraints)
+        try:
+            space = Space(config)
+        except SpaceError as error:
+            raise self._author(error.where).error(error.where, str(error)) from None
+        self._check_corpora(base, space)
+        return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
+
+    def _author(self, path: Sequence[str | int]) -> Source:
+        near = [each for each in self._settings if all(a == b for a, b in zip(each.path, path, strict=False))]
+        return near[-1].source if near else self._file
+
+    def _valid(self, model: type[Model], value: object, under: tuple[str, ...]) -> Model:
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            author = self._author((*under, *place(error, model)))
+            inside = {path: line for path, line in (author.lines or {}).items() if path[: len(under)] == under}
+            lines = {path[len(under) :]: line for path, line in inside.items()}
+            raise UserError(explain(error, model, lines=lines, file=author.name)) from None
+
+    def _check_corpora(self, base: TrialConfig, space: Space) -> None:
+        """Names of corpora and their options, in the base and on the axes; the files themselves may be missing."""
+        tree = base.model_dump(mode="json")
+        self._check_corpus(tree, ("base", "data", "corpus"))
+        for path in ("data.corpus", "data.corpus.name", "data.corpus.tags", "data.corpus.held_out"):
+            domain = space.domains.get(path)
+            for value in domain.values if isinstance(domain, Choice) else ():
+                self._check_corpus(written(tree, path, value), ("axes", path, "choice"))
+
+    def _check_corpus(self, tree: Tree, where: tuple[str, ...]) -> None:
+        corpus: Any = read(tree, "data.corpus")
+        if corpus["kind"] != "named" or corpus["name"] is None:
+            return
+        try:
+            card = find_card(corpus["name"])
+            card.layer(corpus["tags"])
+            card.divided(corpus["held_out"])
+        except UserError as error:
+            raise self._author(where).error(where, str(error)) from None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name."""
+    tree: dict[str, Any] = _optional(StudyFile.model_json_schema())
+    tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    tree["title"] = "A study file of skipstack"
+    for part in (tree, tree["$defs"]["Scale"]):
+        part["properties"]["axes"]["propertyNames"] = {"enum": list(trial_paths())}
+        part["properties"]["constraints"]["anyOf"][0]["items"] = {"enum": list(CONSTRAINTS)}
+    tree["$defs"]["Axis"]["oneOf"] = [{"required": [kind]} for kind in DOMAINS]
+    return tree
+
+
+def _optional(schema: Any) -> Any:
+    """The schema of any part of the value: nothing is required, and a union need not say its kind."""
+    match schema:
+        case Mapping():
+            renamed = {"oneOf": "anyOf"} if "discriminator" in schema else {}
+            kept = {renamed.get(key, key): value for key, value in schema.items() if key != "discriminator"}
+            if isinstance(kept.get("required"), list):
+                del kept["required"]
+            return {key: _optional(value) for key, value in kept.items()}
+        case list():
+            return [_optional(item) for item in schema]
+        case _:
+            return schema

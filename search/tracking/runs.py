@@ -1,0 +1,236 @@
+"""What the runs of a study should say: a reading of its events, without MLflow.
+
+The study is one run, each trial another; trials are keyed by number, the study by ``STUDY``. Metrics
+are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and
+each lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights
+were tested; for the study's best score, the number of trials that ended.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Final, Literal
+
+from data.frozen import identity
+from search.config import SCHEDULERS
+from search.ledger.events import (
+    SCORELESS,
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Metrics,
+    Proposed,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    StudyOpened,
+    Tested,
+)
+from search.records.records import StudyRecord, TrialRecord
+
+STUDY: Final = None
+RunKey = int | None
+Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
+
+LONGEST = 6000
+"""Characters of a value at most; MLflow takes 6000 of a parameter and 8000 of a tag."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """What is to be written in one run. ``name`` and ``start`` are there only before it was first written.
+
+    ``status`` is None where it stays as it is. ``start`` and ``end`` are Unix milliseconds.
+    """
+
+    name: str = ""
+    start: int | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    params: dict[str, str] = field(default_factory=dict)
+    metrics: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
+    status: Status | None = None
+    end: int | None = None
+
+
+class StudyRuns:
+    """Turns events into entries, which wait in ``pending`` until who writes them takes them out."""
+
+    def __init__(self) -> None:
+        self.record = StudyRecord()
+        self.pending: dict[RunKey, Entry] = {}
+        self.study_id = ""
+        self._code_version = ""
+        self._ended = 0
+        self._best: TrialRecord | None = None
+
+    @property
+    def experiment(self) -> str:
+        """The name of the experiment: studies of one name share it."""
+        return f"skipstack/{self.record.study.name}"
+
+    def apply(self, event: Event) -> None:
+        """Take in what happened next; events come in the order of the ledger, from its first."""
+        self.record.apply(event)
+        time = _milliseconds(event.time)
+        match event:
+            case StudyOpened():
+                self._open(event)
+            case CorpusPrepared():
+                fingerprints = sorted({corpus.fingerprint for corpus in self.record.corpora.values()})
+                self._entry(STUDY).tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
+            case Proposed():
+                self._propose(event)
+            case Reused():
+                source = f"trial {event.source} of {event.study or 'this study'}"
+                self._entry(event.trial).tags["skipstack.reused"] = source
+            case Reported(trial=number):
+                self._report(event, self.record.trials[number])
+            case Decided(trial=number, rung=int(rung)):
+                self._entry(number).tags["skipstack.rung"] = str(rung)
+            case Retried(trial=number):
+                self._entry(number).tags["skipstack.retries"] = str(len(self.record.trials[number].retries))
+            case Ended():
+                self._end(event)
+            case Tested(trial=number):
+                trial = self.record.trials[number]
+                step = trial.best.epoch if trial.best else len(trial.reports)
+                self._measure(number, _by_lane(event.metrics, trial.seeds), step, time)
+            case Interrupted():
+                for entry in self._unfinished():
+                    entry.status, entry.end = "KILLED", time
+            case Resumed():
+                self._code_version = event.code_version
+                for entry in self._unfinished():
+                    entry.status, entry.end = "RUNNING", None
+                    entry.tags["skipstack.code_version"] = event.code_version
+            case Extended():
+                search = self.record.study.search
+                self._entry(STUDY).tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
+            case Finished():
+                entry = self._entry(STUDY)
+                entry.status, entry.end = "FINISHED", time
+            case _:
+                pass
+
+    def _open(self, event: StudyOpened) -> None:
+        study, search = self.record.study, self.record.study.search
+        self.study_id = study_id(event)
+        self._code_version = event.code_version
+        entry = self._entry(STUDY)
+        entry.name, entry.start = study.name, _milliseconds(event.time)
+        entry.params = {
+            "study": study.name,
+            "proposer": search.proposer,
+            "trials": str(search.trials),
+            "seeds": str(search.seeds),
+            "seed": str(search.seed),
+        }
+        if len(search.objectives) > 1:
+            entry.params["objectives"] = ",".join(search.objectives)
+        for key in SCHEDULERS:
+            own = getattr(search, key)
+            if own is not None:
+                entry.params |= {f"{key}.{name}": str(value) for name, value in own if value is not None}
+        entry.tags = self._tags("study") | _note(study.about)
+
+    def _propose(self, event: Proposed) -> None:
+        trial = self.record.trials[event.trial]
+        entry = self._entry(trial.number)
+        entry.name, entry.start = f"trial {trial.number}", _milliseconds(event.time)
+        entry.params = {path: str(value)[:LONGEST] for path, value in trial.config.flatten().items()}
+        entry.tags = self._tags("trial") | {
+            "skipstack.trial": str(trial.number),
+            "skipstack.identity": event.config_identity,
+            "skipstack.seeds": _listed(trial.seeds),
+            "skipstack.data_fingerprint": self.record.corpus_of(trial.config).fingerprint,
+        }
+        if event.parameters is not None:
+            entry.tags["skipstack.parameters"] = str(event.parameters)
+        if (vectors := self.record.vectors_of(trial.config)) is not None:
+            entry.tags["skipstack.vectors_sha256"] = vectors.sha256
+
+    def _report(self, event: Reported, trial: TrialRecord) -> None:
+        """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
+        values = _by_lane(event.metrics, event.seeds or trial.seeds)
+        if event.seeds and event.seeds != trial.reports[0].seeds:
+            values = {name: value for name, value in values.items() if name not in event.metrics}
+        else:
+            values = {"score": event.score, "seconds": event.seconds, **values}
+            values |= {} if event.latency is None else {"latency": event.latency}
+        self._measure(event.trial, values, event.epoch, _milliseconds(event.time))
+        if event.seeds:
+            self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
+
+    def _end(self, event: Ended) -> None:
+        """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
+        time = _milliseconds(event.time)
+        entry = self._entry(event.trial)
+        entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
+        entry.tags |= {"skipstack.end_reason": event.reason} | _note(event.message)
+        self._ended += 1
+        trial = self.record.trials[event.trial]
+        if trial.score is not None and (self._best is None or trial.place < self._best.place):
+            self._best = trial
+        if self._best is not None and self._best.score is not None:
+            self._measure(STUDY, {"best_score": self._best.score}, self._ended, time)
+
+    def _entry(self, key: RunKey) -> Entry:
+        return self.pending.setdefault(key, Entry())
+
+    def _unfinished(self) -> Iterator[Entry]:
+        """Of the study and of the trials that did not end."""
+        yield self._entry(STUDY)
+        for trial in self.record.trials.values():
+            if trial.reason is None:
+                yield self._entry(trial.number)
+
+    def _measure(self, key: RunKey, values: dict[str, float], step: int, time: int) -> None:
+        metrics = self._entry(key).metrics
+        for name, value in values.items():
+            metrics[name, step] = (value, time)
+
+    def _tags(self, kind: str) -> dict[str, str]:
+        return {
+            "skipstack.study": self.study_id,
+            "skipstack.kind": kind,
+            "skipstack.code_version": self._code_version,
+        }
+
+
+def study_id(opened: StudyOpened) -> str:
+    """16 hexadecimal digits that name this study, apart from others of the same name: by what was opened, and when."""
+    return identity(opened)
+
+
+def _by_lane(metrics: Metrics, seeds: Sequence[int]) -> dict[str, float]:
+    values = {}
+    for name, lanes in metrics.items():
+        values[name] = _mean(lanes)
+        values |= {f"{name}/seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
+    return values
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ",".join(str(seed) for seed in seeds)
+
+
+def _mean(lanes: tuple[float, ...]) -> float:
+    """As everywhere, ``fmean``; it refuses opposite infinities and sums beyond a float, which diverged lanes have."""
+    try:
+        return fmean(lanes)
+    except (ValueError, OverflowError):
+        return sum(lanes) / len(lanes)
+
+
+def _milliseconds(time: float) -> int:
+    return round(time * 1000)
+
+
+def _note(text: str) -> dict[str, str]:
+    """What MLflow shows as a run's description."""
+    return {"mlflow.note.content": text[:LONGEST]} if text else {}

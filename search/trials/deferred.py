@@ -1,0 +1,28 @@
+"""The worker that trains, for processes that never train: it loads the networks where it is made."""
+
+from typing import final
+
+from search.ledger.events import Metrics
+from search.trials.task import EpochResult, TrialTask, Worker
+
+
+@final
+class DeferredWorker(Worker):
+    """Made, it is a ``TrainingWorker``. A driver that only names it need not load torch, which takes 200 MB."""
+
+    def __new__(cls, task: TrialTask) -> Worker:  # type: ignore[misc]
+        """A ``TrainingWorker`` for ``task``."""
+        from search.trials.worker import TrainingWorker
+
+        return TrainingWorker(task)
+
+    def run_epoch(self) -> EpochResult:
+        """Never called: nothing is of this class."""
+        raise NotImplementedError
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        """What a ``TrainingWorker`` tests."""
+        from search.trials.worker import TrainingWorker
+
+        return TrainingWorker.test(task)

@@ -1,0 +1,270 @@
+"""Trains a trial: the one place where the search meets the networks. Shapes: R lanes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from data.attachment import AttachmentCounts
+from data.config import DataConfig
+from data.errors import UserError
+from data.prepared import PreparedCorpus, prepare
+from data.spans import SpanCounts
+from data.store import open_store
+from data.vectors import open_vectors
+from models.build import Sizes
+from models.device import choose_device, limit_memory
+from models.evaluate import evaluate
+from models.inputs.config import LONGEST_AFFIX
+from models.inputs.tokens import LexiconTensors
+from models.lanes import Lane
+from models.trained import lane_of, trained
+from models.training.checkpoint import read_tensors
+from models.training.loop import EpochReport, Training, dtype_of
+from search.ledger.events import Metrics
+from search.records.folder import BEST, CHECKPOINT, GROUP
+from search.trials.deadline import Deadline
+from search.trials.task import EpochResult, TrialTask, Worker
+from search.trials.trial_files import TrialFiles
+
+WIDEST_FUSED_ON_CPU = 256
+"""Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
+
+
+class TrainingWorker(Worker):
+    """Trains the lanes of a trial and keeps two files: the last epoch, and the best epoch's weights.
+
+    Training is a function of the config and the seeds, so an epoch that is run again after a crash
+    gives the same result, and nobody is told it twice. An epoch that was trained but never reported is
+    given back from the checkpoint instead of being trained twice. Further seeds of a trial have files of
+    their own; after their last epoch their best weights stand beside those of the earlier seeds.
+    """
+
+    def __init__(self, task: TrialTask) -> None:
+        super().__init__(task)
+        torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
+        device = choose_device(task.device)
+        limit_memory(device, task.memory_limit)
+        corpus = corpus_of(task.corpus, task.config.data, task.vectors)
+        self.groups = [
+            Training(
+                model=task.config.model,
+                training=task.config.training,
+                corpus=corpus,
+                lanes=[Lane(seed=seed) for seed in seeds],
+                order_seed=task.order_seed,
+                device=device,
+            )
+            for seeds in lane_groups(task, device)
+        ]
+        folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
+        self.files = TrialFiles(folder, task.attempt)
+        self.reported = task.reported
+        self.deadline = None if task.time_left is None else Deadline(task.time_left)
+        self.unreported: EpochResult | None = None
+        self.best_score = -math.inf
+        self._resume()
+
+    def run_epoch(self) -> EpochResult:
+        """Train one epoch, or give back the one that was trained but not reported.
+
+        Raises TimeOverError where the trial's time ends before the epoch does, and OutOfSpaceError where its weights
+        cannot be kept: the files are then those of the epoch before.
+        """
+        self.reported += 1
+        result, self.unreported = self.unreported, None
+        while result is None or result.epoch < self.reported:
+            result = self._train_epoch()
+        if self.deadline is not None:
+            self.deadline.spend(result.seconds)
+        if self.task.earlier and result.epoch == self.task.config.training.epochs:
+            self._join_best()
+        return result
+
+    def _train_epoch(self) -> EpochResult:
+        tick = _no_tick if self.deadline is None or not self._is_next() else self.deadline.begin()
+        reports = [group.run_epoch(tick) for group in self.groups]
+        result = _joined(reports)
+        if result.score > self.best_score:
+            self.best_score = result.score
+            self._write_best(result)
+        self._write_checkpoint(result)
+        return result
+
+    def _is_next(self) -> bool:
+        """Whether the epoch to train is one that the ledger lacks: others were paid for already."""
+        return self.groups[0].epoch + 1 == self.reported
+
+    def _write_best(self, result: EpochResult) -> None:
+        states = [group.model.state_dict() for group in self.groups]
+        weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
+        notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
+        self.files.write(BEST, weights_R, notes)
+
+    def _join_best(self) -> None:
+        """The best weights of these seeds after those of the earlier ones; done twice, it does the same."""
+        found = self.files.read(BEST)
+        if found is None:
+            return  # no epoch had a score
+        further_R, _ = found
+        weights_R, notes = read_tensors(self.task.folder / BEST)
+        earlier = len(self.task.earlier)
+        both_R = {name: torch.cat([weights_R[name][:earlier], further_R[name]]) for name in weights_R}
+        TrialFiles(self.task.folder, self.task.attempt).write(BEST, both_R, notes)
+
+    def _write_checkpoint(self, result: EpochResult) -> None:
+        tensors = {
+            f"{number}.{name}": tensor
+            for number, group in enumerate(self.groups)
+            for name, tensor in group.state_dict().items()
+        }
+        notes = {**self._notes(), "best_score": self.best_score, "result": _result_to_json(result)}
+        self.files.write(CHECKPOINT, tensors, notes)
+
+    def _resume(self) -> None:
+        """Take up the checkpoint if it is this trial's and the ledger knows all but its last epoch.
+
+        Whatever else lies there, the trial begins anew and tells only what the ledger lacks.
+        """
+        found = self.files.read(CHECKPOINT)
+        if found is None:
+            return
+        tensors, notes = found
+        result = _result_from_json(notes["result"])
+        if {name: notes[name] for name in self._notes()} != self._notes() or result.epoch > self.reported + 1:
+            return
+        for number, group in enumerate(self.groups):
+            prefix = f"{number}."
+            own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+            group.load_state_dict(own)
+        self.best_score = notes["best_score"]
+        if result.epoch > self.reported:
+            self.unreported = result
+
+    def _notes(self) -> dict[str, Any]:
+        """What a checkpoint must share with this worker to be taken up."""
+        return {
+            "identity": self.task.config.identity,
+            "lanes": [[lane.seed for lane in group.lanes] for group in self.groups],
+            "order_seed": self.task.order_seed,
+        }
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch."""
+        torch.set_num_threads(1)
+        device = choose_device(task.device)
+        corpus = corpus_of(task.corpus, task.config.data)
+        weights_R = best_weights(task.folder)
+        lexicon = LexiconTensors.on(device, corpus.lexicon)
+        evaluations = []
+        for lane in range(len(task.seeds)):
+            model = trained(
+                task.config.model,
+                sizes=Sizes.of_corpus(corpus),
+                weights=lane_of(weights_R, lane),
+                dtype=dtype_of(task.config.training),
+                device=device,
+            )
+            evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
+        return {
+            "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
+            **_perplexity("test", [each.perplexity[0] for each in evaluations if each.running]),
+            **_span_metrics("test", [counts for evaluation in evaluations for counts in evaluation.spans]),
+            **_attachment_metrics("test", [counts for evaluation in evaluations for counts in evaluation.attachments]),
+            "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
+        }
+
+
+def _no_tick() -> None:
+    """Nothing limits the time of a trial."""
+
+
+def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.Tensor]:
+    """The weights of all lanes at a trial's best epoch, by its folder.
+
+    Raises UserError where they are missing or damaged, where it is another file, and where ``identity`` is given and
+    they are those of another config.
+    """
+    path = folder / BEST
+    weights_R, notes = read_tensors(path)
+    if not {"epoch", "score", "identity"} <= notes.keys() or identity not in (None, notes["identity"]):
+        got, allowed = notes.get("identity", "another file"), identity or "what it left"
+        raise UserError(f"{path}: not the best weights of this trial (got {got}; allowed: {allowed})")
+    return weights_R
+
+
+def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
+    """The seeds that are trained as one program. ``auto`` fuses all on a GPU, and narrow networks on a CPU."""
+    together = task.lanes
+    if together == "auto":
+        fused = device.type == "cuda" or task.config.model.stack.hidden <= WIDEST_FUSED_ON_CPU
+        together = len(task.seeds) if fused else 1
+    return [task.seeds[start : start + together] for start in range(0, len(task.seeds), together)]
+
+
+@lru_cache(maxsize=4)
+def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
+    """The corpus in a store as ``data`` reads it; a worker that trains many trials opens it once.
+
+    Pretrained vectors are needed for training alone: weights that are read have them already.
+    """
+    return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
+
+
+def _joined(reports: Sequence[EpochReport]) -> EpochResult:
+    """The report of all lanes, group after group; a lane whose loss is no number leaves the trial without a score."""
+    metrics: dict[str, tuple[float, ...]] = {
+        "train_loss": tuple(value for report in reports for value in report.train_loss),
+        "dev_loss": tuple(value for report in reports for value in report.dev_loss),
+        "dev_accuracy": tuple(value for report in reports for value in report.dev_accuracy),
+        **_perplexity("dev", [value for report in reports for value in report.dev_perplexity]),
+        **_span_metrics("dev", [counts for report in reports for counts in report.dev_spans]),
+        **_attachment_metrics("dev", [counts for report in reports for counts in report.dev_attachments]),
+        "learning_rate": tuple(value for report in reports for value in report.learning_rate),
+    }
+    diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
+    score = math.nan if diverged else fmean(value for report in reports for value in report.dev_score)
+    seconds, latency = sum(report.seconds for report in reports), fmean(report.latency for report in reports)
+    return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds, latency=latency)
+
+
+def _perplexity(split: str, values_R: Sequence[float]) -> Metrics:
+    """The perplexities, by name; nothing where no running text is predicted."""
+    return {f"{split}_perplexity": tuple(values_R)} if values_R else {}
+
+
+def _span_metrics(split: str, counts_R: Sequence[SpanCounts]) -> Metrics:
+    """What follows from the counts of spans, by name; nothing where the tags have no scheme."""
+    if not counts_R:
+        return {}
+    return {
+        f"{split}_f1": tuple(counts.f1 for counts in counts_R),
+        f"{split}_precision": tuple(counts.precision for counts in counts_R),
+        f"{split}_recall": tuple(counts.recall for counts in counts_R),
+        f"{split}_segmentation_f1": tuple(counts.segmentation_f1 for counts in counts_R),
+    }
+
+
+def _attachment_metrics(split: str, counts_R: Sequence[AttachmentCounts]) -> Metrics:
+    """The attachment scores, by name; nothing where nothing is parsed."""
+    if not counts_R:
+        return {}
+    return {
+        f"{split}_uas": tuple(counts.uas for counts in counts_R),
+        f"{split}_las": tuple(counts.las for counts in counts_R),
+    }
+
+
+def _result_to_json(result: EpochResult) -> dict[str, Any]:
+    return asdict(result)
+
+
+def _result_from_json(notes: Mapping[str, Any]) -> EpochResult:
+    metrics = {name: tuple(values) for name, values in notes["metrics"].items()}
+    return EpochResult(**{**notes, "metrics": metrics})

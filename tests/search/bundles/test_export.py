@@ -1,0 +1,183 @@
+"""Bundles: what is exported is what was trained, verifies exactly, tags text alone, and is data only."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from data.errors import UserError
+from data.store import open_store
+from search.bundles.bundle import load_bundle
+from search.bundles.export import chosen_trials, export_bundle, verify_bundle
+from search.bundles.files import seal
+from search.driver.driver import Driver
+from search.engines.serial import SerialEngine
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder, new_folder
+from search.records.records import StudyRecord, read_study
+from search.study.study import open_study, run_study
+from search.study_files.study_file import load_study
+from search.trials.worker import TrainingWorker
+
+CPU = torch.device("cpu")
+SETTINGS = [
+    "data.corpus.train=80",
+    "data.corpus.dev=30",
+    "data.corpus.test=30",
+    "model.stack.hidden=8",
+    "search.asha=null",
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyRecord, StudyFolder]:
+    path = tmp_path_factory.mktemp("study") / "small"
+    config, folder = load_study("quickstart", overrides=SETTINGS, trials=2, epochs=2)
+    with new_folder(path) as beside:
+        open_study(config, beside, data_dir=None, corpus_folder=folder, clock=time.time)
+    with Ledger(StudyFolder(path).ledger) as ledger:
+        driver = Driver(StudyFolder(path), ledger, device="cpu", clock=time.time)
+        run_study(driver, SerialEngine(TrainingWorker))
+    return read_study(path), StudyFolder(path)
+
+
+@pytest.fixture
+def study(trained: tuple[StudyRecord, StudyFolder]) -> StudyRecord:
+    return trained[0]
+
+
+@pytest.fixture
+def bundle(trained: tuple[StudyRecord, StudyFolder], tmp_path: Path) -> Path:
+    study, folder = trained
+    return export_bundle(study, folder, study.ranked()[0], tmp_path / "bundle", "cpu")
+
+
+def test_a_bundle_counts_on_the_test_split_what_the_study_measured_for_its_lane(
+    study: StudyRecord, bundle: Path
+) -> None:
+    trial = study.ranked()[0]
+    loaded = load_bundle(bundle, CPU)
+    lane = trial.seeds.index(loaded.provenance["seed"])
+    counts = loaded.metrics["test"]
+    assert counts["correct"] / counts["total"] == trial.tested["test_accuracy"][lane]
+    assert trial.best is not None
+    assert trial.best.metrics["dev_accuracy"][lane] == max(trial.best.metrics["dev_accuracy"])
+    assert loaded.config == trial.config
+
+
+def test_verifying_gives_the_exported_counts_again(bundle: Path) -> None:
+    assert verify_bundle(bundle, data_dir=None, device="cpu") == load_bundle(bundle, CPU).metrics
+
+
+def test_verifying_refuses_other_weights_and_another_count(bundle: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(bundle, tmp_path / "other")
+    weights = load_file(other / "weights.safetensors")
+    weights["head.bias"] += torch.linspace(-5, 5, weights["head.bias"].numel()).view_as(weights["head.bias"])
+    save_file(weights, other / "weights.safetensors", {"notes": "{}"})
+    seal(other)
+    with pytest.raises(UserError, match="its metrics say"):
+        verify_bundle(other, data_dir=None, device="cpu")
+    metrics = json.loads((bundle / "metrics.json").read_text())
+    metrics["test"]["correct"] += 1
+    (bundle / "metrics.json").write_text(json.dumps(metrics))
+    seal(bundle)
+    with pytest.raises(UserError, match="its metrics say"):
+        verify_bundle(bundle, data_dir=None, device="cpu")
+
+
+def test_verifying_refuses_another_corpus(bundle: Path) -> None:
+    config = json.loads((bundle / "config.json").read_text())
+    config["data"]["corpus"]["seed"] = 99
+    (bundle / "config.json").write_text(json.dumps(config))
+    seal(bundle)
+    with pytest.raises(UserError, match="which it was trained on"):
+        verify_bundle(bundle, data_dir=None, device="cpu")
+
+
+def test_tagging_text_gives_the_tags_of_the_evaluation(trained: tuple[StudyRecord, StudyFolder], bundle: Path) -> None:
+    """Every test sentence, typed as text, gets as many tags right as the metrics say."""
+    loaded = load_bundle(bundle, CPU)
+    study, folder = trained
+    stored = open_store(folder.corpus(study.corpus_of(loaded.config)))
+    test = stored.splits["test"]
+    bounds = list(zip(test.offsets_S1[:-1].tolist(), test.offsets_S1[1:].tolist(), strict=True))
+    sentences = [[stored.forms[form] for form in test.forms_N[start:stop]] for start, stop in bounds]
+    right = 0
+    for (start, stop), (words, tags) in zip(bounds, loaded.tag(sentences), strict=True):
+        assert len(words) == len(tags) == stop - start
+        gold = [stored.tags[tag] if tag >= 0 else None for tag in test.tags_L[start:stop]]
+        right += sum(tag == truth for tag, truth in zip(tags, gold, strict=True))
+    assert right == loaded.metrics["test"]["correct"]
+
+
+def test_an_empty_line_has_no_tags_and_unknown_words_have_some(bundle: Path) -> None:
+    loaded = load_bundle(bundle, CPU)
+    tagged = list(loaded.tag([[], ["zzz", "Ünïcode-42"], []]))
+    assert [len(tags) for _, tags in tagged] == [0, 2, 0]
+    assert list(loaded.tag([])) == []
+    assert list(loaded.tag([[]])) == [([], [])]
+
+
+def test_predict_loads_neither_ray_nor_mlflow_nor_optuna(bundle: Path) -> None:
+    code = (
+        "import sys; from dashboards.cli import main; sys.argv = ['skipstack', 'predict', sys.argv[1]]\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "loaded = {'ray', 'mlflow', 'optuna'} & set(sys.modules)\n"
+        "assert not loaded, loaded"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(bundle)], input="a b c\n\nd\n", capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.split("\n")
+    assert [line.split("\t")[0] for line in lines] == ["a", "b", "c", "", "", "d", "", ""]
+
+
+@pytest.mark.parametrize("name", ["config.json", "weights.safetensors", "vocabulary.json", "tags.json", "metrics.json"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "garbage"])
+def test_a_damaged_bundle_is_refused_in_one_line(name: str, damage: str, bundle: Path) -> None:
+    content = (bundle / name).read_bytes()
+    if damage == "missing":
+        (bundle / name).unlink()
+    else:
+        (bundle / name).write_bytes(content[: len(content) // 2] if damage == "cut" else b"\x80\x04garbage")
+    with pytest.raises(UserError) as refused:
+        load_bundle(bundle, CPU)
+    assert name in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_weights_that_do_not_fit_the_config_are_refused(bundle: Path) -> None:
+    config = json.loads((bundle / "config.json").read_text())
+    config["model"]["stack"]["hidden"] = 9
+    (bundle / "config.json").write_text(json.dumps(config))
+    seal(bundle)
+    with pytest.raises(UserError, match="do not fit"):
+        load_bundle(bundle, CPU)
+
+
+def test_the_best_and_a_trial_by_number_can_be_chosen(study: StudyRecord) -> None:
+    assert chosen_trials(study, best=2, trial=None) == study.ranked()
+    assert chosen_trials(study, best=None, trial=1) == [study.trials[1]]
+    with pytest.raises(UserError, match=r"allowed: 0, 1"):
+        chosen_trials(study, best=None, trial=7)
+
+
+def test_a_bundle_is_json_and_safetensors_and_nothing_else(bundle: Path) -> None:
+    assert sorted(path.name for path in bundle.iterdir()) == [
+        "config.json",
+        "manifest.json",
+        "metrics.json",
+        "provenance.json",
+        "tags.json",
+        "vocabulary.json",
+        "weights.safetensors",
+    ]
+    assert not list(bundle.parent.glob(".*"))

@@ -1,0 +1,250 @@
+"""The engine on a real Ray cluster, started by the test, with workers that train nothing."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+
+from data.errors import UserError
+from search.config import AshaConfig, SearchConfig
+from search.engines.ray_tune import RayEngine
+from search.engines.serial import SerialEngine
+from search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
+from search.ledger.ledger import Ledger
+from search.records.records import StudyRecord
+from search.schedulers.asha import Asha
+from search.schedulers.build import scheduler
+from search.schedulers.scheduler import Decision
+from search.study.study import run_study
+from search.trials.task import EpochResult
+from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
+
+
+class TellingWorker(ToyWorker):
+    """Says in which process it trains, and needs its own folder to be reachable from there."""
+
+    def run_epoch(self) -> EpochResult:
+        assert self.task.folder.is_absolute()
+        result = super().run_epoch()
+        metrics: Metrics = {**result.metrics, "process": (float(os.getpid()),) * len(self.task.seeds)}
+        return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
+
+
+class DyingWorker(ToyWorker):
+    """Takes its whole process with it at depth 3."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.config.model.stack.depth == 3:
+            os._exit(1)
+        return super().run_epoch()
+
+
+class KilledOnceWorker(ToyWorker):
+    """Trials 0 and 3 are killed in their second epoch, the first time they come to it."""
+
+    def run_epoch(self) -> EpochResult:
+        mark = self.task.folder / "killed"
+        if self.task.number in (0, 3) and self.epoch == 1 and not mark.exists():
+            self.task.folder.mkdir(parents=True)
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().run_epoch()
+
+
+class HungryWorker(ToyWorker):
+    """Depth 2 needs twice the share of depth 1, depth 3 more than there is."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.share < self.task.config.model.stack.depth:
+            raise MemoryError("no room")
+        return super().run_epoch()
+
+
+class MistakenWorker(ToyWorker):
+    """Finds that the study cannot run at all."""
+
+    def run_epoch(self) -> EpochResult:
+        raise UserError("the corpus has gone (allowed: a corpus that is there)")
+
+
+class InterruptingWorker(ToyWorker):
+    """Ends the whole study at trial 6."""
+
+    def run_epoch(self) -> EpochResult:
+        if self.task.number == 6:
+            raise UserError("that is enough (allowed: to go on later)")
+        return super().run_epoch()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[RayEngine]:
+    started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
+    yield started
+    started.close()
+
+
+def run(engine: RayEngine, worker: type[ToyWorker], path: Path, **study: object) -> tuple[StudyRecord, Ledger]:
+    engine.worker = worker
+    folder = open_toy(path, toy_study(**study))  # type: ignore[arg-type]
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, engine)
+    return driver.record, ledger
+
+
+def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gives(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record, ledger = run(engine, TellingWorker, Path("relative"), trials=20)
+    events = ledger.read()
+    assert record.finished
+    assert len(record.trials) == 20
+    assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
+    asha = Asha(AshaConfig(grace=1, reduction=2), 4, spared=frozenset({0}))
+    decisions = [event for event in events if isinstance(event, Decided)]
+    for report, decision in zip([e for e in events if isinstance(e, Reported)], decisions, strict=True):
+        assert asha.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
+    assert len([event for event in events if isinstance(event, Ended)]) == 20
+    processes = {report.metrics["process"][0] for trial in record.trials.values() for report in trial.reports}
+    assert len(processes) < 10, "actors are kept from trial to trial"
+    assert all(trial.tested for trial in record.ranked()[:1])
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"asha": {"variant": "promotion", "reduction": 2}},
+        pytest.param({"asha": None, "hyperband": {"reduction": 2}}, marks=pytest.mark.slow),
+    ],
+)
+def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_end_with_the_study(
+    own: dict[str, Any], engine: RayEngine, tmp_path: Path
+) -> None:
+    config = toy_study(trials=12)
+    search = SearchConfig.model_validate({**config.search.model_dump(), **own})
+    folder = open_toy(tmp_path, config.model_copy(update={"search": search}))
+    for fault in (True, False):  # the first driver is interrupted in the middle
+        engine.worker = InterruptingWorker if fault else ToyWorker
+        with Ledger(folder.ledger) as ledger:
+            driver = toy_driver(folder, ledger)
+            if fault:
+                with pytest.raises(UserError, match="enough"):
+                    run_study(driver, engine)
+                assert driver.record.paused()
+            else:
+                run_study(driver, engine)
+    judge = scheduler(search, 4, frozenset({0}))
+    promotions = 0
+    for event in Ledger(folder.ledger).read():
+        match event:
+            case Reported():
+                decision = judge.report(event.trial, event.epoch, event.score, event.seconds)
+            case Decided():
+                assert (event.decision, event.rung) == (decision.action, decision.rung)
+            case Promoted():
+                assert event.trial in (judge.promotable(), judge.promotable(12))
+                judge.promoted(event.trial)
+                promotions += 1
+            case _:
+                pass
+    assert promotions > 3
+    trials = driver.record.trials.values()
+    assert {trial.reason for trial in trials} == {"completed", "stopped"}
+    assert sum(isinstance(event, Ended) for event in Ledger(folder.ledger).read()) == 12
+    for trial in trials:
+        assert [report.epoch for report in trial.reports] == list(range(1, len(trial.reports) + 1))
+        solo = ToyWorker(driver.task(trial.number))
+        solo.epoch = 0
+        assert [solo.run_epoch().metrics for _ in trial.reports] == [report.metrics for report in trial.reports]
+
+
+def test_a_grid_on_ray_ends_in_the_same_scores_as_one_after_another(engine: RayEngine, tmp_path: Path) -> None:
+    study = toy_study(trials=9, proposer="grid").model_copy(update={"search": SearchConfig(proposer="grid", asha=None)})
+    curves = []
+    for name, each in {"ray": engine, "serial": SerialEngine(ToyWorker)}.items():
+        engine.worker = ToyWorker
+        folder = open_toy(tmp_path / name, study)
+        with Ledger(folder.ledger) as ledger:
+            driver = toy_driver(folder, ledger)
+            run_study(driver, each)
+        curves.append({n: [report.metrics for report in trial.reports] for n, trial in driver.record.trials.items()})
+    assert curves[0] == curves[1]
+
+
+def test_a_trial_that_fails_ends_alone_and_its_error_is_told(engine: RayEngine, tmp_path: Path) -> None:
+    record, _ = run(engine, FailingWorker, tmp_path, trials=9, proposer="grid")
+    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
+    assert {trial.config.model.stack.depth for trial in failed} == {3}
+    assert {trial.message for trial in failed} == {"RuntimeError: out of luck"}
+    assert record.finished
+
+
+def test_a_process_that_always_dies_takes_its_trial_along_and_no_other(
+    engine: RayEngine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    record, _ = run(engine, DyingWorker, tmp_path, trials=7, proposer="grid")
+    crashed = [trial for trial in record.trials.values() if trial.reason == "crashed"]
+    assert {trial.config.model.stack.depth for trial in crashed} == {3}
+    assert {trial.message for trial in crashed} == {"the worker's process died"}
+    assert {trial.starts for trial in crashed} == {1 + record.study.search.retries}
+    assert len(record.ranked()) == 6
+    assert capfd.readouterr().out == "", "stdout is the report's"
+
+
+def test_a_process_that_is_killed_once_goes_on_where_it_was_and_no_epoch_is_told_twice(
+    engine: RayEngine, tmp_path: Path
+) -> None:
+    engine.worker = KilledOnceWorker
+    study = toy_study(trials=5, proposer="grid", epochs=3)
+    folder = open_toy(tmp_path, study.model_copy(update={"search": study.search.model_copy(update={"asha": None})}))
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, engine)
+    record = driver.record
+    killed = [trial for trial in record.trials.values() if trial.retries]
+    assert {trial.number for trial in killed} == {0, 3}
+    assert {retry.cause for trial in killed for retry in trial.retries} == {"crashed"}
+    assert {tuple(report.epoch for report in trial.reports) for trial in record.trials.values()} == {(1, 2, 3)}
+    assert {trial.reason for trial in record.trials.values()} == {"completed"}
+    again = StudyRecord.of(ledger.read())
+    assert again.trials == record.trials
+
+
+def test_a_trial_without_memory_is_tried_once_more_with_twice_its_share(engine: RayEngine, tmp_path: Path) -> None:
+    record, _ = run(engine, HungryWorker, tmp_path, trials=7, proposer="grid")
+    depths = {trial.config.model.stack.depth: trial for trial in record.trials.values()}
+    assert (depths[3].reason, len(depths[3].retries)) == ("out_of_memory", 1)
+    assert depths[3].message == "MemoryError: no room"
+    assert depths[2].reason in ("completed", "stopped")
+    assert [retry.cause for retry in depths[2].retries] == ["out_of_memory"]
+    assert not depths[1].retries
+
+
+def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: RayEngine, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="the corpus has gone"):
+        run(engine, MistakenWorker, tmp_path)
+    ends = [event for event in Ledger(tmp_path / "ledger").read() if isinstance(event, Ended)]
+    assert not ends, "the trials wait for the next driver"
+
+
+def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stand(engine: RayEngine) -> None:
+    jobs = ray._private.worker.global_worker.gcs_client.get_all_job_info()
+    assert {job.entrypoint for job in jobs.values()} == {"skipstack"}
+    assert all(sys.argv[-1] not in str(job) for job in jobs.values())
+
+
+def test_an_address_where_no_cluster_answers_is_refused(engine: RayEngine) -> None:
+    engine.close()
+    started = time.monotonic()
+    with pytest.raises(UserError, match=r"--address 127.0.0.1:1: no Ray cluster answers"):
+        RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
+    assert time.monotonic() - started < 60

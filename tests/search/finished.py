@@ -1,0 +1,40 @@
+"""Studies from their files to their ends, in this process, with real networks; and bundles of them."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from search.bundles.export import export_bundle
+from search.driver.driver import Driver
+from search.engines.serial import SerialEngine
+from search.ledger.ledger import Ledger
+from search.records.folder import StudyFolder, new_folder
+from search.records.records import StudyRecord, read_study
+from search.study.study import open_study, run_study
+from search.study_files.study_file import load_study
+from search.trials.worker import TrainingWorker
+
+
+def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
+    """The study of a file, prepared beside it in ``runs``; nothing is trained yet."""
+    study = StudyFolder(file.parent / "runs")
+    config, corpora = load_study(file, overrides=overrides)
+    with new_folder(study.path) as beside:
+        open_study(config, beside, data_dir=None, corpus_folder=corpora, clock=time.time)
+    return study
+
+
+def run(study: StudyFolder) -> StudyRecord:
+    """Run it to its end."""
+    with Ledger(study.ledger) as ledger:
+        driver = Driver(study, ledger, device="cpu", clock=time.time)
+        run_study(driver, SerialEngine(TrainingWorker))
+    return driver.record
+
+
+def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
+    """Run the study of a file; the bundle of its first trial lies beside the file, too."""
+    study = opened(file, overrides)
+    run(study)
+    record = read_study(study.path)
+    return export_bundle(record, study, record.trials[0], file.parent / "bundle", "cpu")

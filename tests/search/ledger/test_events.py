@@ -1,0 +1,191 @@
+"""Events and their JSON text: exact inverses, strict about what they read."""
+
+import json
+import math
+from collections.abc import Sequence
+from pprint import pformat
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from search.ledger import events as happened
+from search.ledger.events import (
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Promoted,
+    Proposed,
+    Reported,
+    Resumed,
+    Retried,
+    Started,
+    StudyOpened,
+    from_json,
+    to_json,
+)
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
+NUMBERS = st.floats().map(lambda number: number + 0.0)
+COUNTS = st.integers(0, 10**6)
+EPOCHS = st.integers(1, 10**4)
+SEEDS = st.integers(0, 2**63 - 1)
+METRICS = st.dictionaries(st.text(), st.lists(NUMBERS).map(tuple), max_size=3)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | FINITE | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+DECISIONS = st.sampled_from(["continue", "pause", "stop", "complete"])
+OBJECTS = st.dictionaries(st.text(), JSON, max_size=4)
+
+REPORTS = st.builds(
+    Reported,
+    time=FINITE,
+    trial=COUNTS,
+    epoch=EPOCHS,
+    score=NUMBERS,
+    metrics=METRICS,
+    seconds=FINITE,
+    latency=st.none() | FINITE,
+    seeds=st.lists(SEEDS, max_size=4).map(tuple),
+)
+OBSERVED = st.builds(
+    happened.Observed,
+    trial=COUNTS,
+    point=OBJECTS,
+    config_identity=st.text(),
+    reason=st.just("completed"),
+    curve=st.lists(st.tuples(EPOCHS, NUMBERS), max_size=3).map(tuple),
+    recording=st.none()
+    | st.builds(
+        happened.Recording,
+        config_identity=st.text(),
+        seeds=st.lists(SEEDS, max_size=2).map(tuple),
+        order_seed=COUNTS,
+        reports=st.lists(REPORTS, max_size=1).map(tuple),
+        tested=METRICS,
+        code_version=st.text(),
+    ),
+)
+
+BY_KIND: dict[type, st.SearchStrategy[Event]] = {
+    StudyOpened: st.builds(StudyOpened, time=FINITE, study=OBJECTS, code_version=st.text()),
+    CorpusPrepared: st.builds(
+        CorpusPrepared,
+        time=FINITE,
+        corpus=st.text(),
+        fingerprint=st.text(),
+        store=st.text(),
+        baseline_dev=FINITE,
+        baseline_test=FINITE,
+        measure=st.sampled_from(["accuracy", "f1"]),
+    ),
+    Proposed: st.builds(
+        Proposed,
+        time=FINITE,
+        trial=COUNTS,
+        point=OBJECTS,
+        config_identity=st.text(),
+        seeds=st.lists(SEEDS, max_size=4).map(tuple),
+        parameters=st.none() | COUNTS,
+    ),
+    Started: st.builds(Started, time=FINITE, trial=COUNTS),
+    Reported: REPORTS,
+    happened.WarmStarted: st.builds(
+        happened.WarmStarted, time=FINITE, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
+    ),
+    happened.Reused: st.builds(
+        happened.Reused,
+        time=FINITE,
+        trial=COUNTS,
+        study=st.text(),
+        source=COUNTS,
+        config_identity=st.text(),
+        code_version=st.text(),
+    ),
+    Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS, decision=DECISIONS),
+    Promoted: st.builds(Promoted, time=FINITE, trial=COUNTS),
+    Retried: st.builds(Retried, time=FINITE, trial=COUNTS, message=st.text()),
+    Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),
+    Interrupted: st.builds(Interrupted, time=FINITE),
+    Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
+    happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
+    Extended: st.builds(
+        Extended,
+        time=FINITE,
+        trials=COUNTS,
+        seeds=COUNTS,
+        choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
+    ),
+    Finished: st.builds(Finished, time=FINITE),
+}
+EVENTS = st.one_of(*BY_KIND.values())
+
+
+def shown(events: Sequence[Event]) -> str:
+    """Events as a text that tells 1 from 1.0 and nan from 'nan', with every digit; the order of keys aside."""
+    return pformat([event.model_dump() for event in events])
+
+
+def test_every_kind_of_event_is_generated_here() -> None:
+    union = get_args(get_args(Event)[0])
+    assert set(BY_KIND) == set(union)
+
+
+@given(st.lists(EVENTS, max_size=4))
+def test_events_survive_the_round_trip_number_for_number(events: list[Event]) -> None:
+    assert shown(from_json(to_json(events))) == shown(events)
+
+
+@given(st.lists(EVENTS, max_size=3))
+def test_the_text_is_one_line_of_strict_ascii_json(events: list[Event]) -> None:
+    text = to_json(events)
+    assert text.isascii()
+    assert "\n" not in text
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    assert len(json.loads(text, parse_constant=refuse)) == len(events)
+
+
+@pytest.mark.parametrize(
+    ("score", "text"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")], ids=["nan", "inf", "-inf"]
+)
+def test_a_score_that_is_no_finite_number_is_written_as_text(score: float, text: str) -> None:
+    event = Reported(time=0.0, trial=0, epoch=1, score=score, metrics={"train_loss": (score, 1.0)}, seconds=0.0)
+    (plain,) = json.loads(to_json([event]))
+    assert plain["score"] == text
+    assert plain["metrics"] == {"train_loss": [text, 1.0]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"kind":"started","time":0.0,"trial":0,"colour":"red"}]',
+        '[{"kind":"begun","time":0.0,"trial":0}]',
+        '[{"time":0.0,"trial":0}]',
+        '[{"kind":"started","time":0.0,"trial":-1}]',
+        '[{"kind":"started","time":"nan","trial":0}]',
+        '[{"kind":"ended","time":0.0,"trial":0,"reason":"bored"}]',
+        '[{"kind":"finished","time":0.0}',
+        '{"kind":"finished","time":0.0}',
+    ],
+    ids=["unknown key", "unknown kind", "no kind", "negative trial", "time is nan", "unknown reason", "cut", "no list"],
+)
+def test_what_is_no_list_of_events_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        from_json(text)
+
+
+def test_an_event_cannot_change() -> None:
+    event = Started(time=0.0, trial=0)
+    with pytest.raises(ValidationError, match="frozen"):
+        event.trial = 1  # type: ignore[misc]

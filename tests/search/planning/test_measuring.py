@@ -1,0 +1,175 @@
+"""What is measured of a config, against the network that is built for it and against a clock that the test owns."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from data.batches import Batch, evaluation_batches
+from models.evaluate import SENTENCES_AT_ONCE
+from models.training.loop import Training
+from search.config import StudyConfig
+from search.planning import measuring
+from search.planning.measuring import TrainingMeter, middles, room
+from search.planning.plan import Room
+from search.records.folder import StudyFolder
+from search.records.records import read_study
+from search.study.study import open_study
+from search.study_files.study_file import load_study
+from search.trials.task import trial_task
+from search.trials.worker import TrainingWorker
+from spaces.space import Space
+from spaces.trial import TrialConfig
+
+SMALL = [f"data.corpus.{split}={number}" for split, number in (("train", 60), ("dev", 20), ("test", 5))]
+Made = Callable[..., tuple[StudyConfig, TrainingMeter]]
+
+
+@pytest.fixture(scope="module")
+def meter(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A study on a small corpus, opened, and its meter."""
+
+    def made(name: str, *overrides: str, seeds: int = 2) -> tuple[StudyConfig, TrainingMeter]:
+        study, _ = load_study(name, overrides=[*SMALL, *overrides], seeds=seeds)
+        folder = StudyFolder(tmp_path_factory.mktemp("plan"))
+        open_study(study, folder, data_dir=None, corpus_folder=Path(), clock=lambda: 0.0)
+        return study, TrainingMeter(read_study(folder.path), folder, "cpu")
+
+    return made
+
+
+def trainings(meter: TrainingMeter, config: TrialConfig, seeds: tuple[int, ...]) -> list[Training]:
+    task = trial_task(meter.record, meter.folder, config, number=1, seeds=seeds, device="cpu")
+    return TrainingWorker(task).groups
+
+
+def test_parameters_are_those_of_the_network_that_is_built(meter: Made) -> None:
+    study, subject = meter("flagship")
+    space, source = Space(study.space), np.random.default_rng(0)
+    seen = set()
+    for _ in range(8):
+        config = space.config(space.sample(source))
+        (training,) = trainings(subject, config, (0,))
+        assert subject.parameters(config) == sum(each.numel() for each in training.model.parameters())
+        seen.add(subject.parameters(config))
+    assert len(seen) > 4
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "slots"),
+    [("{kind: sgd}", 0), ("{kind: sgd, momentum: 0.9}", 1), ("{kind: adagrad}", 1), ("{kind: adam}", 2)],
+)
+def test_state_is_weights_gradients_and_the_slots_of_the_optimiser(optimiser: str, slots: int, meter: Made) -> None:
+    study, subject = meter("quickstart", f"training.optimiser={optimiser}")
+    base = study.space.base
+    made = subject.measure(base)
+    assert made.lanes == 2
+    assert made.weights == made.gradients == 2 * 4 * subject.parameters(base)
+    assert made.optimiser == slots * made.weights
+    assert made.memory == made.weights + made.gradients + made.optimiser + made.activations
+    assert not list(subject.folder.trials.glob("*/*")), "nothing of a trial is kept"
+
+
+def test_double_precision_takes_twice_the_bytes_and_more_sentences_more_activations(meter: Made) -> None:
+    study, subject = meter("quickstart")
+    _, double = meter("quickstart", "training.precision=float64")
+    one, two = subject.measure(study.space.base), double.measure(double.record.study.space.base)
+    assert (two.weights, two.optimiser) == (2 * one.weights, 2 * one.optimiser)
+    assert two.activations == pytest.approx(2 * one.activations, rel=0.1)
+    training = study.space.base.training.model_copy(update={"batch_size": 1})
+    alone = subject.measure(study.space.base.model_copy(update={"training": training}))
+    assert alone.activations < one.activations / 4  # batches of 16 have 6 sentences or more of the widest bucket
+
+
+def test_activations_are_at_least_what_the_layers_put_out(meter: Made) -> None:
+    study, subject = meter("quickstart")
+    base = study.space.base
+    (training,) = trainings(subject, base, (0, 1))
+    largest = max(batch.forms_RTB.size for batch in training.batches())
+    gates, directions = 4, 2
+    least = largest * base.model.stack.depth * base.model.stack.hidden * gates * directions * 4
+    assert least < subject.measure(base).activations < 10 * least
+
+
+class Clock:
+    """Time passes only while batches are trained on (3 seconds a position) or read (1 second)."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: self.now))
+        step, read = Training.step, measuring._read
+
+        def slow_step(training: Training, batch: Batch, *rest: Any) -> Any:
+            self.now += 3 * batch.forms_RTB.size
+            return step(training, batch, *rest)
+
+        def slow_read(training: Training, batch: Batch) -> None:
+            self.now += batch.forms_RTB.size
+            read(training, batch)
+
+        monkeypatch.setattr(Training, "step", slow_step)
+        monkeypatch.setattr(measuring, "_read", slow_read)
+
+
+def positions(training: Training) -> tuple[int, int]:
+    dev = evaluation_batches(training.corpus.stored.splits["dev"], batch_size=SENTENCES_AT_ONCE)
+    return sum(batch.forms_RTB.size for batch in training.batches()), sum(batch.forms_RTB.size for batch in dev)
+
+
+def test_an_epoch_of_few_batches_is_timed_exactly(meter: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, subject = meter("quickstart", "training.batch_size=32")
+    (training,) = trainings(subject, study.space.base, (0, 1))
+    trained, read = positions(training)
+    batches = len(list(training.batches()))
+    assert batches <= measuring.UPDATES
+    Clock(monkeypatch)
+    made = subject.measure(study.space.base)
+    assert made.epoch_seconds == 3 * trained + read
+    assert made.step_seconds == 3 * trained / batches
+
+
+def test_an_epoch_of_many_batches_is_estimated_from_a_few_of_every_size(
+    meter: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, subject = meter("quickstart", "training.batch_size=1", "data.corpus.train=300")
+    (training,) = trainings(subject, study.space.base, (0, 1))
+    trained, read = positions(training)
+    Clock(monkeypatch)
+    assert subject.measure(study.space.base).epoch_seconds == pytest.approx(3 * trained + read, rel=0.05)
+
+
+def test_seeds_that_train_one_after_another_add_up(meter: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, subject = meter("quickstart", "training.batch_size=32", "search.lanes=1", seeds=3)
+    (training, _, _) = trainings(subject, study.space.base, (0, 1, 2))
+    trained, read = positions(training)
+    Clock(monkeypatch)
+    made = subject.measure(study.space.base)
+    assert (made.lanes, made.weights) == (1, 4 * subject.parameters(study.space.base))
+    assert made.epoch_seconds == 3 * (3 * trained + read)
+
+
+def test_what_stands_amid_each_run_is_chosen() -> None:
+    assert middles(range(10), 5) == [1, 3, 5, 7, 9]
+    assert middles(range(9), 3) == [1, 4, 7]
+    assert middles([7, 5], 5) == [7, 5]
+
+
+def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring.os, "sched_getaffinity", lambda _: {0, 1, 2})
+    assert room("cpu", 0.5) == Room(slots=3, device="cpu", gpus_per_trial=0.5)
+
+
+@pytest.mark.gpu
+def test_the_estimate_of_memory_is_near_what_a_gpu_gives_out(meter: Made) -> None:
+    study, cpu = meter("flagship", "model.stack.hidden=300", "model.stack.depth=3")
+    subject = TrainingMeter(cpu.record, cpu.folder, "cuda")
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    made = subject.measure(study.space.base)
+    given = torch.cuda.max_memory_allocated() - before
+    assert 0.5 * given < made.memory <= 1.2 * given
+    assert room("cuda", 0.25).slots >= 1

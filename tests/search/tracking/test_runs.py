@@ -1,0 +1,201 @@
+"""What the runs should say, against what was told, written out by hand."""
+
+import math
+
+import pytest
+
+from data.frozen import identity
+from search.config import StudyConfig
+from search.ledger.events import SCORELESS, Ended, Event, Interrupted, Reason, Reported, Resumed, Retried, StudyOpened
+from search.tracking.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
+from tests.search.made_up import measured
+from tests.search.tracking import studies
+from tests.search.tracking.studies import SPACE, history, opened, proposed, reported
+
+
+def _of_one_epoch() -> StudyConfig:
+    base = studies.STUDY.space.base
+    short = base.model_copy(update={"training": base.training.model_copy(update={"epochs": 1})})
+    return studies.STUDY.model_copy(update={"space": studies.STUDY.space.model_copy(update={"base": short})})
+
+
+STUDY_OF_ONE_EPOCH = _of_one_epoch()
+
+
+def runs_of(events: list[Event]) -> dict[int | None, Entry]:
+    runs = StudyRuns()
+    for event in events:
+        runs.apply(event)
+    return runs.pending
+
+
+def test_there_is_one_run_for_the_study_and_one_for_each_trial() -> None:
+    assert list(runs_of(history())) == [STUDY, 0, 1, 2, 3, 4]
+
+
+def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
+    events = history()
+    trial = runs_of(events)[0]
+    config = SPACE.config({studies.DEPTH: 1})
+    assert trial.name == "trial 0"
+    assert (trial.start, trial.end, trial.status) == (1_002_000, 1_008_000, "FINISHED")
+    assert trial.params == {path: str(value) for path, value in config.flatten().items()}
+    assert isinstance(events[0], StudyOpened)
+    assert trial.tags == {
+        "skipstack.study": study_id(events[0]),
+        "skipstack.kind": "trial",
+        "skipstack.trial": "0",
+        "skipstack.identity": config.identity,
+        "skipstack.seeds": "0,1",
+        "skipstack.data_fingerprint": "f1f2",
+        "skipstack.code_version": "0.1.0+abc",
+        "skipstack.rung": "3",
+        "skipstack.end_reason": "completed",
+    }
+
+
+def test_metrics_are_means_and_lanes_by_epoch_and_the_test_split_at_the_best_epoch() -> None:
+    trial = runs_of(history())[4]
+    assert trial.metrics == {
+        ("score", 1): (0.875, 1_011_000),
+        ("seconds", 1): (0.5, 1_011_000),
+        ("dev_accuracy", 1): (0.875, 1_011_000),
+        ("dev_accuracy/seed_0", 1): (0.75, 1_011_000),
+        ("dev_accuracy/seed_1", 1): (1.0, 1_011_000),
+        ("train_loss", 1): (1.5, 1_011_000),
+        ("train_loss/seed_0", 1): (1.0, 1_011_000),
+        ("train_loss/seed_1", 1): (2.0, 1_011_000),
+        ("score", 2): (0.5, 2_001_000),
+        ("seconds", 2): (0.5, 2_001_000),
+        ("dev_accuracy", 2): (0.5, 2_001_000),
+        ("dev_accuracy/seed_0", 2): (0.5, 2_001_000),
+        ("dev_accuracy/seed_1", 2): (0.5, 2_001_000),
+        ("train_loss", 2): (0.75, 2_001_000),
+        ("train_loss/seed_0", 2): (0.5, 2_001_000),
+        ("train_loss/seed_1", 2): (1.0, 2_001_000),
+        ("test_accuracy", 1): (0.625, 2_002_000),
+        ("test_accuracy/seed_0", 1): (0.75, 2_002_000),
+        ("test_accuracy/seed_1", 1): (0.5, 2_002_000),
+    }
+
+
+def test_further_seeds_of_a_race_have_curves_of_their_own_and_leave_the_means_to_the_first() -> None:
+    first, further = (
+        reported(0, 1, (0.5, 0.25), 1003.0 + second).model_copy(update={"seeds": seeds})
+        for second, seeds in enumerate([(0, 1), (2, 3)])
+    )
+    runs = StudyRuns()
+    for event in [*opened(STUDY_OF_ONE_EPOCH), *proposed(0, 1002.0), first]:
+        runs.apply(event)
+    assert runs.pending[0].tags["skipstack.seeds"] == "0,1"
+    before = dict(runs.pending[0].metrics)
+    runs.apply(further)
+    assert runs.pending[0].tags["skipstack.seeds"] == "0,1,2,3"
+    added = {key: value for (key, _), (value, _) in runs.pending[0].metrics.items() if (key, 1) not in before}
+    assert added == {
+        "dev_accuracy/seed_2": 0.5,
+        "dev_accuracy/seed_3": 0.25,
+        "train_loss/seed_2": 1.0,
+        "train_loss/seed_3": 2.0,
+    }
+    assert before.items() <= runs.pending[0].metrics.items()
+    runs.apply(measured(0, 0.5, 0.5, 0.25, 0.25).model_copy(update={"time": 1005.0}))
+    assert runs.pending[0].metrics["test_accuracy/seed_3", 1] == (0.25, 1_005_000)
+
+
+def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> None:
+    study = runs_of(history())[STUDY]
+    assert (study.name, study.start, study.end, study.status) == ("depths", 1_000_000, 2_004_000, "FINISHED")
+    assert study.params == {
+        "study": "depths",
+        "proposer": "grid",
+        "trials": "5",
+        "seeds": "2",
+        "seed": "0",
+        "asha.grace": "1",
+        "asha.reduction": "3",
+        "asha.resource": "epochs",
+        "asha.variant": "stopping",
+        "asha.brackets": "1",
+    }
+    assert study.tags["skipstack.kind"] == "study"
+    assert study.tags["skipstack.code_version"] == "0.1.0+def"
+    assert study.tags["mlflow.note.content"] == "How deep?"
+    # in this order 1 was stopped, 2 diverged, 0 completed, 3 failed, 4 completed
+    scores = {step: value for (key, step), (value, _) in study.metrics.items() if key == "best_score"}
+    assert scores == {1: 0.1875, 2: 0.1875, 3: 0.625, 4: 0.625, 5: 0.875}
+
+
+@pytest.mark.parametrize(
+    ("trial", "status", "reason"),
+    [(0, "FINISHED", "completed"), (1, "FINISHED", "stopped"), (2, "FAILED", "diverged"), (3, "FAILED", "failed")],
+)
+def test_the_end_of_a_trial_has_a_status_and_a_reason(trial: int, status: str, reason: str) -> None:
+    run = runs_of(history())[trial]
+    assert (run.status, run.tags["skipstack.end_reason"]) == (status, reason)
+
+
+def test_a_trial_that_was_tried_again_says_how_often() -> None:
+    events = [*opened(), *proposed(0, 1002.0)]
+    events += [Retried(time=1003.0 + each, trial=0, cause="crashed", message="gone") for each in range(2)]
+    assert runs_of(events)[0].tags["skipstack.retries"] == "2"
+
+
+@pytest.mark.parametrize("reason", SCORELESS)
+def test_a_trial_that_a_fault_ended_has_failed_and_counts_for_no_best_score(reason: Reason) -> None:
+    events = [*opened(), *proposed(0, 1002.0), reported(0, 1, (0.5, 0.5), 1003.0)]
+    runs = runs_of([*events, Ended(time=1004.0, trial=0, reason=reason)])
+    assert (runs[0].status, runs[0].tags["skipstack.end_reason"]) == ("FAILED", reason)
+    assert not [name for name, _ in runs[STUDY].metrics if name == "best_score"]
+
+
+def test_a_failed_trial_says_what_failed() -> None:
+    assert runs_of(history())[3].tags["mlflow.note.content"] == "OSError: no space left"
+
+
+def test_an_interrupted_study_and_its_running_trials_are_killed_and_run_again_when_resumed() -> None:
+    events = [*opened(), *proposed(0, 1002.0), *proposed(1, 1002.0), Ended(time=1003.0, trial=0, reason="completed")]
+    events.append(Interrupted(time=1004.0))
+    runs = runs_of(events)
+    assert {key: (run.status, run.end) for key, run in runs.items()} == {
+        STUDY: ("KILLED", 1_004_000),
+        0: ("FINISHED", 1_003_000),
+        1: ("KILLED", 1_004_000),
+    }
+    runs = runs_of([*events, Resumed(time=1005.0, code_version="0.1.0+def")])
+    assert {key: (run.status, run.end) for key, run in runs.items()} == {
+        STUDY: ("RUNNING", None),
+        0: ("FINISHED", 1_003_000),
+        1: ("RUNNING", None),
+    }
+    assert [runs[key].tags["skipstack.code_version"] for key in (0, 1)] == ["0.1.0+abc", "0.1.0+def"]
+
+
+@pytest.mark.parametrize(("lanes", "mean"), [((math.inf, -math.inf), math.nan), ((1.7e308, 1.7e308), math.inf)])
+def test_lanes_without_an_ordinary_mean_do_not_end_the_tracking(lanes: tuple[float, float], mean: float) -> None:
+    report = Reported(time=1003.0, trial=0, epoch=1, score=math.nan, metrics={"train_loss": lanes}, seconds=1.0)
+    value, _ = runs_of([*opened(), *proposed(0, 1002.0), report])[0].metrics["train_loss", 1]
+    assert value == mean or (math.isnan(value) and math.isnan(mean))
+
+
+def test_a_study_has_one_id_for_ever_and_another_study_of_the_same_name_has_another() -> None:
+    first, later = opened()[0], opened(time=1000.001)[0]
+    assert isinstance(first, StudyOpened)
+    assert isinstance(later, StudyOpened)
+    assert study_id(first) == study_id(StudyOpened.model_validate_json(first.model_dump_json())) == identity(first)
+    assert study_id(first) != study_id(later)
+
+
+def test_values_longer_than_mlflow_takes_are_cut() -> None:
+    study = StudyConfig.model_validate({**studies.STUDY.model_dump(), "about": "a" * 9000})
+    assert runs_of(opened(study))[STUDY].tags["mlflow.note.content"] == "a" * LONGEST
+
+
+def test_what_was_taken_out_does_not_come_back() -> None:
+    runs = StudyRuns()
+    for event in [*opened(), *proposed(0, 1002.0)]:
+        runs.apply(event)
+    runs.pending.clear()
+    runs.apply(reported(0, 1, (0.5, 0.5), 1003.0))
+    assert list(runs.pending) == [0]
+    assert (runs.pending[0].start, runs.pending[0].params, runs.pending[0].tags) == (None, {}, {})
