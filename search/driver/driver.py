@@ -112,6 +112,7 @@ class Driver:
 
         None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
         """
+        self._end(self._state.scheduler.beaten())
         number = self._waiting.pop(0) if self._waiting else self._promoted(None)
         if number is None:
             number = self._grown()
@@ -129,12 +130,7 @@ class Driver:
 
     def end_paused(self) -> None:
         """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
-        time = self._clock()
-        ends = [Ended(time=time, trial=trial.number, reason="stopped") for trial in self.record.paused()]
-        for event in ends:
-            self._state.apply(event)
-        if ends:
-            self._write(ends)
+        self._end([trial.number for trial in self.record.paused()])
 
     def report(self, number: int, result: EpochResult) -> Decision:
         """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
@@ -289,6 +285,15 @@ class Driver:
         if recording.tested:
             happened(Tested(time=time, trial=number, metrics=recording.tested))
         self._write(events)
+
+    def _end(self, paused: Sequence[int]) -> None:
+        """Nothing promotes these trials any more."""
+        time = self._clock()
+        ends = [Ended(time=time, trial=number, reason="stopped") for number in paused]
+        for event in ends:
+            self._state.apply(event)
+        if ends:
+            self._write(ends)
 
     def _tell(self, event: Event) -> None:
         self._state.apply(event)

@@ -1,6 +1,7 @@
 """Hyperband: brackets of successive halving, each rung judged once all its trials are there."""
 
 from bisect import bisect_right, insort
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
@@ -32,21 +33,25 @@ class _Bracket:
     rungs: list[_Rung]
     size: int
 
-    def winners(self, size: int, reduction: int) -> tuple[int, int] | None:
-        """The place of the rung where trials are to be promoted, and the best of them, if it began with ``size``.
+    def judged(self, size: int, reduction: int) -> Iterator[tuple[int, list[int], list[int]]]:
+        """The rungs where everybody is that is due, if it began with ``size``, and who waits there, the best first:
+        those that are to be promoted, and those that are beaten.
 
-        It is one rung at most: those above it are not complete before the last one is promoted to them.
+        Only the last of these rungs has anybody to promote: the one above is not complete before they are there.
         """
         expected = size
         for place, rung in enumerate(self.rungs):
             if len(rung.arrived) + rung.lost < expected:
-                return None
+                return
             kept = max(size // reduction ** (place + 1), 1)
-            for _, _, trial in rung.arrived[:kept]:
-                if trial not in rung.left and trial not in rung.out:
-                    return place, trial
+            winners, losers = (
+                [trial for _, _, trial in part if trial not in rung.left and trial not in rung.out]
+                for part in (rung.arrived[:kept], rung.arrived[kept:])
+            )
+            yield place, winners, losers
+            if winners:
+                return
             expected = len(rung.left)
-        return None
 
 
 @final
@@ -81,6 +86,8 @@ class Hyperband(RungScheduler):
         """By the number of its first trial."""
         self._ready: dict[int, tuple[int, int]] = {}
         """Of whole brackets, by their first trial: the level where trials are to be promoted, and the best of them."""
+        self._beaten: dict[int, list[int]] = {}
+        """Of whole brackets likewise: who waits and is beaten."""
 
     def bracket(self, trial: int) -> int:
         """Which of the brackets takes the trial: its number says where it falls in a round of them all."""
@@ -92,6 +99,10 @@ class Hyperband(RungScheduler):
         if trials is not None and (last := self._first(trials)) < trials:
             self._settle(last, trials - last, ready)
         return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
+
+    def beaten(self) -> tuple[int, ...]:
+        """The others of a rung that is judged."""
+        return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         reached = self._enter(trial, amount, score)
@@ -154,12 +165,15 @@ class Hyperband(RungScheduler):
         return self._runs[first]
 
     def _changed(self, trial: int) -> None:
-        first = self._first(trial)
+        first, bracket = self._first(trial), self._run(trial)
         self._ready.pop(first, None)
-        self._settle(first, self._run(trial).size, self._ready)
+        self._settle(first, bracket.size, self._ready)
+        self._beaten[first] = [
+            loser for _, _, losers in bracket.judged(bracket.size, self._reduction) for loser in losers
+        ]
 
     def _settle(self, first: int, size: int, ready: dict[int, tuple[int, int]]) -> None:
-        found = self._runs[first].winners(size, self._reduction) if first in self._runs else None
-        if found is not None:
-            place, trial = found
-            ready[first] = self.ladder(first)[place], trial
+        if first in self._runs:
+            for place, winners, _ in self._runs[first].judged(size, self._reduction):
+                if winners:
+                    ready[first] = self.ladder(first)[place], winners[0]

@@ -94,6 +94,10 @@ class Scheduler(ABC):
         """
         return None
 
+    def beaten(self) -> tuple[int, ...]:
+        """Paused trials that no report to come will promote, ascending: they may as well end. Changes nothing."""
+        return ()
+
     @final
     def promoted(self, trial: int) -> None:
         """A paused trial goes on. Raises ValueError where it is not paused."""

@@ -44,7 +44,7 @@ def keep_best_decisions(reports: Sequence[Report], *, keep: int, maximum: int) -
     return answers
 
 
-def hyperband_winners(
+def hyperband_waiting(
     reports: Sequence[Report],
     gone_on: Collection[tuple[int, int]],
     over: Collection[int],
@@ -52,24 +52,25 @@ def hyperband_winners(
     members: Sequence[int],
     rungs: Sequence[int],
     reduction: int,
-) -> list[int]:
-    """The trials of one bracket that are to go on now, the best first.
+) -> tuple[list[int], set[int]]:
+    """The trials of one bracket that are to go on now, the best first, and those that wait and never will.
 
     ``gone_on``: (trial, rung) of those that went on; ``over``: trials that ended, or are whole. Successive halving: of
     the n trials that a bracket begins with, the best floor(n / reduction**(i + 1)) leave rung i, and one at least, once
     everybody that is due there has come, or ended on the way.
     """
-    due = set(members)
+    due, beaten = set(members), set[int]()
     for number, rung in enumerate(rungs):
         there = [(trial, score) for trial, epoch, score in reports if trial in due and epoch == rung]
         there = [(trial, score) for trial, score in there if math.isfinite(score)]
         came = {trial for trial, _ in there}
         if any(trial not in came and trial not in over for trial in due):
-            return []
+            break
         ranked = [trial for trial, _ in sorted(there, key=lambda each: -each[1])]
-        best = ranked[: max(1, len(members) // reduction ** (number + 1))]
-        winners = [trial for trial in best if (trial, rung) not in gone_on]
+        kept = max(1, len(members) // reduction ** (number + 1))
+        beaten |= {trial for trial in ranked[kept:] if (trial, rung) not in gone_on and trial not in over}
+        winners = [trial for trial in ranked[:kept] if (trial, rung) not in gone_on]
         if winners:
-            return winners
+            return winners, beaten
         due = {trial for trial in came if (trial, rung) in gone_on}
-    return []
+    return [], beaten

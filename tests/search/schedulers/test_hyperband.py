@@ -10,7 +10,7 @@ from search.config import HyperbandConfig
 from search.schedulers.hyperband import Hyperband
 from search.schedulers.rungs import sizes
 from search.schedulers.scheduler import Decision
-from tests.oracles.schedulers import hyperband_winners
+from tests.oracles.schedulers import hyperband_waiting
 from tests.search.schedulers.traces import PICKS, life
 
 PRINTED = (
@@ -72,19 +72,23 @@ def test_what_is_promoted_equals_the_oracle_on_any_order_of_arrival(
     gone_on: set[tuple[int, int]] = set()
     over: set[int] = set()
     last: dict[int, int] = {}
+    in_vain: set[int] = set()
 
-    def winners(total: int | None) -> set[int]:
-        """Of every bracket, the best that waits."""
-        found, first = set(), 0
+    def waiting(total: int | None) -> tuple[set[int], set[int]]:
+        """Of every bracket, the best that waits to go on, and those that wait in vain."""
+        found, beaten, first = set(), set[int](), 0
         while first < trials:
             for size, ladder in zip(subject.sizes, subject.ladders, strict=True):
                 members = range(first, min(first + size, total or trials))
                 first += size
                 if total is None and first > trials:
                     continue  # not all of them are born
-                waiting = hyperband_winners(reports, gone_on, over, members=members, rungs=ladder, reduction=reduction)
-                found |= set(waiting[:1])
-        return found
+                winners, losers = hyperband_waiting(
+                    reports, gone_on, over, members=members, rungs=ladder, reduction=reduction
+                )
+                found |= set(winners[:1])
+                beaten |= losers
+        return found, beaten
 
     for told in life(subject, picks, trials=trials, workers=workers, failing=True):
         if told.decision is not None:
@@ -98,11 +102,14 @@ def test_what_is_promoted_equals_the_oracle_on_any_order_of_arrival(
         elif told.ended:
             over.add(told.trial)
         else:
-            assert told.trial in winners(trials)
+            assert told.trial in waiting(trials)[0]
+            assert told.trial not in in_vain
             gone_on.add((told.trial, last[told.trial]))
         for total in (None, trials):
-            due = subject.promotable(total)
-            assert (due in winners(total)) if due is not None else not winners(total)
+            due, winners = subject.promotable(total), waiting(total)[0]
+            assert (due in winners) if due is not None else not winners
+        assert set(subject.beaten()) == waiting(None)[1]
+        in_vain |= set(subject.beaten())
 
 
 def test_a_bracket_cut_short_by_the_end_of_the_study_still_sends_its_best_to_the_end() -> None:
