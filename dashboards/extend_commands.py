@@ -15,7 +15,7 @@ from dashboards.search_commands import Address, DataDir, Device, EngineName, Sha
 from data.errors import UserError
 from search.code_version import code_version
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.study_files.yaml_lines import read_yaml
 from search.tracking.tracking import checked_uri
 from spaces.domains import Json

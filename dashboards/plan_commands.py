@@ -29,7 +29,8 @@ from dashboards.search_commands import (
 from data.errors import UserError
 from search.config import StudyConfig
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:

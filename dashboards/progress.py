@@ -17,7 +17,8 @@ from data.frozen import canonical_json
 from data.metrics import FACTORS
 from search.ablation.parts import written
 from search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0

@@ -13,7 +13,7 @@ from search.ablation.ablation import ablation
 from search.ablation.against import compare
 from search.ablation.papers import find_table
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]

@@ -17,7 +17,7 @@ from search.ledger.events import FAULTS, Event, VectorsPrepared
 from search.ledger.ledger import Ledger, Past
 from search.planning.plan import Meter
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.study.interruption import terminated_as_interrupted
 from search.study.retention import Retention
 from search.study.study import run_study

@@ -11,7 +11,7 @@ from data.errors import UserError
 from search.config import ProposerName, StudyConfig
 from search.ledger.ledger import withdrawn_on_failure
 from search.records.folder import StudyFolder, free_name, new_folder
-from search.records.records import is_finished, read_study
+from search.records.reading import is_finished, read_study
 from search.study_files.study_file import load_study
 from search.tracking.tracking import checked_uri
 from search.trials.faults import full_disk_told

@@ -12,7 +12,7 @@ from data.metrics import FACTORS, MEASURES, Measure
 from search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
 from search.ablation.parts import written
 from search.ablation.statistics import Spread
-from search.records.records import TrialRecord
+from search.records.trial_record import TrialRecord
 from spaces.trial import Scalar
 
 NONE = "–"

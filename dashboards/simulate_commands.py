@@ -9,7 +9,7 @@ from dashboards.report_commands import StudyPath
 from dashboards.search_commands import Seed, Trials, whole
 from data.errors import UserError
 from search.config import ProposerName, SearchConfig
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.schedulers.build import named
 
 MOST_WORKERS = 10_000

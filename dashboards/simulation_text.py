@@ -14,7 +14,7 @@ from dashboards.sheet import NONE, headed
 from dashboards.text import printed
 from data.metrics import FACTORS
 from search.config import SearchConfig
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.simulation.recordings import Recordings
 from search.simulation.simulation import Outcome
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from search.config import Resource
 from search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.schedulers.build import scheduler
 from spaces.domains import Choice, Integer
 

@@ -16,7 +16,8 @@ from search.ablation.parts import parts
 from search.ablation.statistics import Spread, paired_difference
 from search.ledger.events import Reason
 from search.objectives import Objective
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from spaces.trial import Scalar, TrialConfig
 
 BASELINES: Mapping[Measure, str] = {

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 from data.metrics import FACTORS, Measure
 from search.ablation.papers import PaperRow, PaperTable
 from search.ablation.statistics import Spread, paired_difference, rank_correlation
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from spaces.domains import Json
 from spaces.paths import Tree, written
 from spaces.trial import TrialConfig

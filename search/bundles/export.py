@@ -23,7 +23,8 @@ from search.bundles.bundle import Metrics, load_bundle
 from search.bundles.files import WEIGHTS, pack, seal
 from search.code_version import code_version
 from search.records.folder import BEST, StudyFolder
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.trials.worker import best_weights, corpus_of
 
 ARCHIVE = ".zip"

@@ -30,7 +30,7 @@ from search.ledger.events import (
     Tested,
 )
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.scheduler import Decision
 from search.trials.faults import Fault, full_disk_told, retried, time_is_over
 from search.trials.task import EpochResult, TrialTask, trial_task

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from search.ledger.events import Proposed, Recording, WarmStarted
 from search.records.folder import BEST, StudyFolder
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from search.pareto import Vector
 from search.proposers.build import proposer
 from search.records.extension import extended
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.build import scheduler
 from search.schedulers.scheduler import Decision
 from spaces.space import Point, Space

@@ -11,7 +11,7 @@ from data.store import open_store
 from data.vectors import open_vectors
 from search.code_version import code_version
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 
 MARK = ".preflight"
 """Among the trials: a word that a machine reads there only if it sees the very folder that the driver sees."""

@@ -43,7 +43,7 @@ from search.engines.serial import Engine
 from search.engines.shares import GpuShares
 from search.ledger.events import Metrics
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.trials.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
 from search.trials.task import EpochResult, TrialTask, Worker
 

@@ -7,7 +7,7 @@ from data.errors import UserError
 from search.driver.driver import Driver
 from search.ledger.events import Metrics
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.trials.faults import fault_of
 from search.trials.task import TrialTask, Worker
 

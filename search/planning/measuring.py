@@ -22,7 +22,7 @@ from models.training.config import TrainingConfig
 from models.training.loop import Training, dtype_of
 from search.planning.plan import Measurement, Meter, Room
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.trials.task import TrialTask, trial_task
 from search.trials.worker import TrainingWorker, corpus_of, lane_groups
 from spaces.trial import TrialConfig

@@ -17,7 +17,8 @@ from data.errors import UserError
 from data.frozen import canonical_json
 from search.ledger.events import FAULTS, Event, Proposed, Reported
 from search.records.races import groups, joined
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.trials.task import EpochResult
 from spaces.config import SpaceConfig
 from spaces.domains import Choice, Domain, Json, Log

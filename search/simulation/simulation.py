@@ -19,7 +19,7 @@ from search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianCon
 from search.driver.driver import Driver
 from search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.build import described
 from search.simulation.recordings import RecordedSpace, Recordings
 from search.simulation.simulated import SimulatedEngine

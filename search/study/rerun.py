@@ -8,7 +8,8 @@ from data.errors import UserError, one_line
 from search.ledger.events import Reported
 from search.records.folder import StudyFolder
 from search.records.races import groups
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.trials.task import EpochResult, Worker, trial_task
 
 

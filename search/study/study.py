@@ -15,7 +15,7 @@ from search.ledger.ledger import Ledger, point_to
 from search.proposers.build import proposer
 from search.records.extension import extended, extension
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.build import scheduler
 from search.study.preparation import prepared
 from search.study.warm_start import earlier_studies, warm_starts

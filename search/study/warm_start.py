@@ -10,7 +10,9 @@ from data.frozen import identity
 from search.config import StudyConfig
 from search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
 from search.records.folder import BEST, StudyFolder
-from search.records.records import StudyRecord, TrialRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.study.preparation import needs
 from spaces.space import Space
 from spaces.trial import TrialConfig

@@ -31,7 +31,8 @@ from search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 
 STUDY: Final = None
 RunKey = int | None

@@ -13,7 +13,7 @@ from typing import Final
 from data.errors import UserError, one_line
 from search.config import SearchConfig
 from search.ledger.events import FaultReason, RetryCause
-from search.records.records import TrialRecord
+from search.records.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (
     "out of memory",

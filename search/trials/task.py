@@ -7,7 +7,8 @@ from typing import Literal
 
 from search.ledger.events import Metrics
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from spaces.trial import TrialConfig
 
 

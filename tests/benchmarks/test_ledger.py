@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from search.ledger.ledger import Ledger
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.simulation.recordings import recordings
 from search.simulation.simulation import SCHEDULERS, simulate, with_scheduler
 from tests.search.large import large_study, write_large
@@ -33,7 +33,8 @@ from mlflow import MlflowClient
 from search.driver.driver import Driver
 from search.records.folder import StudyFolder
 from search.ledger.ledger import Ledger
-from search.records.records import StudyRecord, is_finished
+from search.records.reading import is_finished
+from search.records.study_record import StudyRecord
 
 def resident():
     return psutil.Process().memory_info().rss / 1e6

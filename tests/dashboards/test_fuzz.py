@@ -20,7 +20,7 @@ from search.bundles.files import FILES, MANIFEST, seal
 from search.engines.serial import SerialEngine
 from search.ledger.events import Metrics
 from search.ledger.ledger import Ledger
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.study_files.study_file import load_study
 from search.trials.task import EpochResult, TrialTask
 from tests.dashboards.fuzzing import Answer, Nobody, damage, typed

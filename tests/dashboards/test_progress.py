@@ -13,7 +13,7 @@ from dashboards import progress as module
 from dashboards.progress import Progress, line, table
 from dashboards.standing import Standing
 from search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from spaces.domains import Json
 from spaces.space import Space
 from tests.search.made_up import (

@@ -16,7 +16,7 @@ from dashboards.pictures import picture
 from dashboards.sheet import COLUMNS, LEADS
 from dashboards.tables import Format, render
 from search.ablation.ablation import Ablation, ablation
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from spaces.domains import Json
 from spaces.space import Point
 from tests.search.made_up import (

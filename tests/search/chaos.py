@@ -17,7 +17,8 @@ from data.seeding import generator
 from search.ledger.events import Event, Reported
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, TrialRecord
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.trials.task import trial_task
 from tests.search.tracking_server import TrackingServer
 

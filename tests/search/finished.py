@@ -9,7 +9,8 @@ from search.driver.driver import Driver
 from search.engines.serial import SerialEngine
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder, new_folder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.study.study import open_study, run_study
 from search.study_files.study_file import load_study
 from search.trials.worker import TrainingWorker

@@ -21,7 +21,7 @@ from search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.build import scheduler
 from spaces.space import Point, Space
 

@@ -14,7 +14,8 @@ from search.ablation.ablation import ablation
 from search.ledger.events import Decided, Reported
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.schedulers.build import scheduler
 from search.schedulers.scheduler import Decision
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack

@@ -16,7 +16,9 @@ import pytest
 from search.ledger.events import Event, Interrupted, Reported, Started
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, TrialRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
+from search.records.trial_record import TrialRecord
 from search.trials.task import trial_task
 from tests.search.chaos import SMALL, runs
 from tests.search.hosts import RAY, ROOT, Hosts, missing

@@ -8,7 +8,7 @@ import pytest
 
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 from tests.search.chaos import SMALL, finish, skipstack
 
 STUDY = ["search", "quickstart", *SMALL, "--trials", "6", "--epochs", "4", "--seed", "5", "--engine", "serial"]

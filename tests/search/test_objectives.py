@@ -17,7 +17,8 @@ from search.ledger.events import Proposed, Reported
 from search.ledger.ledger import Ledger
 from search.objectives import further
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.simulation.recordings import recordings
 from search.simulation.simulation import simulate
 from search.study.study import run_study

@@ -9,7 +9,7 @@ import pytest
 from data.errors import UserError
 from search.ablation.ablation import Row, ablation, changes, selected
 from search.ledger.events import Event, Reason
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from spaces.trial import TrialConfig
 from tests.search.made_up import (
     AXES,

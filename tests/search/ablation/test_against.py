@@ -11,7 +11,7 @@ from search.ablation.against import ComparedRow, Comparison, compare
 from search.ablation.papers import PaperTable
 from search.config import StudyConfig
 from search.ledger.events import Event
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from spaces.domains import Json
 from spaces.space import Point
 from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study

@@ -21,7 +21,7 @@ from search.bundles.bundle import load_bundle
 from search.bundles.export import chosen_trials, export_bundle
 from search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parsed, seal
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 from tests.search.finished import exported
 
 CPU = torch.device("cpu")

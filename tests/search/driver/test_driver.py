@@ -12,7 +12,8 @@ from search.engines.serial import SerialEngine
 from search.ledger.events import Decided, Ended, Event, Proposed, Reported
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.schedulers.asha import Asha
 from search.schedulers.scheduler import Decision
 from search.study.study import run_study

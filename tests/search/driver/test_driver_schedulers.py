@@ -12,7 +12,7 @@ from search.engines.serial import SerialEngine
 from search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started
 from search.ledger.ledger import Ledger
 from search.records.folder import CHECKPOINT, GROUP, StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.build import scheduler
 from search.study.retention import Retention
 from search.study.study import check_study, run_study

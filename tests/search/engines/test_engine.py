@@ -17,7 +17,7 @@ from search.engines.ray_tune import RayEngine
 from search.engines.serial import SerialEngine
 from search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
 from search.ledger.ledger import Ledger
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.schedulers.asha import Asha
 from search.schedulers.build import scheduler
 from search.schedulers.scheduler import Decision

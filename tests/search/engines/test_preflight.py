@@ -10,7 +10,7 @@ from data.config import GrammarCorpus
 from search.engines import preflight as module
 from search.engines.preflight import MARK, Preflight, first_trouble
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.study.study import open_study
 from tests.search.toy import toy_study
 

@@ -17,7 +17,7 @@ from search.planning import measuring
 from search.planning.measuring import TrainingMeter, middles, room
 from search.planning.plan import Room
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.study.study import open_study
 from search.study_files.study_file import load_study
 from search.trials.task import trial_task

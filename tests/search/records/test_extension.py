@@ -14,7 +14,8 @@ from search.ledger.events import Event, Extended, Proposed
 from search.ledger.ledger import Ledger
 from search.records.extension import extended, extension
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, is_finished, read_study
+from search.records.reading import is_finished, read_study
+from search.records.study_record import StudyRecord
 from search.study.study import check_study, run_study
 from spaces.domains import Json
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

@@ -17,7 +17,8 @@ from search.config import AshaConfig, SearchConfig, StudyConfig
 from search.engines.serial import SerialEngine
 from search.ledger.events import Event, Proposed
 from search.ledger.ledger import Ledger
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.schedulers.build import scheduler
 from search.simulation.recordings import RecordedSpace, recordings
 from search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler

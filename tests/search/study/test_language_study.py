@@ -27,7 +27,7 @@ from models.training.loop import Training
 from search.ablation.ablation import ablation
 from search.bundles.bundle import load_bundle
 from search.bundles.files import seal
-from search.records.records import read_study
+from search.records.reading import read_study
 from tests.search.finished import exported
 
 EMBEDDER = EmbedderConfig(word_size=8, capital_size=0, affix_characters=0, window=0, dropout=0)

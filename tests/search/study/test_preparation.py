@@ -17,7 +17,7 @@ from search.bundles.export import export_bundle, verify_bundle
 from search.ledger.events import VectorsPrepared, from_json
 from search.ledger.ledger import Ledger
 from search.records.folder import BEST
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.study.preparation import needs
 from search.tracking.runs import StudyRuns
 from spaces.config import SpaceConfig

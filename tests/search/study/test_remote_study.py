@@ -14,7 +14,7 @@ from search.ledger.lease import SECONDS, SKEW
 from search.ledger.ledger import Ledger, address_of, point_to, withdrawn_on_failure
 from search.ledger.object_store import ObjectStore
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.study.study import run_study
 from search.trials.task import EpochResult
 from tests.search.ledger.homes import Clock, s3_address, s3_server

@@ -10,7 +10,7 @@ from search.config import SearchConfig
 from search.engines.serial import SerialEngine
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import read_study
+from search.records.reading import read_study
 from search.study.rerun import Difference, rerun
 from search.study.study import run_study
 from search.trials.task import EpochResult

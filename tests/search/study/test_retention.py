@@ -11,7 +11,7 @@ from search.engines.serial import SerialEngine
 from search.ledger.events import Ended, Event, Metrics
 from search.ledger.ledger import Ledger
 from search.records.folder import BEST, CHECKPOINT, StudyFolder
-from search.records.records import StudyRecord
+from search.records.study_record import StudyRecord
 from search.study.retention import Retention
 from search.study.study import run_study
 from search.trials.faults import Fault

@@ -22,7 +22,8 @@ from search.bundles.export import export_bundle, verify_bundle
 from search.bundles.files import seal
 from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.tracking.runs import StudyRuns
 from tests.oracles import conlleval
 from tests.search.finished import opened, run

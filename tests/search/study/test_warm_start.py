@@ -17,7 +17,8 @@ from search.ledger.events import Event, Proposed, Reported, Reused, Started, War
 from search.ledger.ledger import Ledger
 from search.proposers.tpe import Tpe
 from search.records.folder import BEST, StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.study.study import run_study
 from search.study.warm_start import told
 from search.trials.task import EpochResult

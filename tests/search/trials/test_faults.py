@@ -13,7 +13,8 @@ from search.ledger.events import FAULTS, Decided, Ended, Event, Reason, Retried,
 from search.ledger.ledger import Ledger
 from search.proposers.build import proposer
 from search.records.folder import StudyFolder
-from search.records.records import StudyRecord, read_study
+from search.records.reading import read_study
+from search.records.study_record import StudyRecord
 from search.study.study import run_study
 from search.trials.faults import DIED, Fault, OutOfSpaceError, TimeOverError, fault_of, kernel_kills
 from search.trials.task import EpochResult
