@@ -17,7 +17,7 @@ from dashboards.sheet import EXCEEDS, NONE, Numbers, headed, with_error
 from dashboards.tables import Format, csv_lines, escaped, markdown_row
 from dashboards.text import printed
 from data.metrics import Measure
-from search.ablation.against import ComparedRow, Comparison
+from search.ablation.against import WHOLE, ComparedRow, Comparison
 from spaces.trial import Scalar
 
 DISAGREES = "≠"
@@ -40,6 +40,7 @@ NUMBERS: Mapping[str, Callable[[ComparedRow], Scalar]] = {
     "paper_test": lambda row: row.paper_test,
     "paper_difference": lambda row: row.paper_difference,
     "trial": lambda row: row.trial,
+    "state": lambda row: row.state,
     "seeds": lambda row: len(row.seeds),
     "dev_mean": lambda row: row.dev.mean if row.dev else None,
     "dev_deviation": lambda row: row.dev.deviation if row.dev else None,
@@ -80,6 +81,8 @@ def _paper_difference(numbers: Numbers, measure: Measure) -> str:
 def _our_difference(numbers: Numbers, measure: Measure) -> str:
     if numbers["is_base"] and numbers["trial"] is not None:
         return "base "
+    if numbers["state"] not in (None, WHOLE):
+        return f"{numbers['state']} "
     mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
     return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark
 
@@ -126,8 +129,13 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     disagreeing = sum(row.disagrees for row in compared)
     if base.trial is None:
         yield f"no differences of ours: the paper's base, {base.label}, was not tried"
+    elif not base.whole:
+        yield f"no differences of ours: the paper's base, {base.label}, is not trained to its end"
     else:
         yield f"{DISAGREES} {disagreeing} of {len(compared)} differences: another sign, by more than our standard error"
+    cut = sorted({row.state for row in comparison.rows if row.state is not None and not row.whole})
+    if cut:
+        yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
     if comparison.note:
         yield f"note: {comparison.note}"
     seeds = max((len(row.seeds) for row in comparison.rows), default=0)

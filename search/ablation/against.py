@@ -17,6 +17,9 @@ from spaces.trial import TrialConfig
 
 Split = Literal["dev", "test"]
 
+WHOLE = "completed"
+"""The state of a trial that was trained to its end."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
@@ -24,7 +27,8 @@ class ComparedRow:
 
     ``difference`` is to the trial of the paper's base row, seed by seed. Both are measured on the split of the
     comparison, and None for the base itself and where one of the two is missing. ``disagrees``: ours has
-    the other sign than the paper's and lies further from 0 than its standard error.
+    the other sign than the paper's and lies further from 0 than its standard error. ``state``: that of the trial
+    (``TrialRecord.state``); only what completed has a difference, since it compares equal trainings.
     """
 
     label: str
@@ -33,11 +37,17 @@ class ComparedRow:
     paper_test: float | None
     paper_difference: float | None
     trial: int | None = None
+    state: str | None = None
     seeds: tuple[int, ...] = ()
     dev: Spread | None = None
     test: Spread | None = None
     difference: Spread | None = None
     disagrees: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the trial was trained to its end."""
+        return self.state == WHOLE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,7 +55,7 @@ class Comparison:
     """The rows in the paper's order.
 
     ``split``: on which ranks and differences are measured, dev where the paper has it. ``shared``: rows that have
-    a score there in both. ``correlation``: Spearman's, of the two scores over these rows.
+    a score there in both, ours of a completed trial. ``correlation``: Spearman's, of the two scores over these rows.
     """
 
     study: str
@@ -115,9 +125,7 @@ def _row(
 ) -> ComparedRow:
     printed, measured = (base.dev, row.dev) if split == "dev" else (base.test, row.test)
     in_paper = None if row.base or printed is None or measured is None else _score(measured - printed, measure)
-    ours = None
-    if trial is not None and reference is not None and trial is not reference:
-        ours = paired_difference(_by_seed(trial, split), _by_seed(reference, split))
+    ours = _difference(trial, reference, split)
     opposite = in_paper is not None and ours is not None and in_paper * ours.mean < 0
     dev, test = (trial.dev, trial.test) if trial else ({}, {})
     return ComparedRow(
@@ -127,6 +135,7 @@ def _row(
         paper_test=_score(row.test, measure),
         paper_difference=in_paper,
         trial=None if trial is None else trial.number,
+        state=None if trial is None else trial.state,
         seeds=() if trial is None else trial.seeds,
         dev=Spread(tuple(dev.values())) if dev else None,
         test=Spread(tuple(test.values())) if test else None,
@@ -135,13 +144,20 @@ def _row(
     )
 
 
+def _difference(trial: TrialRecord | None, reference: TrialRecord | None, split: Split) -> Spread | None:
+    """Ours, between two trials that were trained to their ends."""
+    if trial is None or reference is None or trial is reference or not trial.state == reference.state == WHOLE:
+        return None
+    return paired_difference(_by_seed(trial, split), _by_seed(reference, split))
+
+
 def _by_seed(trial: TrialRecord, split: Split) -> dict[int, float]:
     return trial.dev if split == "dev" else trial.test
 
 
 def _pair(row: ComparedRow, split: Split) -> tuple[float, float] | None:
     paper, ours = (row.paper_dev, row.dev) if split == "dev" else (row.paper_test, row.test)
-    return None if paper is None or ours is None else (paper, ours.mean)
+    return None if paper is None or ours is None or not row.whole else (paper, ours.mean)
 
 
 def _score(printed: float | None, measure: Measure) -> float | None:

@@ -20,8 +20,8 @@ TOPOLOGY = "model.stack.shortcut.topology"
 ESCAPE = "\x1b"
 
 
-def made_up(seeds: int = 2, table: str = "wu2017/table-2") -> Comparison:
-    """The block, and two others: one with another sign than the paper's, one that was not tested."""
+def made_up(seeds: int = 2, table: str = "wu2017/table-2", ends: int = 3) -> Comparison:
+    """The block, and two others: one with another sign than the paper's, one that was not tested. Some ended."""
     config = study({TOPOLOGY: {"choice": ["block", "hidden_gated", "both_gated", "block_no_output"]}}, seeds=seeds)
     dev = [(0.95, 0.952), (0.955, 0.956), (0.951, 0.95)]
     points = ["block", "hidden_gated", "both_gated"]
@@ -29,7 +29,7 @@ def made_up(seeds: int = 2, table: str = "wu2017/table-2") -> Comparison:
         config,
         *(proposed(config, number, {TOPOLOGY: value}) for number, value in enumerate(points)),
         *(reported(number, 1, *values[:seeds]) for number, values in enumerate(dev)),
-        *(ended(number) for number in range(3)),
+        *(ended(number) for number in range(ends)),
         measured(0, *(0.94, 0.95)[:seeds]),
         measured(1, *(0.94, 0.955)[:seeds]),
     )
@@ -75,6 +75,16 @@ seeds. Difference: to the base on dev, in points; ours paired by seed, ± standa
 left out at this width: paper: test %, ours: test %, ours: trial
 """
     )
+
+
+def test_where_the_difference_would_stand_a_trial_that_is_not_whole_says_so() -> None:
+    text, markdown = (render(made_up(ends=2), form) for form in ("text", "markdown"))
+    assert re.search(r"c and h, gated +94.72 .* 95.05 ± 0.07 +running", text)
+    assert "| running |" in markdown
+    for told in (text, markdown):
+        assert "over 2 rows that both have" in told
+        assert "running: not trained to its end, so without a difference and not ranked" in told
+    assert "no differences of ours: the paper's base, shortcut block, is not trained" in render(made_up(ends=0), "text")
 
 
 def test_all_formats_carry_the_same_numbers() -> None:

@@ -127,6 +127,25 @@ def test_without_a_trial_of_the_papers_base_there_are_accuracies_and_no_differen
     assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
 
 
+def test_a_trial_that_was_not_trained_to_its_end_is_shown_and_neither_subtracted_nor_ranked() -> None:
+    whole = [*trial(0, 3, 0.80, 0.82), *trial(1, 5, 0.70, 0.72)]
+    cut = {
+        "running": trial(2, 7, 0.60, 0.61)[:2],
+        "stopped": [*trial(2, 7, 0.60, 0.61)[:2], ended(2, "stopped")],
+    }
+    for state, events in cut.items():
+        made = against(record_of(CONFIG, *whole, *events), depth(5, 95.0), depth(7, 96.0))
+        base, five, seven = made.rows
+        assert (base.state, five.state, seven.state) == ("completed", "completed", state)
+        assert seven.dev is not None
+        assert (seven.dev.values, seven.difference, seven.disagrees) == ((0.60, 0.61), None, False)
+        assert five.difference is not None
+        assert made.shared == 2
+        assert made.correlation == pytest.approx(-1.0)
+    first = [*trial(0, 3, 0.80, 0.82)[:2], *trial(1, 5, 0.70, 0.72)]
+    assert rows_of(against(record_of(CONFIG, *first), depth(5, 95.0)))["depth 5"].difference is None
+
+
 def test_a_table_without_dev_figures_is_compared_on_test() -> None:
     base = {"label": "depth 3", "test": 97.48, "has": {DEPTH: 3}, "base": True}
     rows = [
