@@ -17,7 +17,7 @@ from dashboards.sheet import EXCEEDS, NONE, Numbers, headed, with_error
 from dashboards.tables import Format, csv_lines, escaped, markdown_row
 from dashboards.text import printed
 from data.metrics import Measure
-from search.ablation.against import WHOLE, ComparedRow, Comparison
+from search.ablation.against import ComparedRow, Comparison
 from spaces.trial import Scalar
 
 DISAGREES = "≠"
@@ -41,6 +41,7 @@ NUMBERS: Mapping[str, Callable[[ComparedRow], Scalar]] = {
     "paper_difference": lambda row: row.paper_difference,
     "trial": lambda row: row.trial,
     "state": lambda row: row.state,
+    "whole": lambda row: row.whole,
     "seeds": lambda row: len(row.seeds),
     "dev_mean": lambda row: row.dev.mean if row.dev else None,
     "dev_deviation": lambda row: row.dev.deviation if row.dev else None,
@@ -81,7 +82,7 @@ def _paper_difference(numbers: Numbers, measure: Measure) -> str:
 def _our_difference(numbers: Numbers, measure: Measure) -> str:
     if numbers["is_base"] and numbers["trial"] is not None:
         return "base "
-    if numbers["state"] not in (None, WHOLE):
+    if numbers["trial"] is not None and not numbers["whole"]:
         return f"{numbers['state']} "
     mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
     return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark

@@ -18,9 +18,9 @@ from spaces.trial import Scalar
 NONE = "–"
 """Stands where there is no number."""
 
-LEADS, EXCEEDS, FRONT, REUSED = "›", "*", "◆", "="
-"""Marks: the best value of its axis; a difference larger than its standard error; a trial on the Pareto front; one that
-was not trained."""
+LEADS, EXCEEDS, UNEQUAL, FRONT, REUSED = "›", "*", "†", "◆", "="
+"""Marks: the best value of its axis; a difference larger than its standard error; one between trainings of unequal
+length, which no error can tell anything of; a trial on the Pareto front; one that was not trained."""
 
 Numbers = Mapping[str, Scalar]
 
@@ -31,6 +31,7 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "trials": lambda row: row.trials,
     "scored_trials": lambda row: row.scored,
     "selected_trial": lambda row: row.selected,
+    "selected_state": lambda row: row.state,
     "selected_epoch": lambda row: row.epoch,
     "selected_is_base": lambda row: row.is_base,
     "seeds": lambda row: len(row.seeds),
@@ -39,6 +40,7 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "difference": lambda row: row.difference.mean if row.difference else None,
     "difference_standard_error": lambda row: row.difference.standard_error if row.difference else None,
     "difference_exceeds_error": lambda row: row.difference.exceeds_error if row.difference else None,
+    "difference_is_unequal": lambda row: row.unequal,
     "test_mean": lambda row: row.test.mean if row.test else None,
     "test_deviation": lambda row: row.test.deviation if row.test else None,
     "epochs": lambda row: row.epochs,
@@ -165,6 +167,7 @@ class Sheet:
         """What the numbers mean."""
         lines = [line.numbers for line in self.lines]
         seeds = max((int(numbers["seeds"] or 0) for numbers in lines), default=0)
+        unequal = any(numbers["difference_is_unequal"] for numbers in lines)
         unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in lines)
         article, points = ("a", "") if self.measure == "perplexity" else ("an", ", in points")
         has_base = any(numbers["selected_is_base"] for numbers in lines)
@@ -176,6 +179,7 @@ class Sheet:
                 f"Difference: to the base on dev{points}, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
                 if has_base
                 else "No differences: no trial of the base has a score.",
+                *([f"{UNEQUAL}: between trainings of unequal length, one of which was cut short."] if unequal else []),
                 f"{LEADS}: best of its axis.",
                 *([f"{FRONT}: on the Pareto front."] if self.front else []),
                 *([f"{REUSED}: reused, not trained."] if self.reused else []),
@@ -245,7 +249,7 @@ def _score(split: str) -> Callable[[Numbers, Measure], str]:
 def _difference(numbers: Numbers, measure: Measure) -> str:
     if numbers["selected_is_base"]:
         return "base "
-    mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
+    mark = UNEQUAL if numbers["difference_is_unequal"] else EXCEEDS if numbers["difference_exceeds_error"] else " "
     return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark
 
 

@@ -40,9 +40,10 @@ class Row:
     the best of these, so its dev score flatters the value the more, the more there are. It was
     ``epoch`` that was best, with these ``seeds``; its values stand in their order. ``epochs`` and
     ``seconds`` are spent on all ``trials``. ``difference``: to the base, on dev, seed by seed; None
-    for the base itself, and where there is no base. ``leads``: no other value of the axis is better. ``parameters``,
-    ``latency`` and ``on_front``, the Pareto front, are the selected trial's, where the study asks for them.
-    ``reused``: it was not trained here, and costs nothing.
+    for the base itself, and where there is no base; ``unequal``: one of the two was not trained as
+    long as the other. ``leads``: no other value of the axis is better. ``state``, ``parameters``,
+    ``latency`` and ``on_front``, the Pareto front, are the selected trial's, the latter three where
+    the study asks for them. ``reused``: it was not trained here, and costs nothing.
     """
 
     axis: str
@@ -50,12 +51,14 @@ class Row:
     trials: int
     scored: int
     selected: int | None = None
+    state: str | None = None
     epoch: int | None = None
     seeds: tuple[int, ...] = ()
     is_base: bool = False
     leads: bool = False
     dev: Spread | None = None
     difference: Spread | None = None
+    unequal: bool = False
     test: Spread | None = None
     epochs: int = 0
     seconds: float = 0.0
@@ -177,14 +180,17 @@ def _row(axis: str, value: str, group: Sequence[TrialRecord], base: TrialRecord 
     chosen = min(scored, key=lambda trial: trial.place)
     assert chosen.best is not None
     dev, test = chosen.dev, chosen.test
+    difference = None if base is None or chosen is base else paired_difference(dev, base.dev)
     return replace(
         row,
         selected=chosen.number,
+        state=chosen.state,
         epoch=chosen.best.epoch,
         seeds=chosen.seeds,
         is_base=chosen is base,
         dev=Spread(tuple(dev.values())),
-        difference=None if base is None or chosen is base else paired_difference(dev, base.dev),
+        difference=difference,
+        unequal=base is not None and not chosen.trained_as_long_as(base),
         test=Spread(tuple(test.values())) if test else None,
         parameters=chosen.parameters,
         latency=chosen.latency,

@@ -17,9 +17,6 @@ from spaces.trial import TrialConfig
 
 Split = Literal["dev", "test"]
 
-WHOLE = "completed"
-"""The state of a trial that was trained to its end."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
@@ -28,7 +25,7 @@ class ComparedRow:
     ``difference`` is to the trial of the paper's base row, seed by seed. Both are measured on the split of the
     comparison, and None for the base itself and where one of the two is missing. ``disagrees``: ours has
     the other sign than the paper's and lies further from 0 than its standard error. ``state``: that of the trial
-    (``TrialRecord.state``); only what completed has a difference, since it compares equal trainings.
+    (``TrialRecord.state``); only what is ``whole`` has a difference, since it compares equal trainings.
     """
 
     label: str
@@ -38,16 +35,12 @@ class ComparedRow:
     paper_difference: float | None
     trial: int | None = None
     state: str | None = None
+    whole: bool = False
     seeds: tuple[int, ...] = ()
     dev: Spread | None = None
     test: Spread | None = None
     difference: Spread | None = None
     disagrees: bool = False
-
-    @property
-    def whole(self) -> bool:
-        """Whether the trial was trained to its end."""
-        return self.state == WHOLE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +48,7 @@ class Comparison:
     """The rows in the paper's order.
 
     ``split``: on which ranks and differences are measured, dev where the paper has it. ``shared``: rows that have
-    a score there in both, ours of a completed trial. ``correlation``: Spearman's, of the two scores over these rows.
+    a score there in both, ours of a whole trial. ``correlation``: Spearman's, of the two scores over these rows.
     """
 
     study: str
@@ -136,6 +129,7 @@ def _row(
         paper_difference=in_paper,
         trial=None if trial is None else trial.number,
         state=None if trial is None else trial.state,
+        whole=trial is not None and trial.whole,
         seeds=() if trial is None else trial.seeds,
         dev=Spread(tuple(dev.values())) if dev else None,
         test=Spread(tuple(test.values())) if test else None,
@@ -146,7 +140,7 @@ def _row(
 
 def _difference(trial: TrialRecord | None, reference: TrialRecord | None, split: Split) -> Spread | None:
     """Ours, between two trials that were trained to their ends."""
-    if trial is None or reference is None or trial is reference or not trial.state == reference.state == WHOLE:
+    if trial is None or reference is None or trial is reference or not (trial.whole and reference.whole):
         return None
     return paired_difference(_by_seed(trial, split), _by_seed(reference, split))
 

@@ -132,10 +132,11 @@ def test_all_formats_carry_the_same_numbers(seed: int) -> None:
             if spread.deviation is not None:
                 assert float(deviation) == pytest.approx(100 * spread.deviation, abs=0.0051)
         if row.difference is not None and row.difference.standard_error is not None:
-            mean, error = named["difference"].rstrip("*").split(" ± ")
+            mean, error = named["difference"].rstrip("*†").split(" ± ")
             assert float(mean) == pytest.approx(100 * everything["difference"], abs=0.0051)
             assert float(error) == pytest.approx(100 * everything["difference_standard_error"], abs=0.0051)
-            assert named["difference"].endswith("*") == row.difference.exceeds_error
+            assert named["difference"].endswith("*") == (row.difference.exceeds_error and not row.unequal)
+            assert named["difference"].endswith("†") == row.unequal
         assert named["n"] in (f"{row.trials}", f"{row.scored}/{row.trials}", "")
         assert named["epochs"] == (str(row.epochs) if row.epochs else "")
         assert everything["seconds"] == row.seconds
@@ -265,6 +266,20 @@ def test_a_difference_within_its_error_has_no_mark() -> None:
     trials = [proposed(config, 0, {DEPTH: 3}), proposed(config, 1, {DEPTH: 5})]
     record = record_of(config, *trials, reported(0, 1, 0.90, 0.80), reported(1, 1, 0.89, 0.83))
     assert _markdown_rows(render(ablation(record), "markdown"))[-1][4] == "+1.00 ± 2.00"
+
+
+def test_a_difference_between_trainings_of_unequal_length_is_marked_as_that_and_nothing_else() -> None:
+    """However clear it is: what a stopped trial would have reached, its seeds cannot tell."""
+    config = study({DEPTH: {"choice": [3, 5]}})
+    trials = [proposed(config, 0, {DEPTH: 3}), proposed(config, 1, {DEPTH: 5})]
+    ends = [ended(0), ended(1, "stopped")]
+    epochs = [reported(0, 1, 0.5, 0.6), reported(1, 1, 0.3, 0.4), reported(0, 2, 0.90, 0.80)]
+    stopped = render(ablation(record_of(config, *trials, *epochs, *ends)), "text")
+    assert re.search(r"5 +1 +35\.00 ± 7\.07 +-50\.00 ± 10\.00† ", stopped)
+    assert "†: between trainings of unequal length, one of which was cut short." in " ".join(stopped.split())
+    whole = render(ablation(record_of(config, *trials, *epochs, reported(1, 2, 0.3, 0.4), ended(0), ended(1))), "text")
+    assert re.search(r"-50\.00 ± 10\.00\* ", whole)
+    assert "†" not in whole
 
 
 def test_csv_keeps_every_digit_and_whole_numbers_whole() -> None:
