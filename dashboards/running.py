@@ -104,7 +104,10 @@ def run(
                     driver.resumed(code_version())
                 run_study(driver, engine)
         except KeyboardInterrupt:
-            say(f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on")
+            say(
+                f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on; with --enough it begins no "
+                "further trial"
+            )
             raise
         except StudyInterruptedError as cause:
             say(f"skipstack: {cause}; nothing is lost: `skipstack resume {folder.path}` goes on")

@@ -10,6 +10,7 @@ import typer
 from data.errors import UserError
 from search.config import ProposerName, StudyConfig
 from search.ledger.ledger import withdrawn_on_failure
+from search.records.extension import shortening
 from search.records.folder import StudyFolder, free_name, new_folder
 from search.records.reading import is_finished, read_study
 from search.study_files.study_file import load_study
@@ -175,6 +176,7 @@ def resume(
     gpus_per_trial: SharePerTrial = "0",
     device: Device = "auto",
     engine: EngineName = "ray",
+    enough: Annotated[bool, typer.Option("--enough", help="Begin no further trial; finish those that began.")] = False,
 ) -> int:
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
@@ -185,6 +187,8 @@ def resume(
     if finished:
         catch_up(StudyFolder(folder), uri)
         return finish(folder, read_study(folder), uri)
+    record = read_study(folder)
+    first = shortening(record.study, len(record.trials), time=time.time()) if enough else []
     running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-    check_machines(running, StudyFolder(folder), lambda: read_study(folder))
-    return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True)
+    check_machines(running, StudyFolder(folder), lambda: record)
+    return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True, first=first)

@@ -246,6 +246,13 @@ class Extended(_Happened):
     choices: dict[str, tuple[JsonValue, ...]] = Field(default_factory=dict)
 
 
+class Shortened(_Happened):
+    """The user asked for no more than the first so many trials."""
+
+    kind: Literal["shortened"] = "shortened"
+    trials: PositiveInt
+
+
 class Tested(_Happened):
     """A selected trial was measured on the test split."""
 
@@ -275,6 +282,7 @@ Event = Annotated[
     | Interrupted
     | Resumed
     | Extended
+    | Shortened
     | Tested
     | Finished,
     Field(discriminator="kind"),

@@ -1,10 +1,10 @@
-"""More of a study: what it is once it was extended, and what it may be extended by."""
+"""More of a study, or less: what it is once it was extended or shortened, and what it may be extended by."""
 
 from collections.abc import Mapping, Sequence
 
 from data.errors import UserError, unknown
 from search.config import SearchConfig, StudyConfig
-from search.ledger.events import Extended
+from search.ledger.events import Extended, Shortened
 from spaces.config import Axis
 from spaces.domains import Json
 
@@ -28,6 +28,11 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
     )
 
 
+def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
+    """The study with no more than so many trials."""
+    return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials})})
+
+
 def extension(
     study: StudyConfig, proposed: int, *, trials: int, seeds: int, choices: Mapping[str, Sequence[Json]], time: float
 ) -> Extended:
@@ -45,6 +50,16 @@ def extension(
             "with them)"
         )
     return by
+
+
+def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shortened]:
+    """What ends a study with the ``proposed`` trials that it has; nothing where no further one was to come.
+
+    Raises UserError where it has none.
+    """
+    if proposed == 0:
+        raise UserError("--enough: the study has no trial yet (allowed: resume without it)")
+    return [Shortened(time=time, trials=proposed)] if proposed < study.search.trials else []
 
 
 def _races(search: SearchConfig) -> bool:

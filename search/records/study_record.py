@@ -22,6 +22,7 @@ from search.ledger.events import (
     Resumed,
     Retried,
     Reused,
+    Shortened,
     Started,
     StudyOpened,
     Tested,
@@ -29,7 +30,7 @@ from search.ledger.events import (
     WarmStarted,
 )
 from search.pareto import front
-from search.records.extension import extended
+from search.records.extension import extended, shortened
 from search.records.trial_record import TrialRecord
 from spaces.space import Space
 from spaces.trial import TrialConfig
@@ -93,6 +94,8 @@ class StudyRecord:
                 self.study, self.finished = extended(self.study, event), False
                 for stale in ("space", "_base_text"):
                     self.__dict__.pop(stale, None)
+            case Shortened():
+                self.study = shortened(self.study, event)
             case Started(trial=number):
                 self.trials[number].starts += 1
             case Retried(trial=number):

@@ -28,6 +28,7 @@ from search.ledger.events import (
     Resumed,
     Retried,
     Reused,
+    Shortened,
     StudyOpened,
     Tested,
 )
@@ -112,6 +113,8 @@ class StudyRuns:
             case Extended():
                 search = self.record.study.search
                 self._entry(STUDY).tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
+            case Shortened():
+                self._entry(STUDY).tags["skipstack.shortened"] = f"to {event.trials} trials"
             case Finished():
                 entry = self._entry(STUDY)
                 entry.status, entry.end = "FINISHED", time

@@ -18,12 +18,8 @@ def appends(folder: Path) -> int:
     return sum(segment.read_bytes().count(b"\n") for segment in folder.glob("ledger/*.jsonl"))
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("engine", ["serial", pytest.param("ray", marks=pytest.mark.slow)])
-def test_a_driver_asked_to_end_ends_in_order_and_the_study_goes_on(
-    engine: str, sent: signal.Signals, tmp_path: Path
-) -> None:
-    study = tmp_path / "study"
+def interrupted(study: Path, engine: str, sent: signal.Signals) -> str:
+    """A study that was asked to end after a few appends; what it said."""
     arguments = [engine if each == "serial" else each for each in STUDY]
     process = skipstack(*arguments, "--out", str(study))
     while appends(study) < 6:
@@ -32,8 +28,32 @@ def test_a_driver_asked_to_end_ends_in_order_and_the_study_goes_on(
     process.send_signal(sent)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 130, error
+    return str(error)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("engine", ["serial", pytest.param("ray", marks=pytest.mark.slow)])
+def test_a_driver_asked_to_end_ends_in_order_and_the_study_goes_on(
+    engine: str, sent: signal.Signals, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    error = interrupted(study, engine, sent)
     assert f"skipstack resume {study}" in error
     assert "Traceback" not in error
     assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
     finish(skipstack("resume", str(study), "--engine", engine))
     assert read_study(study).finished
+
+
+def test_with_enough_only_what_began_is_finished_and_the_best_of_it_tested(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    assert "--enough" in interrupted(study, "serial", signal.SIGINT)
+    begun = list(read_study(study).trials)
+    assert 0 < len(begun) < 6
+    finish(skipstack("resume", str(study), "--engine", "serial", "--enough"))
+    record = read_study(study)
+    assert list(record.trials) == begun
+    assert record.finished
+    assert record.ranked()[0].tested
+    finish(skipstack("resume", str(study), "--engine", "serial"))
+    assert list(read_study(study).trials) == begun

@@ -124,6 +124,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         seeds=COUNTS,
         choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
     ),
+    happened.Shortened: st.builds(happened.Shortened, time=FINITE, trials=EPOCHS),
     Finished: st.builds(Finished, time=FINITE),
 }
 EVENTS = st.one_of(*BY_KIND.values())

@@ -12,12 +12,13 @@ from search.config import SearchConfig, StudyConfig
 from search.engines.serial import SerialEngine
 from search.ledger.events import Event, Extended, Proposed
 from search.ledger.ledger import Ledger
-from search.records.extension import extended, extension
+from search.records.extension import extended, extension, shortening
 from search.records.folder import StudyFolder
 from search.records.reading import is_finished, read_study
 from search.records.study_record import StudyRecord
 from search.study.study import check_study, run_study
 from spaces.domains import Json
+from tests.search.killing import DyingLedger, Killed, appends
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
@@ -62,6 +63,35 @@ def test_more_trials_in_two_steps_are_the_trials_of_one_step(proposer: str, tmp_
     assert told(run(folder, more(trials=4))) == told(whole)
     assert is_finished(folder.path)
     assert told(read_study(folder.path)) == told(whole)
+
+
+@PROPOSERS
+def test_enough_is_enough_whenever_it_is_said_and_more_may_be_asked_for_again(proposer: str, tmp_path: Path) -> None:
+    """Killed after any append: what is begun is finished and tested, nothing else begins, and a replay agrees."""
+    first = open_toy(tmp_path / "whole", finite(proposer, trials=7))
+    whole = told(run(first))
+    for kill in range(2, appends(first), 5):
+        folder = open_toy(tmp_path / f"killed-{kill}", finite(proposer, trials=7))
+        with pytest.raises(Killed), DyingLedger(folder.ledger, kill, after=False) as dying:
+            run_study(toy_driver(folder, dying), SerialEngine(ToyWorker))
+        begun = read_study(folder.path)
+        if not begun.trials:
+            continue
+        said = shortening(begun.study, len(begun.trials), time=3.0)
+        assert bool(said) == (len(begun.trials) < 7)
+        record = run(folder, *said) if said else run(folder)
+        assert told(record) == whole[: len(begun.trials)]
+        assert record.study.search.trials == len(begun.trials)
+        assert record.trials[0].tested
+        assert is_finished(folder.path)
+        assert told(read_study(folder.path)) == told(record)
+        if len(begun.trials) < 7:
+            assert told(run(folder, more(trials=7 - len(begun.trials)))) == whole
+
+
+def test_before_the_first_trial_nothing_is_enough() -> None:
+    with pytest.raises(UserError, match="no trial yet"):
+        shortening(toy_study(trials=3, proposer="grid"), 0, time=1.0)
 
 
 @PROPOSERS
