@@ -36,7 +36,9 @@ SMALL = [
 
 
 def skipstack(*arguments: str) -> subprocess.Popen[str]:
-    code = "from dashboards.cli import main; main()"
+    """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "from dashboards.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,

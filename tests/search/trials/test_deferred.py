@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import sys
-import dashboards.running, search.deferred, search.engine, search.study, search.tracking
+import dashboards.running, search.trials.deferred, search.engines.ray_tune, search.study.study, search.tracking.tracking
 assert "torch" not in sys.modules
 from search.trials.deferred import DeferredWorker
 from search.trials.task import Worker
