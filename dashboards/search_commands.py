@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -187,8 +188,8 @@ def resume(
     if finished:
         catch_up(StudyFolder(folder), uri)
         return finish(folder, read_study(folder), uri)
-    record = read_study(folder)
-    first = shortening(record.study, len(record.trials), time=time.time()) if enough else []
+    record = cache(lambda: read_study(folder))  # which takes time, and only some need it
+    first = shortening(record().study, len(record().trials), time=time.time()) if enough else []
     running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-    check_machines(running, StudyFolder(folder), lambda: record)
+    check_machines(running, StudyFolder(folder), record)
     return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True, first=first)

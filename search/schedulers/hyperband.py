@@ -1,7 +1,7 @@
 """Hyperband: brackets of successive halving, each rung judged once all its trials are there."""
 
 from bisect import bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
@@ -12,6 +12,9 @@ from search.schedulers.scheduler import Decision
 
 Entry = tuple[float, int, int]
 """A trial at a rung, the best first: its negative score, the order of its arrival there, its number."""
+
+Judged = tuple[int, list[int], list[int]]
+"""A rung by its place, and who waits there, the best first: those that are to be promoted, and those that are beaten."""
 
 
 @dataclass(slots=True)
@@ -33,9 +36,8 @@ class _Bracket:
     rungs: list[_Rung]
     size: int
 
-    def judged(self, size: int, reduction: int) -> Iterator[tuple[int, list[int], list[int]]]:
-        """The rungs where everybody is that is due, if it began with ``size``, and who waits there, the best first:
-        those that are to be promoted, and those that are beaten.
+    def judged(self, size: int, reduction: int) -> Iterator[Judged]:
+        """The rungs where everybody is that is due, if it began with ``size``.
 
         Only the last of these rungs has anybody to promote: the one above is not complete before they are there.
         """
@@ -96,8 +98,8 @@ class Hyperband(RungScheduler):
     def promotable(self, trials: int | None = None) -> int | None:
         """The best that waits to go on, from the top rung down."""
         ready = dict(self._ready)
-        if trials is not None and (last := self._first(trials)) < trials:
-            self._settle(last, trials - last, ready)
+        if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
+            self._settle(last, self._runs[last].judged(trials - last, self._reduction), ready)
         return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
 
     def beaten(self) -> tuple[int, ...]:
@@ -166,14 +168,15 @@ class Hyperband(RungScheduler):
 
     def _changed(self, trial: int) -> None:
         first, bracket = self._first(trial), self._run(trial)
-        self._ready.pop(first, None)
-        self._settle(first, bracket.size, self._ready)
-        self._beaten[first] = [
-            loser for _, _, losers in bracket.judged(bracket.size, self._reduction) for loser in losers
-        ]
+        for known in (self._ready, self._beaten):
+            known.pop(first, None)
+        judged = list(bracket.judged(bracket.size, self._reduction))
+        self._settle(first, judged, self._ready)
+        if losers := [trial for _, _, beaten in judged for trial in beaten]:
+            self._beaten[first] = losers
 
-    def _settle(self, first: int, size: int, ready: dict[int, tuple[int, int]]) -> None:
-        if first in self._runs:
-            for place, winners, _ in self._runs[first].judged(size, self._reduction):
-                if winners:
-                    ready[first] = self.ladder(first)[place], winners[0]
+    def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
+        """Take into ``ready`` who goes on in a bracket of which these rungs are judged."""
+        for place, winners, _ in judged:
+            if winners:
+                ready[first] = self.ladder(first)[place], winners[0]

@@ -13,6 +13,7 @@ from search.records.reading import read_study
 from search.records.study_record import StudyRecord
 from search.study.study import open_study, run_study
 from search.study_files.study_file import load_study
+from search.tracking.runs import StudyRuns
 from search.trials.worker import TrainingWorker
 
 
@@ -33,9 +34,24 @@ def run(study: StudyFolder) -> StudyRecord:
     return driver.record
 
 
-def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
-    """Run the study of a file; the bundle of its first trial lies beside the file, too."""
+def trained(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
+    """The study of a file, run to its end."""
     study = opened(file, overrides)
     run(study)
+    return study
+
+
+def curves(study: StudyFolder) -> set[str]:
+    """The metrics that MLflow is told of its first trial."""
+    runs = StudyRuns()
+    with Ledger(study.ledger) as ledger:
+        for event in ledger.read():
+            runs.apply(event)
+    return {name for name, _ in runs.pending[0].metrics}
+
+
+def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
+    """Run the study of a file; the bundle of its first trial lies beside the file, too."""
+    study = trained(file, overrides)
     record = read_study(study.path)
     return export_bundle(record, study, record.trials[0], file.parent / "bundle", "cpu")

@@ -9,13 +9,15 @@ from search.records.folder import StudyFolder
 
 def timeless(events: list[Event]) -> list[Event]:
     """Events without the clock, and without what a second driver says of itself."""
-    kept = [event.model_copy(update={"time": 0.0}) for event in events if event.kind != "resumed"]
+    kept: list[Event] = []
     started: set[int] = set()
-    return [
-        event
-        for event in kept
-        if not (isinstance(event, Started) and (event.trial in started or started.add(event.trial)))  # type: ignore[func-returns-value]
-    ]
+    for event in events:
+        if event.kind == "resumed" or (isinstance(event, Started) and event.trial in started):
+            continue
+        if isinstance(event, Started):
+            started.add(event.trial)
+        kept.append(event.model_copy(update={"time": 0.0}))
+    return kept
 
 
 class Killed(BaseException):

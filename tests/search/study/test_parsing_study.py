@@ -18,13 +18,11 @@ from search.ablation.ablation import ablation
 from search.bundles.bundle import attachments_in, load_bundle
 from search.bundles.export import export_bundle, verify_bundle
 from search.bundles.files import seal
-from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
 from search.records.reading import read_study
 from search.records.study_record import StudyRecord
-from search.tracking.runs import StudyRuns
 from tests.oracles.trees import reaches_the_root
-from tests.search.finished import opened, run
+from tests.search.finished import curves, opened, trained
 
 STUDY = """
 base:
@@ -70,9 +68,7 @@ def write(folder: Path) -> None:
 def study(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     folder = tmp_path_factory.mktemp("study")
     write(folder)
-    study = opened(folder / "study.yaml")
-    run(study)
-    return study
+    return trained(folder / "study.yaml")
 
 
 @pytest.fixture
@@ -168,12 +164,7 @@ def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
 
 
 def test_uas_and_las_are_in_the_curves_of_the_runs(study: StudyFolder) -> None:
-    runs = StudyRuns()
-    with Ledger(study.ledger) as ledger:
-        for event in ledger.read():
-            runs.apply(event)
-    names = {name for name, _ in runs.pending[0].metrics}
-    assert {"dev_uas", "dev_uas/seed_0", "dev_las", "test_uas", "test_las/seed_1"} <= names
+    assert {"dev_uas", "dev_uas/seed_0", "dev_las", "test_uas", "test_las/seed_1"} <= curves(study)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from search.study.preparation import needs
 from search.tracking.runs import StudyRuns
 from spaces.config import SpaceConfig
 from spaces.space import Space
-from tests.search.finished import opened, run
+from tests.search.finished import opened, run, trained
 
 STUDY = """
 base:
@@ -97,8 +97,7 @@ def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
 
 
 def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
-    study = opened(folder / "study.yaml")
-    run(study)
+    study = trained(folder / "study.yaml")
     runs = StudyRuns()
     with Ledger(study.ledger) as ledger:
         for event in ledger.read():

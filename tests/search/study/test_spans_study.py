@@ -20,13 +20,11 @@ from search.ablation.ablation import ablation
 from search.bundles.bundle import load_bundle, spans_in
 from search.bundles.export import export_bundle, verify_bundle
 from search.bundles.files import seal
-from search.ledger.ledger import Ledger
 from search.records.folder import StudyFolder
 from search.records.reading import read_study
 from search.records.study_record import StudyRecord
-from search.tracking.runs import StudyRuns
 from tests.oracles import conlleval
-from tests.search.finished import opened, run
+from tests.search.finished import curves, opened, trained
 
 SCHEME = "data.scheme"
 STUDY = """
@@ -73,9 +71,7 @@ def write(folder: Path) -> None:
 def study(tmp_path_factory: pytest.TempPathFactory) -> StudyFolder:
     folder = tmp_path_factory.mktemp("study")
     write(folder)
-    study = opened(folder / "study.yaml")
-    run(study)
-    return study
+    return trained(folder / "study.yaml")
 
 
 @pytest.fixture
@@ -168,12 +164,7 @@ def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyR
 
 
 def test_f1_is_in_the_curves_of_the_runs(study: StudyFolder, record: StudyRecord) -> None:
-    runs = StudyRuns()
-    with Ledger(study.ledger) as ledger:
-        for event in ledger.read():
-            runs.apply(event)
-    names = {name for name, _ in runs.pending[0].metrics}
-    assert {"dev_f1", "dev_f1/seed_0", "dev_precision", "test_f1", "test_f1/seed_1", "dev_accuracy"} <= names
+    assert {"dev_f1", "dev_f1/seed_0", "dev_precision", "test_f1", "test_f1/seed_1", "dev_accuracy"} <= curves(study)
 
 
 def test_corpora_that_are_scored_differently_are_refused_in_one_study(tmp_path: Path) -> None:
