@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from data.card_files import check
-from data.corpora import CORPORA, find_card
-from search.ablation.papers import tables
-from search.config import StudyConfig
-from search.study_files.document import presets
-from search.study_files.study_file import load_study, scales, schema
-from spaces.space import Axis, Space
+from skipstack.data.card_files import check
+from skipstack.data.corpora import CORPORA, find_card
+from skipstack.search.ablation.papers import tables
+from skipstack.search.config import StudyConfig
+from skipstack.search.study_files.document import presets
+from skipstack.search.study_files.study_file import load_study, scales, schema
+from skipstack.spaces.space import Axis, Space
 
 
 def add_to(app: typer.Typer) -> None:

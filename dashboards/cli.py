@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from dashboards import (
+from skipstack.dashboards import (
     catalogue_commands,
     extend_commands,
     inspect_commands,
@@ -21,9 +21,9 @@ from dashboards import (
     search_commands,
     simulate_commands,
 )
-from dashboards.printing import say
-from data.errors import UserError, unknown
-from data.redaction import redacted
+from skipstack.dashboards.printing import say
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.redaction import redacted
 
 app = typer.Typer(
     name="skipstack",

@@ -13,12 +13,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.sheet import EXCEEDS, NONE, Numbers, headed, with_error
-from dashboards.tables import Format, csv_lines, escaped, markdown_row
-from dashboards.text import printed
-from data.metrics import Measure
-from search.ablation.against import ComparedRow, Comparison
-from spaces.trial import Scalar
+from skipstack.dashboards.sheet import EXCEEDS, NONE, Numbers, headed, with_error
+from skipstack.dashboards.tables import Format, csv_lines, escaped, markdown_row
+from skipstack.dashboards.text import printed
+from skipstack.data.metrics import Measure
+from skipstack.search.ablation.against import ComparedRow, Comparison
+from skipstack.spaces.trial import Scalar
 
 DISAGREES = "≠"
 """Marks a row whose difference has the other sign than the paper's, by more than its standard error."""

@@ -8,17 +8,26 @@ from typing import Annotated
 
 import typer
 
-from dashboards.printing import say
-from dashboards.report_commands import Device as Anywhere
-from dashboards.report_commands import StudyPath
-from dashboards.search_commands import Address, DataDir, Device, EngineName, SharePerTrial, TrackingUri, share, whole
-from data.errors import UserError
-from search.code_version import code_version
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.study_files.yaml_lines import read_yaml
-from search.tracking.tracking import checked_uri
-from spaces.domains import Json
+from skipstack.dashboards.printing import say
+from skipstack.dashboards.report_commands import Device as Anywhere
+from skipstack.dashboards.report_commands import StudyPath
+from skipstack.dashboards.search_commands import (
+    Address,
+    DataDir,
+    Device,
+    EngineName,
+    SharePerTrial,
+    TrackingUri,
+    share,
+    whole,
+)
+from skipstack.data.errors import UserError
+from skipstack.search.code_version import code_version
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.search.tracking.tracking import checked_uri
+from skipstack.spaces.domains import Json
 
 DIFFERS = 3
 """The exit code where a trial that is trained again gives another number."""
@@ -54,8 +63,8 @@ def extend(
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
     gpus = share(gpus_per_trial)
     record, folder = read_study(study), StudyFolder(study)
-    from dashboards.running import check_machines, run, start_engine
-    from search.study.study import extend_study
+    from skipstack.dashboards.running import check_machines, run, start_engine
+    from skipstack.search.study.study import extend_study
 
     first = extend_study(
         record,
@@ -79,11 +88,11 @@ def rerun(
 ) -> int:
     """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
     record = read_study(study)
-    from search.study.rerun import rerun as trained_again
-    from search.study.rerun import trial_of
+    from skipstack.search.study.rerun import rerun as trained_again
+    from skipstack.search.study.rerun import trial_of
 
     reports, seeds = len(trial_of(record, trial).reports), len(record.trials[trial].seeds)
-    from search.trials.worker import TrainingWorker
+    from skipstack.search.trials.worker import TrainingWorker
 
     with TemporaryDirectory(prefix="skipstack-rerun-") as scratch:
         difference = trained_again(

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from models.insight import LayerView
-from search.bundles.inspection import SentenceView
+from skipstack.models.insight import LayerView
+from skipstack.search.bundles.inspection import SentenceView
 
 STEPS = 20
 """Steps whose share of the gradient is shown, as in gui2019 Figure 4."""

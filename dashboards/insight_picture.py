@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from dashboards.insight import Summary, summaries
-from models.insight import LayerView
-from search.bundles.inspection import SentenceView
+from skipstack.dashboards.insight import Summary, summaries
+from skipstack.models.insight import LayerView
+from skipstack.search.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
 """Pixels: of the page, around it, of a line of text, and of the height of a curve."""

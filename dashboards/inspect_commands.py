@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
-from dashboards.plain_text import sentences
-from dashboards.printing import say
-from dashboards.report_commands import BundlePath, Device
-from data.errors import UserError
+from skipstack.dashboards.plain_text import sentences
+from skipstack.dashboards.printing import say
+from skipstack.dashboards.report_commands import BundlePath, Device
+from skipstack.data.errors import UserError
 
 
 def add_to(app: typer.Typer) -> None:
@@ -29,10 +29,10 @@ def inspect(
     """Look inside: states that were chosen, openings of gates, and how far back the loss reaches."""
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
-    from dashboards import insight, insight_picture
-    from models.device import choose_device
-    from search.bundles.bundle import load_bundle
-    from search.bundles.inspection import inspected
+    from skipstack.dashboards import insight, insight_picture
+    from skipstack.models.device import choose_device
+    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.bundles.inspection import inspected
 
     tagger = load_bundle(bundle, choose_device(device))
     seen = list(inspected(tagger, sentences(file, tagger.unit)))

@@ -5,9 +5,9 @@ from io import StringIO
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
-from dashboards.sheet import sheet
-from dashboards.text import renderable
-from search.ablation.ablation import Ablation
+from skipstack.dashboards.sheet import sheet
+from skipstack.dashboards.text import renderable
+from skipstack.search.ablation.ablation import Ablation
 
 FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">
 <title>The report of a study</title>

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, assert_never
 
-from data.errors import UserError
-from data.formats import Unit
-from data.readers.texts import tokens_of
-from data.readers.word_tags import split_words
+from skipstack.data.errors import UserError
+from skipstack.data.formats import Unit
+from skipstack.data.readers.texts import tokens_of
+from skipstack.data.readers.word_tags import split_words
 
 Form = Literal["columns", "lines"]
 

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from dashboards.printing import say
-from dashboards.search_commands import (
+from skipstack.dashboards.printing import say
+from skipstack.dashboards.search_commands import (
     Corpus,
     DataDir,
     Device,
@@ -26,11 +26,11 @@ from dashboards.search_commands import (
     Trials,
     studied,
 )
-from data.errors import UserError
-from search.config import StudyConfig
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
+from skipstack.data.errors import UserError
+from skipstack.search.config import StudyConfig
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:
@@ -67,10 +67,10 @@ def plan(
         lanes=lanes,
         seed=seed,
     )
-    from dashboards.plan_text import as_json, as_text
-    from search.planning import plan as planning
-    from search.planning.measuring import TrainingMeter, room
-    from search.study.study import check_study
+    from skipstack.dashboards.plan_text import as_json, as_text
+    from skipstack.search.planning import plan as planning
+    from skipstack.search.planning.measuring import TrainingMeter, room
+    from skipstack.search.study.study import check_study
 
     check_study(config)
     here = room(device, gpus_per_trial)
@@ -88,7 +88,7 @@ def plan(
 
 
 def _prepared(config: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path) -> StudyRecord:
-    from search.study.study import open_study
+    from skipstack.search.study.study import open_study
 
     say("preparing its corpora")
     open_study(config, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)

@@ -11,13 +11,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.catalogue_commands import condition
-from dashboards.quantities import duration, number
-from dashboards.text import printed
-from search.planning.plan import Forecast, Network, Plan
-from search.schedulers.build import described
-from spaces.domains import Choice, Domain
-from spaces.space import Space
+from skipstack.dashboards.catalogue_commands import condition
+from skipstack.dashboards.quantities import duration, number
+from skipstack.dashboards.text import printed
+from skipstack.search.planning.plan import Forecast, Network, Plan
+from skipstack.search.schedulers.build import described
+from skipstack.spaces.domains import Choice, Domain
+from skipstack.spaces.space import Space
 
 WIDTH = 80
 

@@ -4,11 +4,11 @@ import sys
 
 from rich.console import Console
 
-from dashboards import comparison as beside
-from dashboards.tables import Format, render
-from data.redaction import redacted
-from search.ablation.ablation import Ablation
-from search.ablation.against import Comparison
+from skipstack.dashboards import comparison as beside
+from skipstack.dashboards.tables import Format, render
+from skipstack.data.redaction import redacted
+from skipstack.search.ablation.ablation import Ablation
+from skipstack.search.ablation.against import Comparison
 
 
 def print_report(made: Ablation | Comparison, form: Format = "text") -> None:

@@ -11,15 +11,15 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.sheet import NONE, named
-from dashboards.standing import Level, Standing
-from data.frozen import canonical_json
-from data.metrics import FACTORS
-from search.ablation.parts import written
-from search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from spaces.domains import Choice, Domain, Json
+from skipstack.dashboards.sheet import NONE, named
+from skipstack.dashboards.standing import Level, Standing
+from skipstack.data.frozen import canonical_json
+from skipstack.data.metrics import FACTORS
+from skipstack.search.ablation.parts import written
+from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0
 """Where there is no terminal, lines come no faster than this."""

@@ -1,6 +1,6 @@
 """Measured quantities for people: few digits, and a unit that suits them."""
 
-from dashboards.sheet import NONE
+from skipstack.dashboards.sheet import NONE
 
 
 def number(value: float | None, factor: float = 1) -> str:

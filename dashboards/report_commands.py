@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from dashboards.plain_text import Form, columns, sentences, tagged
-from dashboards.printing import print_report
-from data.errors import UserError
-from search.ablation.ablation import ablation
-from search.ablation.against import compare
-from search.ablation.papers import find_table
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
+from skipstack.dashboards.plain_text import Form, columns, sentences, tagged
+from skipstack.dashboards.printing import print_report
+from skipstack.data.errors import UserError
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.ablation.against import compare
+from skipstack.search.ablation.papers import find_table
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
 
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
@@ -60,7 +60,7 @@ def export(
     if best is not None and trial is not None:
         raise UserError("--best and --trial exclude each other (allowed: one of them)")
     record = read_study(study)
-    from search.bundles.export import chosen_trials, export_bundle
+    from skipstack.search.bundles.export import chosen_trials, export_bundle
 
     chosen = chosen_trials(record, best=best, trial=trial)
     for rank, each in enumerate(chosen, start=1):
@@ -74,8 +74,8 @@ def verify(
     device: Device = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
-    from search.bundles.bundle import attachments_in, spans_in
-    from search.bundles.export import verify_bundle
+    from skipstack.search.bundles.bundle import attachments_in, spans_in
+    from skipstack.search.bundles.export import verify_bundle
 
     for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
         share = counts["correct"] / counts["total"]
@@ -110,8 +110,8 @@ def predict(
     each, in either format; one that parses, columns of word, head and relation, whose head is 0 for the root or the
     number of a word.
     """
-    from models.device import choose_device
-    from search.bundles.bundle import load_bundle
+    from skipstack.models.device import choose_device
+    from skipstack.search.bundles.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device))
     chosen = form or ("lines" if tagger.unit == "character" else "columns")

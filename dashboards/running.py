@@ -6,26 +6,26 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from dashboards.printing import print_report, say
-from dashboards.progress import Progress
-from dashboards.sheet import named
-from search.ablation.ablation import ablation
-from search.code_version import code_version
-from search.driver.driver import Driver
-from search.engines.serial import Engine, SerialEngine
-from search.ledger.events import FAULTS, Event, VectorsPrepared
-from search.ledger.ledger import Ledger, Past
-from search.planning.plan import Meter
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.study.interruption import terminated_as_interrupted
-from search.study.retention import Retention
-from search.study.study import run_study
-from search.study.warm_start import told
-from search.tracking.tracking import Tracker
-from search.trials.deferred import DeferredWorker
-from search.trials.faults import StudyInterruptedError
-from spaces.trial import TrialConfig
+from skipstack.dashboards.printing import print_report, say
+from skipstack.dashboards.progress import Progress
+from skipstack.dashboards.sheet import named
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.code_version import code_version
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import Engine, SerialEngine
+from skipstack.search.ledger.events import FAULTS, Event, VectorsPrepared
+from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.planning.plan import Meter
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.interruption import terminated_as_interrupted
+from skipstack.search.study.retention import Retention
+from skipstack.search.study.study import run_study
+from skipstack.search.study.warm_start import told
+from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.trials.deferred import DeferredWorker
+from skipstack.search.trials.faults import StudyInterruptedError
+from skipstack.spaces.trial import TrialConfig
 
 EngineName = Literal["ray", "serial"]
 
@@ -42,16 +42,18 @@ def start_engine(
 ) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
     if name == "serial":
-        from models.device import choose_device  # torch takes seconds to import: first the user's mistakes are told
-        from search.trials.worker import TrainingWorker
+        from skipstack.models.device import (
+            choose_device,  # torch takes seconds to import: first the user's mistakes are told
+        )
+        from skipstack.search.trials.worker import TrainingWorker
 
         choose_device(device)
         return SerialEngine(TrainingWorker)
-    from search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
+    from skipstack.search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
 
     memory = None
     if gpus_per_trial == "auto":
-        from search.planning.measuring import memory_of
+        from skipstack.search.planning.measuring import memory_of
 
         memory = memory_of
     return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)
@@ -128,7 +130,7 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
     @cache
     def meter() -> Meter:
-        from search.planning.measuring import TrainingMeter
+        from skipstack.search.planning.measuring import TrainingMeter
 
         return TrainingMeter(record(), folder, "cpu")
 

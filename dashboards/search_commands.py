@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from data.errors import UserError
-from search.config import ProposerName, StudyConfig
-from search.ledger.ledger import withdrawn_on_failure
-from search.records.extension import shortening
-from search.records.folder import StudyFolder, free_name, new_folder
-from search.records.reading import is_finished, read_study
-from search.study_files.study_file import load_study
-from search.tracking.tracking import checked_uri
-from search.trials.faults import full_disk_told
+from skipstack.data.errors import UserError
+from skipstack.search.config import ProposerName, StudyConfig
+from skipstack.search.ledger.ledger import withdrawn_on_failure
+from skipstack.search.records.extension import shortening
+from skipstack.search.records.folder import StudyFolder, free_name, new_folder
+from skipstack.search.records.reading import is_finished, read_study
+from skipstack.search.study_files.study_file import load_study
+from skipstack.search.tracking.tracking import checked_uri
+from skipstack.search.trials.faults import full_disk_told
 
 
 def whole(text: str) -> int:
@@ -154,12 +154,12 @@ def search(
     )
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
     gpus = share(gpus_per_trial)
-    from dashboards.running import (  # these load torch, ray and mlflow: only for a study that is valid
+    from skipstack.dashboards.running import (  # these load torch, ray and mlflow: only for a study that is valid
         check_machines,
         run,
         start_engine,
     )
-    from search.study.study import open_study
+    from skipstack.search.study.study import open_study
 
     path = free_name(Path("runs"), config.name) if out is None else out
     with full_disk_told(path), new_folder(path) as beside:
@@ -183,7 +183,7 @@ def resume(
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
     finished = is_finished(folder)
     gpus = share(gpus_per_trial)
-    from dashboards.running import catch_up, check_machines, finish, run, start_engine
+    from skipstack.dashboards.running import catch_up, check_machines, finish, run, start_engine
 
     if finished:
         catch_up(StudyFolder(folder), uri)

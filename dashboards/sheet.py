@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from data.metrics import FACTORS, MEASURES, Measure
-from search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
-from search.ablation.parts import written
-from search.ablation.statistics import Spread
-from search.records.trial_record import TrialRecord
-from spaces.trial import Scalar
+from skipstack.data.metrics import FACTORS, MEASURES, Measure
+from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
+from skipstack.search.ablation.parts import written
+from skipstack.search.ablation.statistics import Spread
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.trial import Scalar
 
 NONE = "–"
 """Stands where there is no number."""

@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from dashboards.report_commands import StudyPath
-from dashboards.search_commands import Seed, Trials, whole
-from data.errors import UserError
-from search.config import ProposerName, SearchConfig
-from search.records.reading import read_study
-from search.schedulers.build import named
+from skipstack.dashboards.report_commands import StudyPath
+from skipstack.dashboards.search_commands import Seed, Trials, whole
+from skipstack.data.errors import UserError
+from skipstack.search.config import ProposerName, SearchConfig
+from skipstack.search.records.reading import read_study
+from skipstack.search.schedulers.build import named
 
 MOST_WORKERS = 10_000
 
@@ -67,10 +67,10 @@ def simulate(
     if not 1 <= workers <= MOST_WORKERS:
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     record = read_study(study)
-    from dashboards import simulation_text
-    from search.simulation.recordings import recordings
-    from search.simulation.simulation import simulate as simulated
-    from search.simulation.simulation import with_scheduler
+    from skipstack.dashboards import simulation_text
+    from skipstack.search.simulation.recordings import recordings
+    from skipstack.search.simulation.simulation import simulate as simulated
+    from skipstack.search.simulation.simulation import with_scheduler
 
     recorded = recordings(record, extrapolate=extrapolate)
     own = record.study.search

@@ -9,14 +9,14 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.quantities import duration
-from dashboards.sheet import NONE, headed
-from dashboards.text import printed
-from data.metrics import FACTORS
-from search.config import SearchConfig
-from search.records.study_record import StudyRecord
-from search.simulation.recordings import Recordings
-from search.simulation.simulation import Outcome
+from skipstack.dashboards.quantities import duration
+from skipstack.dashboards.sheet import NONE, headed
+from skipstack.dashboards.text import printed
+from skipstack.data.metrics import FACTORS
+from skipstack.search.config import SearchConfig
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.simulation.recordings import Recordings
+from skipstack.search.simulation.simulation import Outcome
 
 WIDTH = 80
 

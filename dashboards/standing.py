@@ -8,12 +8,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from search.config import Resource
-from search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.schedulers.build import scheduler
-from spaces.domains import Choice, Integer
+from skipstack.search.config import Resource
+from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.spaces.domains import Choice, Integer
 
 COUNTED = 1000
 """Points of a finite space that are counted, at most, to see whether it ends before the study's trials."""

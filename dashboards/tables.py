@@ -6,9 +6,9 @@ from typing import Literal, assert_never
 
 import pandas as pd
 
-from dashboards import text
-from dashboards.sheet import COLUMNS, LEADS, NUMBERS, Line, Numbers, Sheet, sheet
-from search.ablation.ablation import Ablation
+from skipstack.dashboards import text
+from skipstack.dashboards.sheet import COLUMNS, LEADS, NUMBERS, Line, Numbers, Sheet, sheet
+from skipstack.search.ablation.ablation import Ablation
 
 Format = Literal["text", "markdown", "csv", "json"]
 

@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dashboards.sheet import COLUMNS, EXCEEDS, LEADS, Line, Sheet
-from search.ablation.ablation import BASELINE
+from skipstack.dashboards.sheet import COLUMNS, EXCEEDS, LEADS, Line, Sheet
+from skipstack.search.ablation.ablation import BASELINE
 
 LEFT_OUT_FIRST = ("trial", "seconds", "epochs", "test %", "n")
 """Columns in the order in which a narrow terminal goes without them."""

@@ -7,10 +7,10 @@ Array legend: N tokens, L tags, F forms, P distinct (form, decision) pairs of tr
 import numpy as np
 from numpy.typing import NDArray
 
-from data.metrics import accuracy
-from data.scoring import span_counts
-from data.store import Split, StoredCorpus
-from data.trees import ROOT
+from skipstack.data.metrics import accuracy
+from skipstack.data.scoring import span_counts
+from skipstack.data.store import Split, StoredCorpus
+from skipstack.data.trees import ROOT
 
 
 def most_frequent_tag(corpus: StoredCorpus, split: str) -> float:

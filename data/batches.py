@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from data.seeding import generator
-from data.store import Split
+from skipstack.data.seeding import generator
+from skipstack.data.store import Split
 
 STEP_COST = 16
 """What a time step of a batch costs however few its sentences, in positions: a position is a sentence's step."""

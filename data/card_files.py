@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import assert_never
 
-from data.cards import Card, FileCard, FilesCard, SectionsCard
-from data.errors import UserError
-from data.readers.files import SourceFile, joint_sha256
+from skipstack.data.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.errors import UserError
+from skipstack.data.readers.files import SourceFile, joint_sha256
 
 
 def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from data.division import Division, HeldOut
-from data.errors import UserError, unknown
-from data.formats import (
+from skipstack.data.division import Division, HeldOut
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.formats import (
     Format,
 )
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
-from data.frozen import Frozen
-from data.schemes import Scheme
+from skipstack.data.frozen import Frozen
+from skipstack.data.schemes import Scheme
 
 
 class GrammarCorpus(Frozen):

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from data.errors import UserError
-from data.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
-from data.spans import Ids
-from data.store import Split, StoredCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
+from skipstack.data.spans import Ids
+from skipstack.data.store import Split, StoredCorpus
 
 
 def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:

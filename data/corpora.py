@@ -5,10 +5,10 @@ No corpus is part of this project. Its files lie under a data directory, ``<fold
 
 from collections.abc import Mapping
 
-from data.cards import Card, FileCard, FilesCard, SectionsCard
-from data.division import Consecutive, HeldOut
-from data.errors import UserError, unknown
-from data.formats import (
+from skipstack.data.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.division import Consecutive, HeldOut
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.formats import (
     ColumnFormat,
     ConlluFormat,
     DerivationFormat,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from data.errors import UserError
-from data.store import Split, StoredCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.store import Split, StoredCorpus
 
 
 def with_longest(stored: StoredCorpus, longest: int) -> StoredCorpus:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from data.errors import UserError
-from data.seeding import generator
-from data.sentences import Sentence
+from skipstack.data.errors import UserError
+from skipstack.data.seeding import generator
+from skipstack.data.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from data.redaction import redacted
+from skipstack.data.redaction import redacted
 
 
 class UserError(Exception):

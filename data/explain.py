@@ -6,8 +6,8 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from data.errors import unknown
-from data.fields import alternatives, bare, describe, fields, kinds, literals, models
+from skipstack.data.errors import unknown
+from skipstack.data.fields import alternatives, bare, describe, fields, kinds, literals, models
 
 Path = tuple[str | int, ...]
 """Where something stands in a file: keys of mappings and places in lists."""

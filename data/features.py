@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from data.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
+from skipstack.data.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
 
 CAPITAL_CLASSES = 5
 """0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or more, 4 mixed."""

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, assert_never, cast
 
-from data.readers import conllu, derivations
-from data.readers.columns import Separator, read_columns
-from data.readers.conllu import read_conllu
-from data.readers.derivations import read_derivations
-from data.readers.files import SourceFile
-from data.readers.piped import read_piped
-from data.readers.running_text import read_running_text
-from data.readers.segmented import in_characters, read_segmented
-from data.readers.slots import read_slots
-from data.readers.texts import read_texts
-from data.readers.treebank import read_treebank
-from data.readers.word_tags import Mark, read_word_tags
-from data.schemes import Scheme
-from data.sentences import Sentence
-from data.tasks import TREES, Task
+from skipstack.data.readers import conllu, derivations
+from skipstack.data.readers.columns import Separator, read_columns
+from skipstack.data.readers.conllu import read_conllu
+from skipstack.data.readers.derivations import read_derivations
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.readers.piped import read_piped
+from skipstack.data.readers.running_text import read_running_text
+from skipstack.data.readers.segmented import in_characters, read_segmented
+from skipstack.data.readers.slots import read_slots
+from skipstack.data.readers.texts import read_texts
+from skipstack.data.readers.treebank import read_treebank
+from skipstack.data.readers.word_tags import Mark, read_word_tags
+from skipstack.data.schemes import Scheme
+from skipstack.data.sentences import Sentence
+from skipstack.data.tasks import TREES, Task
 
 Unit = Literal["word", "character", "text"]
 """What is between blanks: a word; a word whose characters are tokens, where words are found as well; or running text,

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from data.config import DataConfig, VocabularyConfig
-from data.conversion import with_scheme
-from data.cutting import with_longest
-from data.features import Lexicon, lexicon
-from data.rare import with_rare_tags
-from data.schemes import Scheme
-from data.store import StoredCorpus
-from data.vectors import Pretrained, StoredVectors, pretrained
-from data.vocabulary import Vocabulary
-from data.word_classes import word_classes
+from skipstack.data.config import DataConfig, VocabularyConfig
+from skipstack.data.conversion import with_scheme
+from skipstack.data.cutting import with_longest
+from skipstack.data.features import Lexicon, lexicon
+from skipstack.data.rare import with_rare_tags
+from skipstack.data.schemes import Scheme
+from skipstack.data.store import StoredCorpus
+from skipstack.data.vectors import Pretrained, StoredVectors, pretrained
+from skipstack.data.vocabulary import Vocabulary
+from skipstack.data.word_classes import word_classes
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from data.errors import UserError
-from data.schemes import RARE
-from data.store import Split, StoredCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.schemes import RARE
+from skipstack.data.store import Split, StoredCorpus
 
 
 def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:

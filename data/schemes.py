@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from data.transitions import Transitions
+from skipstack.data.transitions import Transitions
 
 Scheme = Literal["bio", "iob1", "bioes", "bmes"]
 """``bio`` (IOB2): every span begins with B. ``iob1`` (CoNLL-2003): B only where a span follows one of its own type at

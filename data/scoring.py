@@ -4,10 +4,10 @@ otherwise single tags.
 Array legend: R lanes, N tokens of a split.
 """
 
-from data.attachment import AttachmentCounts, count_attachments
-from data.metrics import Measure
-from data.spans import Ids, SpanCounts, count_spans, reading
-from data.store import StoredCorpus
+from skipstack.data.attachment import AttachmentCounts, count_attachments
+from skipstack.data.metrics import Measure
+from skipstack.data.spans import Ids, SpanCounts, count_spans, reading
+from skipstack.data.store import StoredCorpus
 
 
 def measure_of(corpus: StoredCorpus) -> Measure:

@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import assert_never
 
-from data.card_files import read_files
-from data.cards import SectionsCard
-from data.config import (
+from skipstack.data.card_files import read_files
+from skipstack.data.cards import SectionsCard
+from skipstack.data.config import (
     LAYERS_OF_FILES,
     ColumnCorpus,
     Corpus,
@@ -21,10 +21,10 @@ from data.config import (
     TextCorpus,
     WordTagCorpus,
 )
-from data.corpora import find_card
-from data.division import Consecutive, HeldOut, Splits, consecutive, held_out
-from data.errors import UserError
-from data.formats import (
+from skipstack.data.corpora import find_card
+from skipstack.data.division import Consecutive, HeldOut, Splits, consecutive, held_out
+from skipstack.data.errors import UserError
+from skipstack.data.formats import (
     ColumnFormat,
     ConlluFormat,
     DerivationFormat,
@@ -40,12 +40,12 @@ from data.formats import (
     task_of,
     unit_of,
 )
-from data.frozen import identity
-from data.readers.files import SourceFile, joint_sha256, matching
-from data.schemes import Scheme
-from data.sentences import SPLITS
-from data.synthetic import grammar, numbers
-from data.tasks import TREES, Task
+from skipstack.data.frozen import identity
+from skipstack.data.readers.files import SourceFile, joint_sha256, matching
+from skipstack.data.schemes import Scheme
+from skipstack.data.sentences import SPLITS
+from skipstack.data.synthetic import grammar, numbers
+from skipstack.data.tasks import TREES, Task
 
 OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus | RunningTextCorpus
 Json = str | int | list[str] | list[float]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.schemes import CLOSING, OPENING, OUTSIDE, RARE, Scheme, parted
+from skipstack.data.schemes import CLOSING, OPENING, OUTSIDE, RARE, Scheme, parted
 
 Ids = NDArray[np.integer[Any]]
 Flags = NDArray[np.bool_]

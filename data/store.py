@@ -23,15 +23,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from data.config import Corpus
-from data.division import Splits
-from data.errors import UserError
-from data.frozen import identity
-from data.schemes import Scheme, closed
-from data.sentences import SPLITS, Sentence
-from data.sources import open_source
-from data.spans import Spans, find_spans, reading, types_of
-from data.tasks import Task
+from skipstack.data.config import Corpus
+from skipstack.data.division import Splits
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import identity
+from skipstack.data.schemes import Scheme, closed
+from skipstack.data.sentences import SPLITS, Sentence
+from skipstack.data.sources import open_source
+from skipstack.data.spans import Spans, find_spans, reading, types_of
+from skipstack.data.tasks import Task
 
 BOUNDARY = ""
 """Row 0 of the forms: what lies before and after a sentence."""

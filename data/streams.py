@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from data.batches import Batch, padded
-from data.store import Split
+from skipstack.data.batches import Batch, padded
+from skipstack.data.store import Split
 
 
 def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:

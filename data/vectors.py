@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from data.config import VocabularyConfig
-from data.errors import UserError
-from data.frozen import identity
-from data.readers.vectors import read_vectors
-from data.store import StoredCorpus, read_tables, write_tables, written_beside
-from data.vocabulary import FIRST_KNOWN, Vocabulary, normalise
+from skipstack.data.config import VocabularyConfig
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import identity
+from skipstack.data.readers.vectors import read_vectors
+from skipstack.data.store import StoredCorpus, read_tables, write_tables, written_beside
+from skipstack.data.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
 _LAYOUT = 2
 """To be raised whenever the files of a store change their form."""

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError, field_validator
 
-from data.config import VocabularyConfig
-from data.errors import UserError
-from data.explain import explain
-from data.frozen import Frozen, canonical_json
+from skipstack.data.config import VocabularyConfig
+from skipstack.data.errors import UserError
+from skipstack.data.explain import explain
+from skipstack.data.frozen import Frozen, canonical_json
 
 BOUNDARY = 0
 """The id of what lies outside a sentence, for words; of padding, for characters."""

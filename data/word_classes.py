@@ -7,11 +7,11 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from data.config import VocabularyConfig
-from data.errors import UserError, unknown
-from data.schemes import parted
-from data.store import StoredCorpus
-from data.vocabulary import normalise
+from skipstack.data.config import VocabularyConfig
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.schemes import parted
+from skipstack.data.store import StoredCorpus
+from skipstack.data.vocabulary import normalise
 
 LEAST_COUNT, LEAST_SHARE = 2, 0.9
 """Times that train must have a word to put it into a class, and the share of them in slots of its family."""

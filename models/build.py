@@ -6,25 +6,25 @@ from typing import Self, assert_never
 
 import torch
 
-from data.prepared import PreparedCorpus
-from data.schemes import Scheme, transitions
-from data.tasks import Task
-from data.transitions import Transitions
-from data.vocabulary import FIRST_KNOWN, Vocabulary
-from models.cells.base import LayerSizes
-from models.cells.feedforward import FeedForwardLayer
-from models.cells.lstm import LstmCell
-from models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
-from models.cells.simple import SimpleCell
-from models.cells.sutskever import SutskeverCell
-from models.config import ModelConfig, ShortcutConfig, StackConfig, check_task
-from models.feedback.config import FeedbackConfig
-from models.feedback.directions import Directions
-from models.feedback.head import FeedbackHead
-from models.feedback.layer import FeedbackLayer
-from models.feedback.links import HiddenLink, LabelLink, LabelVectorLink
-from models.feedback.tagger import FeedbackTagger
-from models.gates import (
+from skipstack.data.prepared import PreparedCorpus
+from skipstack.data.schemes import Scheme, transitions
+from skipstack.data.tasks import Task
+from skipstack.data.transitions import Transitions
+from skipstack.data.vocabulary import FIRST_KNOWN, Vocabulary
+from skipstack.models.cells.base import LayerSizes
+from skipstack.models.cells.feedforward import FeedForwardLayer
+from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
+from skipstack.models.cells.simple import SimpleCell
+from skipstack.models.cells.sutskever import SutskeverCell
+from skipstack.models.config import ModelConfig, ShortcutConfig, StackConfig, check_task
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.feedback.directions import Directions
+from skipstack.models.feedback.head import FeedbackHead
+from skipstack.models.feedback.layer import FeedbackLayer
+from skipstack.models.feedback.links import HiddenLink, LabelLink, LabelVectorLink
+from skipstack.models.feedback.tagger import FeedbackTagger
+from skipstack.models.gates import (
     BernoulliGate,
     Gate,
     LearnedBernoulliGate,
@@ -34,13 +34,13 @@ from models.gates import (
     RecurrentGate,
     ScaledGate,
 )
-from models.heads.base import Head
-from models.heads.chain import ChainHead
-from models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
-from models.heads.softmax import SoftmaxHead
-from models.initialise import initialise
-from models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
-from models.inputs.config import (
+from skipstack.models.heads.base import Head
+from skipstack.models.heads.chain import ChainHead
+from skipstack.models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
+from skipstack.models.heads.softmax import SoftmaxHead
+from skipstack.models.initialise import initialise
+from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
+from skipstack.models.inputs.config import (
     AnyEmbedder,
     CharacterCnnConfig,
     CharacterLstmConfig,
@@ -49,19 +49,19 @@ from models.inputs.config import (
     OneHotConfig,
     SpellingConfig,
 )
-from models.inputs.feature_maps import FeatureMapEmbedder
-from models.inputs.one_hot import OneHotEmbedder
-from models.inputs.tokens import Embedder
-from models.lanes import Dropout, Lane, Streams
-from models.model import AnyInput, Network, Stacked, Tagger
-from models.parsing.head import BiaffineHead
-from models.parsing.parser import Parser
-from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
-from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
-from models.skips.reinforce import Reinforce
-from models.stack import Stack
-from models.unroll import Layer
-from models.wiring import sources
+from skipstack.models.inputs.feature_maps import FeatureMapEmbedder
+from skipstack.models.inputs.one_hot import OneHotEmbedder
+from skipstack.models.inputs.tokens import Embedder
+from skipstack.models.lanes import Dropout, Lane, Streams
+from skipstack.models.model import AnyInput, Network, Stacked, Tagger
+from skipstack.models.parsing.head import BiaffineHead
+from skipstack.models.parsing.parser import Parser
+from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from skipstack.models.skips.reinforce import Reinforce
+from skipstack.models.stack import Stack
+from skipstack.models.unroll import Layer
+from skipstack.models.wiring import sources
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

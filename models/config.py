@@ -11,14 +11,14 @@ from pydantic import (
     model_validator,
 )
 
-from data.errors import UserError
-from data.frozen import Frozen
-from data.tasks import Task
-from models.feedback.config import FeedbackConfig
-from models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
-from models.inputs.config import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
-from models.skips.config import AnySkip
-from models.wiring import sources
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import Frozen
+from skipstack.data.tasks import Task
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
+from skipstack.models.inputs.config import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
+from skipstack.models.skips.config import AnySkip
+from skipstack.models.wiring import sources
 
 Pooling = Literal["last", "mean", "max"]
 """How the states of a text become one (``models/pooling.py``)."""

@@ -8,16 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from data.attachment import AttachmentCounts
-from data.batches import Batch, Ids, evaluation_batches, put_back
-from data.metrics import accuracy, correct_tags
-from data.scoring import attachment_counts, span_counts
-from data.spans import SpanCounts
-from data.store import StoredCorpus
-from data.streams import stream_batches
-from models.inputs.tokens import LexiconTensors
-from models.model import Gold, Network, Tokens
-from models.stack import Memory
+from skipstack.data.attachment import AttachmentCounts
+from skipstack.data.batches import Batch, Ids, evaluation_batches, put_back
+from skipstack.data.metrics import accuracy, correct_tags
+from skipstack.data.scoring import attachment_counts, span_counts
+from skipstack.data.spans import SpanCounts
+from skipstack.data.store import StoredCorpus
+from skipstack.data.streams import stream_batches
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.model import Gold, Network, Tokens
+from skipstack.models.stack import Memory
 
 SENTENCES_AT_ONCE = 64
 """A matter of speed alone."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from data.seeding import derive
+from skipstack.data.seeding import derive
 
 
 @torch.no_grad()

@@ -11,15 +11,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from data.errors import UserError
-from models.cells.base import Cell
-from models.cells.shortcut import ShortcutCell
-from models.gates import VectorGate
-from models.inputs.tokens import LexiconTensors
-from models.model import Network, Stacked, Tokens
-from models.skips.layer import SkipLayer
-from models.stack import Passed
-from models.unroll import Layer
+from skipstack.data.errors import UserError
+from skipstack.models.cells.base import Cell
+from skipstack.models.cells.shortcut import ShortcutCell
+from skipstack.models.gates import VectorGate
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.model import Network, Stacked, Tokens
+from skipstack.models.skips.layer import SkipLayer
+from skipstack.models.stack import Passed
+from skipstack.models.unroll import Layer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from models.config import Pooling
-from models.heads.base import Head
-from models.inputs.feature_maps import FeatureMapEmbedder
-from models.inputs.one_hot import OneHotEmbedder
-from models.inputs.tokens import Embedder, LexiconTensors
-from models.pooling import pooled
-from models.skips.reinforce import Reinforce
-from models.stack import Memory, Passed, Stack
+from skipstack.models.config import Pooling
+from skipstack.models.heads.base import Head
+from skipstack.models.inputs.feature_maps import FeatureMapEmbedder
+from skipstack.models.inputs.one_hot import OneHotEmbedder
+from skipstack.models.inputs.tokens import Embedder, LexiconTensors
+from skipstack.models.pooling import pooled
+from skipstack.models.skips.reinforce import Reinforce
+from skipstack.models.stack import Memory, Passed, Stack
 
 AnyInput = Embedder | FeatureMapEmbedder | OneHotEmbedder
 """What turns tokens into numbers."""

@@ -5,7 +5,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from models.config import Pooling
+from skipstack.models.config import Pooling
 
 
 def pooled(features_RTBX: Tensor, lengths_RB: Tensor, directions: int, how: Pooling) -> Tensor:

@@ -11,9 +11,9 @@ from itertools import count
 import torch
 from torch import Tensor, nn
 
-from models.lanes import Dropout
-from models.unroll import Layer, unroll
-from models.unrolled import Unrolled
+from skipstack.models.lanes import Dropout
+from skipstack.models.unroll import Layer, unroll
+from skipstack.models.unrolled import Unrolled
 
 
 @dataclass(frozen=True, slots=True, eq=False)

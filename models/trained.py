@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models.build import Sizes, build
-from models.config import ModelConfig
-from models.lanes import Lane
-from models.model import Network
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import ModelConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Network
 
 
 def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from models.skips.policy import Choices
+from skipstack.models.skips.policy import Choices
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,9 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from data.frozen import Frozen
-from search.objectives import Objective
-from spaces.config import SpaceConfig
+from skipstack.data.frozen import Frozen
+from skipstack.search.objectives import Objective
+from skipstack.spaces.config import SpaceConfig
 
 ProposerName = Literal["grid", "one_at_a_time", "random", "tpe", "gp", "evolution"]
 """Who chooses the trials (``search/proposers/build.py``)."""

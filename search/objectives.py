@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from search.pareto import Vector
+from skipstack.search.pareto import Vector
 
 Objective = Literal["score", "parameters", "latency"]
 """``score``: the mean dev score. ``parameters``: those of one lane's network, known when a trial is proposed.

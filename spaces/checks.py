@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
 
-from data.errors import UserError, unknown
-from data.explain import explain, place, shown
-from data.frozen import canonical_json
-from spaces.config import Axis, SpaceConfig
-from spaces.constraints import CONSTRAINTS
-from spaces.domains import Choice, Domain, Integer, Json
-from spaces.paths import Tree, present, read, trial_paths, typed, unknown_path, written
-from spaces.trial import TrialConfig
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.explain import explain, place, shown
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.paths import Tree, present, read, trial_paths, typed, unknown_path, written
+from skipstack.spaces.trial import TrialConfig
 
 Conditions = Mapping[str, tuple[Json, ...]]
 

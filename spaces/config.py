@@ -4,9 +4,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from data.frozen import Frozen
-from spaces.domains import Choice, Domain, Integer, Json, Log, Real
-from spaces.trial import TrialConfig
+from skipstack.data.frozen import Frozen
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.trial import TrialConfig
 
 DOMAINS = ("choice", "named", "integer", "real", "log")
 """What an axis may range over, by its key in a study file."""

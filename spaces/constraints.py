@@ -7,9 +7,9 @@ network under a second name, or reads what is not there, a study refuses here, b
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from models.config import ModelConfig, StackConfig
-from models.wiring import sources
-from spaces.trial import TrialConfig
+from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.wiring import sources
+from skipstack.spaces.trial import TrialConfig
 
 
 @dataclass(frozen=True, slots=True)

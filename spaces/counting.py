@@ -14,10 +14,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from data.frozen import canonical_json
-from spaces.domains import Choice, Domain, Integer, Json
-from spaces.paths import Tree, present, read, written
-from spaces.space import Point, Space
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.paths import Tree, present, read, written
+from skipstack.spaces.space import Point, Space
 
 LISTED = 4_000
 """Combinations, at most, that are looked at one by one."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from data.errors import unknown
-from data.explain import shown
-from data.fields import describe, kinds, literals, paths
-from data.frozen import canonical_json
-from spaces.domains import Json
-from spaces.trial import TrialConfig
+from skipstack.data.errors import unknown
+from skipstack.data.explain import shown
+from skipstack.data.fields import describe, kinds, literals, paths
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.domains import Json
+from skipstack.spaces.trial import TrialConfig
 
 Tree = Mapping[str, Any]
 """A config as nested mappings of JSON values. Never changed in place."""

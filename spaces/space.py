@@ -7,15 +7,15 @@ from itertools import islice
 import numpy as np
 from pydantic import ValidationError
 
-from data.errors import UserError, unknown
-from data.explain import explain, shown
-from data.frozen import canonical_json
-from spaces.checks import Conditions, SpaceError, checked
-from spaces.config import Axis, SpaceConfig
-from spaces.constraints import CONSTRAINTS
-from spaces.domains import Choice, Domain, Integer, Json
-from spaces.paths import Tree, present, read, written
-from spaces.trial import TrialConfig
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.explain import explain, shown
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.checks import Conditions, SpaceError, checked
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.paths import Tree, present, read, written
+from skipstack.spaces.trial import TrialConfig
 
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
 

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from data.config import DataConfig
-from data.frozen import Frozen, identity
-from models.config import ModelConfig
-from models.training.config import TrainingConfig
+from skipstack.data.config import DataConfig
+from skipstack.data.frozen import Frozen, identity
+from skipstack.models.config import ModelConfig
+from skipstack.models.training.config import TrainingConfig
 
 Scalar = str | int | float | bool | None
 

@@ -13,8 +13,15 @@ PACKAGES = ("data", "models", "spaces", "search", "dashboards")
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_of_this_generic_name_is_ours(package: str) -> None:
-    assert Path(str(import_module(package).__file__)).is_relative_to(ROOT)
+def test_a_package_is_the_folder_of_its_name(package: str) -> None:
+    found = Path(str(import_module(f"skipstack.{package}").__file__))
+    assert found.resolve() == ROOT / package / "__init__.py"
+
+
+def test_an_installed_skipstack_offers_no_package_of_a_generic_name(tmp_path: Path) -> None:
+    code = f"from importlib.util import find_spec; print([name for name in {PACKAGES} if find_spec(name)])"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -23,7 +30,7 @@ def test_package_files_are_empty_so_that_importing_one_loads_nothing(package: st
 
 
 def test_the_command_line_answers_before_any_big_library_is_loaded() -> None:
-    code = "import sys, dashboards.cli; print(*{'torch', 'ray', 'mlflow', 'optuna'} & set(sys.modules))"
+    code = "import sys, skipstack.dashboards.cli; print(*{'torch', 'ray', 'mlflow', 'optuna'} & set(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
 

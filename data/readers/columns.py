@@ -3,9 +3,9 @@
 import re
 from typing import Literal
 
-from data.readers.files import SourceFile
-from data.schemes import OUTSIDE, Scheme, parted, repaired
-from data.sentences import Sentence
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.schemes import OUTSIDE, Scheme, parted, repaired
+from skipstack.data.sentences import Sentence
 
 Separator = Literal["tab", "whitespace"]
 

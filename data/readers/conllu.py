@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from data.readers.files import SourceFile
-from data.sentences import Sentence
-from data.trees import ROOT, find_cycle
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
+from skipstack.data.trees import ROOT, find_cycle
 
 Layer = Literal["xpos", "upos", "heads"]
 

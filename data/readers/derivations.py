@@ -7,8 +7,8 @@ A derivation is two lines: ``ID=wsj_0001.1 ...``, and a tree in brackets. An inn
 import re
 from typing import Literal
 
-from data.readers.files import SourceFile
-from data.sentences import Sentence
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
 
 Layer = Literal["category", "pos"]
 

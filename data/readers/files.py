@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from data.errors import UserError
+from skipstack.data.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Sentences as ``word|pos|category`` tokens, one a line: the format of the C&C tools (Clark and Curran, 2007)."""
 
-from data.readers.derivations import Layer
-from data.readers.files import SourceFile
-from data.sentences import Sentence
+from skipstack.data.readers.derivations import Layer
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
 
 
 def read_piped(file: SourceFile, layer: Layer) -> list[Sentence]:

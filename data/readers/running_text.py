@@ -1,8 +1,8 @@
 """Running text for language models: one sentence a line, words between blanks."""
 
-from data.errors import UserError
-from data.readers.files import SourceFile
-from data.sentences import Sentence
+from skipstack.data.errors import UserError
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
 
 END = "<eos>"
 """The word that ends every sentence, and that stands before the first one."""

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from data.readers.files import SourceFile
-from data.readers.word_tags import split_words
-from data.schemes import OUTSIDE, RARE, Scheme, Span, spans_of, tags_of
-from data.sentences import Sentence
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.readers.word_tags import split_words
+from skipstack.data.schemes import OUTSIDE, RARE, Scheme, Span, spans_of, tags_of
+from skipstack.data.sentences import Sentence
 
 
 def read_segmented(file: SourceFile, *, encoding: str = "utf-8") -> list[Sentence]:

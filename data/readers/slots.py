@@ -1,9 +1,9 @@
 """Slot lines, the format of ATIS: ``BOS words EOS``, a tab, a tag for each, the last of which is the intent."""
 
-from data.readers.columns import TagCheck
-from data.readers.files import SourceFile
-from data.schemes import OUTSIDE, repaired
-from data.sentences import Sentence
+from skipstack.data.readers.columns import TagCheck
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.schemes import OUTSIDE, repaired
+from skipstack.data.sentences import Sentence
 
 _FIRST, _LAST = "BOS", "EOS"
 

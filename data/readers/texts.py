@@ -2,8 +2,8 @@
 
 import re
 
-from data.readers.files import SourceFile
-from data.sentences import Sentence
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
 
 _TOKEN = re.compile(r"<br */?>|[^\W_]+(?:'[^\W_]+)*|[^\w\s]|_")
 r"""A line break of HTML, a word with its apostrophes inside, or a mark of its own. ``\w`` is any script's."""

@@ -7,8 +7,8 @@ a line of ``=`` stands between paragraphs. So the ends of sentences are put toge
 import re
 from collections.abc import Iterator
 
-from data.readers.files import SourceFile
-from data.sentences import Sentence
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
 
 _SLASH = re.compile(r"(?<!\\)/")
 """Between word and tag; a slash of the text itself is written with a backslash before it, and stays so."""

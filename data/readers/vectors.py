@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data.errors import UserError
+from skipstack.data.errors import UserError
 
 _LARGEST = float(np.finfo(np.float32).max)
 

@@ -7,8 +7,8 @@ The People's Daily adds an id, the first token of each line, and brackets around
 import re
 from typing import Literal
 
-from data.readers.files import SourceFile
-from data.sentences import Sentence
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import Sentence
 
 Mark = Literal["_", "/"]
 

@@ -32,10 +32,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from data.seeding import generator
-from data.sentences import Sentence
-from data.synthetic import words
-from data.synthetic.phrases import Phrase, joined, word
+from skipstack.data.seeding import generator
+from skipstack.data.sentences import Sentence
+from skipstack.data.synthetic import words
+from skipstack.data.synthetic.phrases import Phrase, joined, word
 
 EDITION = 1
 """To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""

@@ -10,8 +10,8 @@ Array legend: S texts, T numbers of a text.
 
 import numpy as np
 
-from data.seeding import generator
-from data.sentences import Sentence
+from skipstack.data.seeding import generator
+from skipstack.data.sentences import Sentence
 
 EDITION = 1
 """To be raised whenever a seed gives other numbers than before, so that none are taken for the old ones."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from data.sentences import Sentence
+from skipstack.data.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from typing import Literal, assert_never
 import torch
 from torch import Tensor, nn
 
-from models.cells.base import Cell, HiddenState, LayerSizes
-from models.config import Topology
-from models.gates import Gate
+from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.config import Topology
+from skipstack.models.gates import Gate
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
 """How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate

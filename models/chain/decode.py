@@ -6,8 +6,8 @@ Shapes: R lanes, T time, B sentences, K tags (from, to where there are two), N r
 import torch
 from torch import Tensor
 
-from models.chain.program import Chain, alphas, ending, total
-from models.chain.semirings import Best
+from skipstack.models.chain.program import Chain, alphas, ending, total
+from skipstack.models.chain.semirings import Best
 
 
 def best_tagging(chain: Chain) -> Tensor:

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from models.chain.program import Chain, alphas, ending, total
-from models.chain.semirings import Log, MatrixLog
+from skipstack.models.chain.program import Chain, alphas, ending, total
+from skipstack.models.chain.semirings import Log, MatrixLog
 
 
 def log_partition(chain: Chain) -> Tensor:

@@ -13,7 +13,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from models.chain.program import Semiring
+from skipstack.models.chain.program import Semiring
 
 
 class Log(Semiring):

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from models.stack import backwards
+from skipstack.models.stack import backwards
 
 WAYS = {"forward": (False,), "backward": (True,), "both": (False, True)}
 """For each direction in turn, whether it reads from the end of a sentence to its beginning."""

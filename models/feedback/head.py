@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.heads.base import UNSEEN
+from skipstack.models.heads.base import UNSEEN
 
 
 class FeedbackHead(nn.Module):

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from models.feedback.config import Activation, Feedback
-from models.feedback.directions import Directions
-from models.feedback.head import FeedbackHead
-from models.feedback.links import HiddenLink, Link, Weights
+from skipstack.models.feedback.config import Activation, Feedback
+from skipstack.models.feedback.directions import Directions
+from skipstack.models.feedback.head import FeedbackHead
+from skipstack.models.feedback.links import HiddenLink, Link, Weights
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
 

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from data.transitions import Transitions
-from models.chain.decode import best_tagging, best_taggings
-from models.chain.partition import log_partition
-from models.chain.program import Chain, others, score
-from models.heads.base import Head
-from models.heads.config import CrfConfig, MarginConfig
+from skipstack.data.transitions import Transitions
+from skipstack.models.chain.decode import best_tagging, best_taggings
+from skipstack.models.chain.partition import log_partition
+from skipstack.models.chain.program import Chain, others, score
+from skipstack.models.heads.base import Head
+from skipstack.models.heads.config import CrfConfig, MarginConfig
 
 
 class ChainHead(Head):

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from data.errors import UserError
-from data.frozen import Frozen
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import Frozen
 
 
 class SoftmaxConfig(Frozen):

@@ -6,7 +6,7 @@ Shapes: R lanes, T time, B sentences, F features, K tags.
 from torch import Tensor
 from torch.nn import functional
 
-from models.heads.base import UNSEEN, Head
+from skipstack.models.heads.base import UNSEEN, Head
 
 
 class SoftmaxHead(Head):

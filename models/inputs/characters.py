@@ -10,14 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from data.vocabulary import BOUNDARY
-from models.cells.base import LayerSizes
-from models.cells.lstm import LstmCell
-from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
-from models.inputs.highway import HighwayLayer
-from models.inputs.lookup import Lookup
-from models.stack import backwards
-from models.unroll import unroll
+from skipstack.data.vocabulary import BOUNDARY
+from skipstack.models.cells.base import LayerSizes
+from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
+from skipstack.models.inputs.highway import HighwayLayer
+from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.stack import backwards
+from skipstack.models.unroll import unroll
 
 
 class SpellingReader(nn.Module, ABC):

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from data.vocabulary import BOUNDARY
-from models.inputs.config import FeatureMapConfig
-from models.inputs.lookup import Lookup
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Dropout, Streams
+from skipstack.data.vocabulary import BOUNDARY
+from skipstack.models.inputs.config import FeatureMapConfig
+from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Dropout, Streams
 
 
 class Convolution(nn.Module):

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from data.vocabulary import FIRST_KNOWN
-from models.inputs.config import OneHotConfig
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Dropout, Streams
+from skipstack.data.vocabulary import FIRST_KNOWN
+from skipstack.models.inputs.config import OneHotConfig
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Dropout, Streams
 
 
 class OneHotEmbedder(nn.Module):

@@ -5,8 +5,8 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from data.errors import UserError
-from data.vectors import Pretrained
+from skipstack.data.errors import UserError
+from skipstack.data.vectors import Pretrained
 
 
 class PretrainedRows:

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from data.features import CAPITAL_CLASSES, Lexicon
-from models.inputs.characters import SpellingReader
-from models.inputs.config import EmbedderConfig
-from models.inputs.lookup import Distinct, Lookup
-from models.lanes import Dropout, Streams
+from skipstack.data.features import CAPITAL_CLASSES, Lexicon
+from skipstack.models.inputs.characters import SpellingReader
+from skipstack.models.inputs.config import EmbedderConfig
+from skipstack.models.inputs.lookup import Distinct, Lookup
+from skipstack.models.lanes import Dropout, Streams
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from data.trees import ROOT
-from models.heads.base import UNSEEN
-from models.inputs.lookup import Lookup
-from models.lanes import Dropout, Streams
-from models.parsing.biaffine import ArcScores, RelationScores
-from models.parsing.trees import best_tree
+from skipstack.data.trees import ROOT
+from skipstack.models.heads.base import UNSEEN
+from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.lanes import Dropout, Streams
+from skipstack.models.parsing.biaffine import ArcScores, RelationScores
+from skipstack.models.parsing.trees import best_tree
 
 SLOPE = 0.1
 """Of the leaky rectifier, below zero."""

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
-from models.model import AnyInput, Decoded, Gold, Stacked
-from models.parsing.head import BiaffineHead
-from models.skips.reinforce import Reinforce
-from models.stack import Stack
+from skipstack.models.model import AnyInput, Decoded, Gold, Stacked
+from skipstack.models.parsing.head import BiaffineHead
+from skipstack.models.skips.reinforce import Reinforce
+from skipstack.models.stack import Stack
 
 
 class Parser(Stacked):

@@ -10,14 +10,14 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from models.cells.base import HiddenState, LayerSizes
-from models.cells.lstm import LstmCell
-from models.lanes import Streams
-from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from models.skips.loop import SkipLoop
-from models.skips.places import PlacePolicy
-from models.skips.policy import Choices, Policy
-from models.unrolled import Unrolled
+from skipstack.models.cells.base import HiddenState, LayerSizes
+from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.lanes import Streams
+from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.skips.loop import SkipLoop
+from skipstack.models.skips.places import PlacePolicy
+from skipstack.models.skips.policy import Choices, Policy
+from skipstack.models.unrolled import Unrolled
 
 
 class FixedSkipLstm(nn.Module):

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from models.skips.config import DynamicSkipConfig
-from models.skips.policy import Choices
+from skipstack.models.skips.config import DynamicSkipConfig
+from skipstack.models.skips.policy import Choices
 
 DECAY = 0.99
 """Of the moving average of rewards, an update."""

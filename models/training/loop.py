@@ -10,24 +10,24 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from data.attachment import AttachmentCounts
-from data.batches import Batch, training_batches
-from data.prepared import PreparedCorpus
-from data.spans import SpanCounts
-from data.streams import stream_batches
-from models.build import Sizes, build
-from models.config import ModelConfig
-from models.evaluate import Evaluation, evaluate, on_device
-from models.inputs.config import AnyEmbedder, OneHotConfig
-from models.inputs.pretrained import PretrainedRows
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Lane
-from models.model import Network
-from models.stack import Memory
-from models.training.config import TrainingConfig
-from models.training.optimisers import clip, optimiser, penalise
-from models.training.pretraining import pretrain
-from models.training.schedule import next_learning_rate
+from skipstack.data.attachment import AttachmentCounts
+from skipstack.data.batches import Batch, training_batches
+from skipstack.data.prepared import PreparedCorpus
+from skipstack.data.spans import SpanCounts
+from skipstack.data.streams import stream_batches
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import ModelConfig
+from skipstack.models.evaluate import Evaluation, evaluate, on_device
+from skipstack.models.inputs.config import AnyEmbedder, OneHotConfig
+from skipstack.models.inputs.pretrained import PretrainedRows
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Network
+from skipstack.models.stack import Memory
+from skipstack.models.training.config import TrainingConfig
+from skipstack.models.training.optimisers import clip, optimiser, penalise
+from skipstack.models.training.pretraining import pretrain
+from skipstack.models.training.schedule import next_learning_rate
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,7 +10,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from models.training.config import Adagrad, Adam, Optimiser, Sgd
+from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd
 
 Named = Mapping[str, Tensor]
 

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from data.prepared import PreparedCorpus
-from data.seeding import derive, generator
-from data.store import Split
-from data.vocabulary import BOUNDARY
-from models.feedback.links import LabelVectorLink
-from models.feedback.tagger import FeedbackTagger
-from models.initialise import initialise
-from models.inputs.lookup import Lookup
-from models.model import Network
-from models.training.config import PretrainingConfig
-from models.training.optimisers import optimiser
+from skipstack.data.prepared import PreparedCorpus
+from skipstack.data.seeding import derive, generator
+from skipstack.data.store import Split
+from skipstack.data.vocabulary import BOUNDARY
+from skipstack.models.feedback.links import LabelVectorLink
+from skipstack.models.feedback.tagger import FeedbackTagger
+from skipstack.models.initialise import initialise
+from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.model import Network
+from skipstack.models.training.config import PretrainingConfig
+from skipstack.models.training.optimisers import optimiser
 
 Ids = NDArray[np.int64]
 

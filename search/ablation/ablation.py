@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from data.errors import UserError, unknown
-from data.frozen import canonical_json, identity
-from data.metrics import Measure
-from search.ablation.parts import parts
-from search.ablation.statistics import Spread, paired_difference
-from search.ledger.events import Reason
-from search.objectives import Objective
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from spaces.trial import Scalar, TrialConfig
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.frozen import canonical_json, identity
+from skipstack.data.metrics import Measure
+from skipstack.search.ablation.parts import parts
+from skipstack.search.ablation.statistics import Spread, paired_difference
+from skipstack.search.ledger.events import Reason
+from skipstack.search.objectives import Objective
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.trial import Scalar, TrialConfig
 
 BASELINES: Mapping[Measure, str] = {
     "accuracy": "most frequent tag of each word",

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from data.metrics import FACTORS, Measure
-from search.ablation.papers import PaperRow, PaperTable
-from search.ablation.statistics import Spread, paired_difference, rank_correlation
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from spaces.domains import Json
-from spaces.paths import Tree, written
-from spaces.trial import TrialConfig
+from skipstack.data.metrics import FACTORS, Measure
+from skipstack.search.ablation.papers import PaperRow, PaperTable
+from skipstack.search.ablation.statistics import Spread, paired_difference, rank_correlation
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.domains import Json
+from skipstack.spaces.paths import Tree, written
+from skipstack.spaces.trial import TrialConfig
 
 Split = Literal["dev", "test"]
 

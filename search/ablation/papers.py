@@ -8,12 +8,12 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from data.errors import UserError, unknown
-from data.explain import explain
-from data.frozen import Frozen
-from search.study_files.yaml_lines import read_yaml
-from spaces.domains import Json
-from spaces.paths import trial_paths, unknown_path
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.explain import explain
+from skipstack.data.frozen import Frozen
+from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.spaces.domains import Json
+from skipstack.spaces.paths import trial_paths, unknown_path
 
 Figure = Annotated[float, Field(ge=0)]
 """As printed: in percent, or a perplexity."""
@@ -75,7 +75,7 @@ class Paper(Frozen):
 @cache
 def papers() -> Mapping[str, Paper]:
     """The papers whose figures come with the project, by short name."""
-    folder = Path(str(files("spaces"))) / "papers"
+    folder = Path(str(files("skipstack.spaces"))) / "papers"
     return {path.stem: read_paper(path) for path in sorted(folder.glob("*.yaml"))}
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from itertools import pairwise
 from typing import assert_never
 
-from data.frozen import canonical_json
-from spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
 """Ranges that a continuous or long axis is told in."""

@@ -18,28 +18,37 @@ from typing import Any
 import numpy as np
 import torch
 
-from data.attachment import AttachmentCounts
-from data.errors import UserError
-from data.features import lexicon
-from data.formats import Unit
-from data.prepared import PreparedCorpus
-from data.readers.segmented import in_words
-from data.sentences import Sentence
-from data.sources import token_unit
-from data.spans import SpanCounts
-from data.tasks import Task
-from data.vocabulary import Vocabulary
-from models.build import Sizes, build
-from models.evaluate import evaluate
-from models.inputs.config import LONGEST_AFFIX
-from models.inputs.tokens import LexiconTensors
-from models.model import Network, Tokens
-from models.trained import trained
-from models.training.checkpoint import shapes, unpacked
-from models.training.loop import dtype_of
-from search.bundles.checks import Counts, Provenance, Shapes, Tags, check_extent, check_shapes, checked, validated
-from search.bundles.files import WEIGHTS, parsed, read_files
-from spaces.trial import TrialConfig
+from skipstack.data.attachment import AttachmentCounts
+from skipstack.data.errors import UserError
+from skipstack.data.features import lexicon
+from skipstack.data.formats import Unit
+from skipstack.data.prepared import PreparedCorpus
+from skipstack.data.readers.segmented import in_words
+from skipstack.data.sentences import Sentence
+from skipstack.data.sources import token_unit
+from skipstack.data.spans import SpanCounts
+from skipstack.data.tasks import Task
+from skipstack.data.vocabulary import Vocabulary
+from skipstack.models.build import Sizes, build
+from skipstack.models.evaluate import evaluate
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.model import Network, Tokens
+from skipstack.models.trained import trained
+from skipstack.models.training.checkpoint import shapes, unpacked
+from skipstack.models.training.loop import dtype_of
+from skipstack.search.bundles.checks import (
+    Counts,
+    Provenance,
+    Shapes,
+    Tags,
+    check_extent,
+    check_shapes,
+    checked,
+    validated,
+)
+from skipstack.search.bundles.files import WEIGHTS, parsed, read_files
+from skipstack.spaces.trial import TrialConfig
 
 SENTENCES_AT_ONCE = 64
 """Sentences that ``predict`` reads before it answers."""

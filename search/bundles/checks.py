@@ -7,12 +7,12 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, NonNegativeFloat, NonNegativeInt, RootModel, ValidationError
 
-from data.errors import UserError
-from data.explain import explain
-from data.frozen import Frozen
-from data.schemes import Scheme
-from data.tasks import Task
-from search.bundles.files import parsed
+from skipstack.data.errors import UserError
+from skipstack.data.explain import explain
+from skipstack.data.frozen import Frozen
+from skipstack.data.schemes import Scheme
+from skipstack.data.tasks import Task
+from skipstack.search.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
 """Numbers of a network's config that count parts, each of which has a tensor of its own."""

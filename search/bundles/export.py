@@ -9,23 +9,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from data.config import Corpus
-from data.errors import UserError
-from data.frozen import canonical_json
-from data.prepared import prepare
-from data.sentences import SPLITS
-from data.store import open_store, store
-from models.device import choose_device
-from models.inputs.config import LONGEST_AFFIX
-from models.trained import lane_of
-from models.training.checkpoint import write_tensors
-from search.bundles.bundle import Metrics, load_bundle
-from search.bundles.files import WEIGHTS, pack, seal
-from search.code_version import code_version
-from search.records.folder import BEST, StudyFolder
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.trials.worker import best_weights, corpus_of
+from skipstack.data.config import Corpus
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.data.prepared import prepare
+from skipstack.data.sentences import SPLITS
+from skipstack.data.store import open_store, store
+from skipstack.models.device import choose_device
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.trained import lane_of
+from skipstack.models.training.checkpoint import write_tensors
+from skipstack.search.bundles.bundle import Metrics, load_bundle
+from skipstack.search.bundles.files import WEIGHTS, pack, seal
+from skipstack.search.code_version import code_version
+from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.trials.worker import best_weights, corpus_of
 
 ARCHIVE = ".zip"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from models.insight import LayerView, views
-from search.bundles.bundle import SENTENCES_AT_ONCE, Bundle
+from skipstack.models.insight import LayerView, views
+from skipstack.search.bundles.bundle import SENTENCES_AT_ONCE, Bundle
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from search.driver.reuse import Known
-from search.driver.state import StudyState
-from search.ledger.events import (
+from skipstack.search.driver.reuse import Known
+from skipstack.search.driver.state import StudyState
+from skipstack.search.ledger.events import (
     Decided,
     Ended,
     Event,
@@ -29,13 +29,13 @@ from search.ledger.events import (
     Started,
     Tested,
 )
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.schedulers.scheduler import Decision
-from search.trials.faults import Fault, full_disk_told, retried, time_is_over
-from search.trials.task import EpochResult, TrialTask, trial_task
-from spaces.space import Point, Space
-from spaces.trial import TrialConfig
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.trials.faults import Fault, full_disk_told, retried, time_is_over
+from skipstack.search.trials.task import EpochResult, TrialTask, trial_task
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
 
 Reader = Callable[[Event], None]
 """Hears every event once it is in the ledger: progress, tracking."""

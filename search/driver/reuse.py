@@ -6,10 +6,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from search.ledger.events import Proposed, Recording, WarmStarted
-from search.records.folder import BEST, StudyFolder
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
+from skipstack.search.ledger.events import Proposed, Recording, WarmStarted
+from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)

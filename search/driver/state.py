@@ -9,18 +9,28 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
-from data.errors import UserError
-from search.driver.reuse import KnownTrials
-from search.ledger.events import Decided, Ended, Event, Extended, Promoted, Proposed, Reported, Reused, WarmStarted
-from search.objectives import further
-from search.pareto import Vector
-from search.proposers.build import proposer
-from search.records.extension import extended
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.schedulers.build import scheduler
-from search.schedulers.scheduler import Decision
-from spaces.space import Point, Space
+from skipstack.data.errors import UserError
+from skipstack.search.driver.reuse import KnownTrials
+from skipstack.search.ledger.events import (
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Promoted,
+    Proposed,
+    Reported,
+    Reused,
+    WarmStarted,
+)
+from skipstack.search.objectives import further
+from skipstack.search.pareto import Vector
+from skipstack.search.proposers.build import proposer
+from skipstack.search.records.extension import extended
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.scheduler import Decision
+from skipstack.spaces.space import Point, Space
 
 
 class StudyState:

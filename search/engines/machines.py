@@ -1,6 +1,8 @@
 """The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
 
+import shlex
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
@@ -10,8 +12,8 @@ from ray._private import worker as ray_worker
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from data.errors import UserError, one_line
-from search.trials.faults import ClusterLostError
+from skipstack.data.errors import UserError, one_line
+from skipstack.search.trials.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
@@ -39,9 +41,16 @@ def join(address: str | None) -> None:
             log_to_driver=False,
             logging_level="error",
             configure_logging=True,
+            runtime_env=_quoted_python(),
         )
     except (ConnectionError, AuthenticationError) as error:
         raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+
+
+def _quoted_python() -> dict[str, str] | None:
+    """The interpreter of workers as a shell's word: ray leaves it bare, and a path with a space never starts."""
+    python = shlex.quote(sys.executable)
+    return None if python == sys.executable else {"py_executable": python}
 
 
 def resources() -> list[Mapping[str, float]]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.errors import UserError, one_line
-from data.store import open_store
-from data.vectors import open_vectors
-from search.code_version import code_version
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
+from skipstack.data.errors import UserError, one_line
+from skipstack.data.store import open_store
+from skipstack.data.vectors import open_vectors
+from skipstack.search.code_version import code_version
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
 
 MARK = ".preflight"
 """Among the trials: a word that a machine reads there only if it sees the very folder that the driver sees."""

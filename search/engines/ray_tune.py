@@ -34,18 +34,18 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from data.errors import UserError, one_line
-from search.driver.driver import Driver
-from search.engines.capacity import Capacity, Resources, slots
-from search.engines.machines import asked, check_this_machine, join, lost_cluster_told, resources
-from search.engines.preflight import Preflight, first_trouble
-from search.engines.serial import Engine
-from search.engines.shares import GpuShares
-from search.ledger.events import Metrics
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.trials.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
-from search.trials.task import EpochResult, TrialTask, Worker
+from skipstack.data.errors import UserError, one_line
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.capacity import Capacity, Resources, slots
+from skipstack.search.engines.machines import asked, check_this_machine, join, lost_cluster_told, resources
+from skipstack.search.engines.preflight import Preflight, first_trouble
+from skipstack.search.engines.serial import Engine
+from skipstack.search.engines.shares import GpuShares
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.trials.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from skipstack.search.trials.task import EpochResult, TrialTask, Worker
 
 # Ray keeps the command line of whoever joins a cluster, in its records and logs: with the password of a --tracking-uri.
 ray._private.utils.get_entrypoint_name = lambda: "skipstack"
@@ -318,7 +318,7 @@ def _check_once(preflight: Preflight | None) -> None:
 
 def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
     """The shares of the smallest GPU of the cluster; None where it has none."""
-    from models.device import device_memory  # torch, which a driver without such shares need not load
+    from skipstack.models.device import device_memory  # torch, which a driver without such shares need not load
 
     devices = []
     for name, found in asked(device_memory, gpus=0.001):

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
-from data.errors import UserError
-from search.driver.driver import Driver
-from search.ledger.events import Metrics
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.trials.faults import fault_of
-from search.trials.task import TrialTask, Worker
+from skipstack.data.errors import UserError
+from skipstack.search.driver.driver import Driver
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.trials.faults import fault_of
+from skipstack.search.trials.task import TrialTask, Worker
 
 
 class Engine(ABC):

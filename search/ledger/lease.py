@@ -23,8 +23,8 @@ from dataclasses import asdict, dataclass
 from typing import final
 from uuid import uuid4
 
-from data.errors import UserError
-from search.ledger.object_store import ObjectStore
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.object_store import ObjectStore
 
 SECONDS = 60.0
 """How long a claim holds."""

@@ -18,10 +18,10 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from data.errors import UserError, one_line
-from search.ledger.events import Event, Extended, from_json, to_json
-from search.ledger.segments import Line, Segments
-from search.ledger.segments_local import LocalSegments
+from skipstack.data.errors import UserError, one_line
+from skipstack.search.ledger.events import Event, Extended, from_json, to_json
+from skipstack.search.ledger.segments import Line, Segments
+from skipstack.search.ledger.segments_local import LocalSegments
 
 ADDRESS: Final = "address"
 """The file in a ledger's folder that says, by a URI, where the ledger is instead."""
@@ -151,7 +151,7 @@ def point_to(folder: Path, address: str) -> None:
 
     Raises UserError where that is no address, cannot be reached, or a ledger lies there already.
     """
-    from search.ledger.object_store import ObjectStore
+    from skipstack.search.ledger.object_store import ObjectStore
 
     ObjectStore.at(address)
     folder.mkdir(parents=True)
@@ -167,8 +167,8 @@ def withdrawn_on_failure(folder: Path) -> Iterator[None]:
         yield
     except BaseException:
         if (address := address_of(folder)) is not None:
-            from search.ledger.object_store import ObjectStore
-            from search.ledger.segments_remote import discard
+            from skipstack.search.ledger.object_store import ObjectStore
+            from skipstack.search.ledger.segments_remote import discard
 
             discard(ObjectStore.at(address))
         raise
@@ -185,8 +185,8 @@ def _segments(folder: Path, clock: Callable[[], float], worth_compacting: int | 
     address = address_of(folder)
     if address is None:
         return LocalSegments(folder, **given)
-    from search.ledger.object_store import ObjectStore  # Arrow is loaded where it is asked for
-    from search.ledger.segments_remote import RemoteSegments
+    from skipstack.search.ledger.object_store import ObjectStore  # Arrow is loaded where it is asked for
+    from skipstack.search.ledger.segments_remote import RemoteSegments
 
     return RemoteSegments(ObjectStore.at(address), clock, **given)
 

@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from data.errors import UserError, one_line, unknown
-from search.ledger.disk import settle
+from skipstack.data.errors import UserError, one_line, unknown
+from skipstack.search.ledger.disk import settle
 
 S3_OPTIONS = ("region", "scheme", "endpoint_override")
 """What may stand behind the ``?`` of an S3 address."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from data.errors import UserError
-from search.ledger.disk import settle
-from search.ledger.segments import Line, Segments, decoded, encoded
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.disk import settle
+from skipstack.search.ledger.segments import Line, Segments, decoded, encoded
 
 WORTH_COMPACTING = 10_000
 """Lines outside of the Parquet file that make it worth its time to write another."""
@@ -110,7 +110,7 @@ class LocalSegments(Segments):
 
     def _lines(self, content: _Content) -> Iterator[Line]:
         if content.compacted is not None:
-            from search.ledger.compaction import lines_in  # Parquet is loaded where there is some
+            from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
 
             yield from lines_in(content.compacted.read_bytes(), str(content.compacted))
         for segment in content.segments:
@@ -130,7 +130,7 @@ class LocalSegments(Segments):
 
     def _compact(self, content: _Content) -> _Content:
         """One Parquet file of everything. The segments go only once it was read back and is known."""
-        from search.ledger.compaction import compacted, lines_in, same
+        from skipstack.search.ledger.compaction import compacted, lines_in, same
 
         path, beside = self.folder / f"{content.last:06d}.parquet", self.folder / f".{content.last:06d}.parquet"
         with beside.open("wb") as file:

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
-from data.errors import UserError
-from search.ledger.lease import CLAIM, Lease
-from search.ledger.object_store import ObjectStore
-from search.ledger.segments import Line, Segments, damaged, decoded, encoded
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.lease import CLAIM, Lease
+from skipstack.search.ledger.object_store import ObjectStore
+from skipstack.search.ledger.segments import Line, Segments, damaged, decoded, encoded
 
 WORTH_COMPACTING = 1_000
 """Appends outside of the Parquet file that make it worth its time to write another: each costs readers a request."""
@@ -119,7 +119,7 @@ class RemoteSegments(Segments):
 
     def _compact(self, lines: list[Line], end: _Place) -> None:
         """One Parquet file of everything, read back before anybody goes on from it."""
-        from search.ledger.compaction import compacted, lines_in, same
+        from skipstack.search.ledger.compaction import compacted, lines_in, same
 
         name = _compacted(end)
         self._store.write(name, compacted(lines))
@@ -170,7 +170,7 @@ class RemoteSegments(Segments):
 
     def _lines(self, content: _Content) -> Iterator[Line]:
         if content.compacted is not None:
-            from search.ledger.compaction import lines_in  # Parquet is loaded where there is some
+            from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
 
             name = _compacted(content.compacted)
             yield from lines_in(self._store.read(name), self._at(name))

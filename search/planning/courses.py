@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from data.seeding import generator
-from search.config import SearchConfig
-from search.schedulers.build import scheduler
-from search.schedulers.scheduler import Scheduler
+from skipstack.data.seeding import generator
+from skipstack.search.config import SearchConfig
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)

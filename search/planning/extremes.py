@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from data.frozen import canonical_json
-from spaces.domains import Choice, Domain, Integer, Json
-from spaces.space import Point, Space
-from spaces.trial import TrialConfig
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
 
 LOOKED_AT = 64
 """Points that are drawn to start from."""

@@ -12,20 +12,20 @@ from typing import Self, final
 import torch
 from torch import Tensor
 
-from data.batches import Batch
-from data.errors import UserError
-from data.frozen import canonical_json
-from models.build import Sizes, build
-from models.device import choose_device
-from models.evaluate import evaluated, on_device
-from models.training.config import TrainingConfig
-from models.training.loop import Training, dtype_of
-from search.planning.plan import Measurement, Meter, Room
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.trials.task import TrialTask, trial_task
-from search.trials.worker import TrainingWorker, corpus_of, lane_groups
-from spaces.trial import TrialConfig
+from skipstack.data.batches import Batch
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.models.build import Sizes, build
+from skipstack.models.device import choose_device
+from skipstack.models.evaluate import evaluated, on_device
+from skipstack.models.training.config import TrainingConfig
+from skipstack.models.training.loop import Training, dtype_of
+from skipstack.search.planning.plan import Measurement, Meter, Room
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.trials.task import TrialTask, trial_task
+from skipstack.search.trials.worker import TrainingWorker, corpus_of, lane_groups
+from skipstack.spaces.trial import TrialConfig
 
 UPDATES, READINGS = 5, 3
 """Updates that are timed of each config, and batches of dev that are read."""

@@ -8,16 +8,16 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Literal
 
-from data.errors import one_line
-from data.frozen import canonical_json
-from data.seeding import generator
-from search.config import Resource, SearchConfig, StudyConfig
-from search.planning.courses import Courses, courses
-from search.planning.extremes import extremes
-from search.schedulers.build import scheduler
-from spaces.counting import SpaceCount, count
-from spaces.space import Point, Space
-from spaces.trial import TrialConfig
+from skipstack.data.errors import one_line
+from skipstack.data.frozen import canonical_json
+from skipstack.data.seeding import generator
+from skipstack.search.config import Resource, SearchConfig, StudyConfig
+from skipstack.search.planning.courses import Courses, courses
+from skipstack.search.planning.extremes import extremes
+from skipstack.search.schedulers.build import scheduler
+from skipstack.spaces.counting import SpaceCount, count
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
 
 DRAWN = 5
 """Configs that are drawn and measured, beside the base, the smallest and the largest."""

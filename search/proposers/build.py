@@ -2,12 +2,12 @@
 
 from typing import assert_never
 
-from search.config import SearchConfig
-from search.proposers.evolution import Evolution
-from search.proposers.gaussian_process import GaussianProcess
-from search.proposers.proposer import Grid, OneAtATime, Proposer, Random
-from search.proposers.tpe import Tpe
-from spaces.space import Space
+from skipstack.search.config import SearchConfig
+from skipstack.search.proposers.evolution import Evolution
+from skipstack.search.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.proposer import Grid, OneAtATime, Proposer, Random
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.spaces.space import Space
 
 
 def proposer(config: SearchConfig, space: Space) -> Proposer:

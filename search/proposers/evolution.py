@@ -7,12 +7,12 @@ from typing import final
 
 import numpy as np
 
-from data.seeding import generator
-from search.config import EvolutionConfig
-from search.ledger.events import Reason
-from search.pareto import Vector, places
-from search.proposers.proposer import Curve, Proposer, Seen
-from spaces.space import Point, Space
+from skipstack.data.seeding import generator
+from skipstack.search.config import EvolutionConfig
+from skipstack.search.ledger.events import Reason
+from skipstack.search.pareto import Vector, places
+from skipstack.search.proposers.proposer import Curve, Proposer, Seen
+from skipstack.spaces.space import Point, Space
 
 
 @dataclass(frozen=True, slots=True)

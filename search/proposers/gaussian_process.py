@@ -6,13 +6,13 @@ import numpy as np
 import optuna
 from optuna.trial import TrialState
 
-from data.frozen import canonical_json
-from data.seeding import generator
-from search.ledger.events import Reason
-from search.pareto import Vector
-from search.proposers.proposer import Curve
-from search.proposers.sampled import Outcome, Sampled
-from spaces.space import Point, Space
+from skipstack.data.frozen import canonical_json
+from skipstack.data.seeding import generator
+from skipstack.search.ledger.events import Reason
+from skipstack.search.pareto import Vector
+from skipstack.search.proposers.proposer import Curve
+from skipstack.search.proposers.sampled import Outcome, Sampled
+from skipstack.spaces.space import Point, Space
 
 
 @final

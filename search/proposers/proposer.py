@@ -12,11 +12,11 @@ from typing import final
 
 import numpy as np
 
-from data.frozen import canonical_json
-from data.seeding import generator
-from search.ledger.events import Reason
-from search.pareto import Vector
-from spaces.space import Point, Space
+from skipstack.data.frozen import canonical_json
+from skipstack.data.seeding import generator
+from skipstack.search.ledger.events import Reason
+from skipstack.search.pareto import Vector
+from skipstack.spaces.space import Point, Space
 
 Curve = Sequence[tuple[int, float]]
 """What a trial reported: (epoch, score), ascending by epoch."""

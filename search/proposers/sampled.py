@@ -18,13 +18,13 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-from data.frozen import canonical_json
-from data.seeding import derive, generator
-from search.ledger.events import Reason
-from search.pareto import Vector
-from search.proposers.proposer import Curve, Proposer, Seen
-from spaces.domains import Choice, Domain, Integer, Json, Log, Real
-from spaces.space import Point, Space
+from skipstack.data.frozen import canonical_json
+from skipstack.data.seeding import derive, generator
+from skipstack.search.ledger.events import Reason
+from skipstack.search.pareto import Vector
+from skipstack.search.proposers.proposer import Curve, Proposer, Seen
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.space import Point, Space
 
 OPTUNA_SEEDS = 2**32
 """Optuna's samplers take seeds below this."""

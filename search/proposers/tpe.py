@@ -7,10 +7,10 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.trial import TrialState
 
-from search.ledger.events import Reason
-from search.pareto import Vector
-from search.proposers.proposer import Curve
-from search.proposers.sampled import Outcome, Sampled
+from skipstack.search.ledger.events import Reason
+from skipstack.search.pareto import Vector
+from skipstack.search.proposers.proposer import Curve
+from skipstack.search.proposers.sampled import Outcome, Sampled
 
 
 @final

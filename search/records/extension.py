@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from data.errors import UserError, unknown
-from search.config import SearchConfig, StudyConfig
-from search.ledger.events import Extended, Shortened
-from spaces.config import Axis
-from spaces.domains import Json
+from skipstack.data.errors import UserError, unknown
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.ledger.events import Extended, Shortened
+from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import Json
 
 
 def extended(study: StudyConfig, by: Extended) -> StudyConfig:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from data.errors import UserError
-from search.ledger.events import CorpusPrepared, VectorsPrepared
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
 """In a trial's folder: what a running trial goes on from."""

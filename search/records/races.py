@@ -7,7 +7,7 @@ weights are those of that epoch.
 import math
 from collections.abc import Sequence
 
-from search.ledger.events import Metrics, Reported
+from skipstack.search.ledger.events import Metrics, Reported
 
 
 def groups(reports: Sequence[Reported]) -> list[list[Reported]]:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from data.errors import UserError
-from search.ledger.events import Finished
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.events import Finished
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
 
 
 def is_finished(path: Path) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, final, overload
 
-from search.ledger.events import Metrics, Reported
+from skipstack.search.ledger.events import Metrics, Reported
 
 NUMBERS = ("time", "epoch", "score", "seconds")
 """The fields that are numbers, kept side by side."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import assert_never
 
-from data.frozen import canonical_json, identity
-from data.metrics import Measure
-from search.config import StudyConfig
-from search.ledger.events import (
+from skipstack.data.frozen import canonical_json, identity
+from skipstack.data.metrics import Measure
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
     Ended,
@@ -29,11 +29,11 @@ from search.ledger.events import (
     VectorsPrepared,
     WarmStarted,
 )
-from search.pareto import front
-from search.records.extension import extended, shortened
-from search.records.trial_record import TrialRecord
-from spaces.space import Space
-from spaces.trial import TrialConfig
+from skipstack.search.pareto import front
+from skipstack.search.records.extension import extended, shortened
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 
 
 class StudyRecord:

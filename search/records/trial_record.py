@@ -4,14 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from data.metrics import FACTORS, Measure
-from search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused
-from search.objectives import Objective, further
-from search.pareto import Vector
-from search.records.races import best_of_groups
-from search.records.reports import Reports
-from spaces.space import Point, Space
-from spaces.trial import TrialConfig
+from skipstack.data.metrics import FACTORS, Measure
+from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused
+from skipstack.search.objectives import Objective, further
+from skipstack.search.pareto import Vector
+from skipstack.search.records.races import best_of_groups
+from skipstack.search.records.reports import Reports
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ from bisect import insort
 from collections import defaultdict
 from typing import final
 
-from search.config import AshaConfig
-from search.pareto import Vector, as_scores
-from search.schedulers.rungs import RungScheduler, dealt, sizes
-from search.schedulers.scheduler import Decision
+from skipstack.search.config import AshaConfig
+from skipstack.search.pareto import Vector, as_scores
+from skipstack.search.schedulers.rungs import RungScheduler, dealt, sizes
+from skipstack.search.schedulers.scheduler import Decision
 
 
 class Asynchronous(RungScheduler, ABC):

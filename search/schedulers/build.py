@@ -1,13 +1,13 @@
 """From a config to a scheduler: the one place that knows which class a key means."""
 
-from data.frozen import Frozen
-from search.config import SearchConfig
-from search.schedulers.asha import Asha
-from search.schedulers.hyperband import Hyperband
-from search.schedulers.keep_best import KeepBest
-from search.schedulers.median import Median
-from search.schedulers.promotion import Promotion
-from search.schedulers.scheduler import NeverStop, Scheduler
+from skipstack.data.frozen import Frozen
+from skipstack.search.config import SearchConfig
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.hyperband import Hyperband
+from skipstack.search.schedulers.keep_best import KeepBest
+from skipstack.search.schedulers.median import Median
+from skipstack.search.schedulers.promotion import Promotion
+from skipstack.search.schedulers.scheduler import NeverStop, Scheduler
 
 RARE = ("resource", "maximum", "brackets")
 """Options that most studies leave as they are."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
 
-from search.config import HyperbandConfig
-from search.schedulers.rungs import RungScheduler, sizes
-from search.schedulers.scheduler import Decision
+from skipstack.search.config import HyperbandConfig
+from skipstack.search.schedulers.rungs import RungScheduler, sizes
+from skipstack.search.schedulers.scheduler import Decision
 
 Entry = tuple[float, int, int]
 """A trial at a rung, the best first: its negative score, the order of its arrival there, its number."""
 
 Judged = tuple[int, list[int], list[int]]
-"""A rung by its place, and who waits there, the best first: those that are to be promoted, and those that are beaten."""
+"""A rung by its place, and who waits there, the best first: those to be promoted, and those that are beaten."""
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from bisect import insort
 from typing import final
 
-from search.config import KeepBestConfig
-from search.schedulers.scheduler import Decision, Scheduler
+from skipstack.search.config import KeepBestConfig
+from skipstack.search.schedulers.scheduler import Decision, Scheduler
 
 
 @final

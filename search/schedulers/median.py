@@ -5,8 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import final
 
-from search.config import MedianConfig
-from search.schedulers.scheduler import Decision, Scheduler
+from skipstack.search.config import MedianConfig
+from skipstack.search.schedulers.scheduler import Decision, Scheduler
 
 
 @dataclass(slots=True)

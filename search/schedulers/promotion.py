@@ -4,10 +4,10 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from typing import final
 
-from search.config import AshaConfig
-from search.pareto import Vector, places
-from search.schedulers.asha import Asynchronous
-from search.schedulers.scheduler import Decision
+from skipstack.search.config import AshaConfig
+from skipstack.search.pareto import Vector, places
+from skipstack.search.schedulers.asha import Asynchronous
+from skipstack.search.schedulers.scheduler import Decision
 
 Entry = tuple[float, int, int]
 """A trial at a rung, the best first: its negative score, or its place among points of several objectives

@@ -4,10 +4,10 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
 
-from data.errors import UserError
-from search.config import RungConfig
-from search.schedulers.scheduler import Scheduler
-from search.schedulers.spending import Epochs, Seconds, Seeds, Spending
+from skipstack.data.errors import UserError
+from skipstack.search.config import RungConfig
+from skipstack.search.schedulers.scheduler import Scheduler
+from skipstack.search.schedulers.spending import Epochs, Seconds, Seeds, Spending
 
 
 class RungScheduler(Scheduler):

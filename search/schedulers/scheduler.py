@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Final, Literal, final
 
-from search.pareto import Vector
-from search.schedulers.spending import Epochs, Spending
+from skipstack.search.pareto import Vector
+from skipstack.search.schedulers.spending import Epochs, Spending
 
 
 @dataclass(frozen=True, slots=True)

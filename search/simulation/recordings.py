@@ -13,16 +13,16 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from data.errors import UserError
-from data.frozen import canonical_json
-from search.ledger.events import FAULTS, Event, Proposed, Reported
-from search.records.races import groups, joined
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.trials.task import EpochResult
-from spaces.config import SpaceConfig
-from spaces.domains import Choice, Domain, Json, Log
-from spaces.space import Point, Space
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
+from skipstack.search.records.races import groups, joined
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.trials.task import EpochResult
+from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.domains import Choice, Domain, Json, Log
+from skipstack.spaces.space import Point, Space
 
 LANES = "dev_score"
 """The metric of a recorded epoch: the dev score of each seed."""

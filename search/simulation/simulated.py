@@ -8,11 +8,11 @@ from itertools import islice
 from statistics import fmean
 from typing import final
 
-from search.driver.driver import Driver
-from search.engines.serial import Engine
-from search.ledger.events import Metrics
-from search.simulation.recordings import LANES
-from search.trials.task import EpochResult, TrialTask
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import Engine
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.simulation.recordings import LANES
+from skipstack.search.trials.task import EpochResult, TrialTask
 
 Curve = Sequence[EpochResult]
 

@@ -12,17 +12,17 @@ from fractions import Fraction
 from math import ceil
 from pathlib import Path
 
-from data.errors import UserError, unknown
-from data.frozen import Frozen, identity
-from search.config import SCHEDULERS as ALL
-from search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
-from search.driver.driver import Driver
-from search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.schedulers.build import described
-from search.simulation.recordings import RecordedSpace, Recordings
-from search.simulation.simulated import SimulatedEngine
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.frozen import Frozen, identity
+from skipstack.search.config import SCHEDULERS as ALL
+from skipstack.search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.build import described
+from skipstack.search.simulation.recordings import RecordedSpace, Recordings
+from skipstack.search.simulation.simulated import SimulatedEngine
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")
 

@@ -5,26 +5,26 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from data.baseline import most_frequent_tag
-from data.config import Corpus, VocabularyConfig
-from data.cutting import with_longest
-from data.errors import UserError
-from data.frozen import identity
-from data.metrics import MEASURES
-from data.prepared import vocabulary_of, with_learnt_tags
-from data.schemes import Scheme
-from data.scoring import measure_of
-from data.store import StoredCorpus, open_store, store
-from data.vectors import coverage, open_vectors, pretrained, store_vectors
-from data.vocabulary import Vocabulary
-from data.word_classes import word_classes
-from models.config import ModelConfig, check_task
-from models.inputs.config import OneHotConfig
-from search.config import StudyConfig
-from search.ledger.events import CorpusPrepared, VectorsPrepared
-from search.records.folder import StudyFolder
-from spaces.config import Axis, SpaceConfig
-from spaces.space import Space
+from skipstack.data.baseline import most_frequent_tag
+from skipstack.data.config import Corpus, VocabularyConfig
+from skipstack.data.cutting import with_longest
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import identity
+from skipstack.data.metrics import MEASURES
+from skipstack.data.prepared import vocabulary_of, with_learnt_tags
+from skipstack.data.schemes import Scheme
+from skipstack.data.scoring import measure_of
+from skipstack.data.store import StoredCorpus, open_store, store
+from skipstack.data.vectors import coverage, open_vectors, pretrained, store_vectors
+from skipstack.data.vocabulary import Vocabulary
+from skipstack.data.word_classes import word_classes
+from skipstack.models.config import ModelConfig, check_task
+from skipstack.models.inputs.config import OneHotConfig
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
+from skipstack.search.records.folder import StudyFolder
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.space import Space
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
 CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from data.errors import UserError, one_line
-from search.ledger.events import Reported
-from search.records.folder import StudyFolder
-from search.records.races import groups
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.trials.task import EpochResult, Worker, trial_task
+from skipstack.data.errors import UserError, one_line
+from skipstack.search.ledger.events import Reported
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.races import groups
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.trials.task import EpochResult, Worker, trial_task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,24 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from data.errors import UserError
-from search.ablation.ablation import selected
-from search.code_version import code_version
-from search.config import StudyConfig
-from search.driver.driver import Driver
-from search.engines.serial import Engine
-from search.ledger.events import Event, StudyOpened
-from search.ledger.ledger import Ledger, point_to
-from search.proposers.build import proposer
-from search.records.extension import extended, extension
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.schedulers.build import scheduler
-from search.study.preparation import prepared
-from search.study.warm_start import earlier_studies, warm_starts
-from search.trials.faults import StudyInterruptedError, full_disk_told
-from spaces.domains import Json
-from spaces.space import Space
+from skipstack.data.errors import UserError
+from skipstack.search.ablation.ablation import selected
+from skipstack.search.code_version import code_version
+from skipstack.search.config import StudyConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import Engine
+from skipstack.search.ledger.events import Event, StudyOpened
+from skipstack.search.ledger.ledger import Ledger, point_to
+from skipstack.search.proposers.build import proposer
+from skipstack.search.records.extension import extended, extension
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.preparation import prepared
+from skipstack.search.study.warm_start import earlier_studies, warm_starts
+from skipstack.search.trials.faults import StudyInterruptedError, full_disk_told
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Space
 
 Clock = Callable[[], float]
 

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from data.config import Corpus
-from data.errors import UserError
-from data.frozen import identity
-from search.config import StudyConfig
-from search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
-from search.records.folder import BEST, StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.study.preparation import needs
-from spaces.space import Space
-from spaces.trial import TrialConfig
+from skipstack.data.config import Corpus
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import identity
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
+from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.preparation import needs
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 
 TOLD = ("completed", "stopped", "diverged")
 """The ends that say something of a config."""

@@ -10,13 +10,13 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from data.errors import UserError, unknown
-from data.explain import at, explain
-from data.frozen import Frozen
-from search.config import SearchConfig
-from search.study_files.yaml_lines import Lines, read_yaml
-from spaces.config import Axis
-from spaces.trial import TrialConfig
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.explain import at, explain
+from skipstack.data.frozen import Frozen
+from skipstack.search.config import SearchConfig
+from skipstack.search.study_files.yaml_lines import Lines, read_yaml
+from skipstack.spaces.config import Axis
+from skipstack.spaces.trial import TrialConfig
 
 Raw = Mapping[str, Any]
 """What a study says, unchecked, with every default: ``about``, ``base``, ``axes``, ``constraints``, ``search``."""
@@ -91,7 +91,7 @@ class Document:
 
 def presets() -> dict[str, Path]:
     """The studies that come with the project, by name."""
-    folder = Path(str(files("spaces"))) / "presets"
+    folder = Path(str(files("skipstack.spaces"))) / "presets"
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 

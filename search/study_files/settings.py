@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from data.corpora import CORPORA
-from data.errors import UserError, unknown
-from data.fields import paths
-from data.tasks import TREES
-from search.config import SearchConfig
-from search.study_files.document import Raw, Source, with_axis
-from search.study_files.yaml_lines import read_yaml
-from spaces.paths import trial_paths, unknown_path
+from skipstack.data.corpora import CORPORA
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.fields import paths
+from skipstack.data.tasks import TREES
+from skipstack.search.config import SearchConfig
+from skipstack.search.study_files.document import Raw, Source, with_axis
+from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.spaces.paths import trial_paths, unknown_path
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,20 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from data.corpora import find_card
-from data.errors import UserError, unknown
-from data.explain import explain, place
-from data.frozen import Frozen
-from search.config import SearchConfig, StudyConfig
-from search.study_files.document import Raw, Source, StudyFile, presets, read_document
-from search.study_files.settings import Setting, corpus_setting, option_setting, parsed_setting
-from spaces.checks import SpaceError
-from spaces.config import DOMAINS, Axis, SpaceConfig
-from spaces.constraints import CONSTRAINTS
-from spaces.domains import Choice
-from spaces.paths import Tree, read, trial_paths, written
-from spaces.space import Space
-from spaces.trial import TrialConfig
+from skipstack.data.corpora import find_card
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.explain import explain, place
+from skipstack.data.frozen import Frozen
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.study_files.document import Raw, Source, StudyFile, presets, read_document
+from skipstack.search.study_files.settings import Setting, corpus_setting, option_setting, parsed_setting
+from skipstack.spaces.checks import SpaceError
+from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Choice
+from skipstack.spaces.paths import Tree, read, trial_paths, written
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 
 SUFFIXES = (".yaml", ".yml")
 Model = TypeVar("Model", bound=BaseModel)

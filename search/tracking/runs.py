@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final, Literal
 
-from data.frozen import identity
-from search.config import SCHEDULERS
-from search.ledger.events import (
+from skipstack.data.frozen import identity
+from skipstack.search.config import SCHEDULERS
+from skipstack.search.ledger.events import (
     SCORELESS,
     CorpusPrepared,
     Decided,
@@ -32,8 +32,8 @@ from search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
 
 STUDY: Final = None
 RunKey = int | None

@@ -18,11 +18,11 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from data.errors import UserError, unknown
-from data.redaction import hide, redacted
-from search.ledger.events import Event
-from search.tracking.background import Background
-from search.tracking.runs import STUDY, Entry, RunKey, StudyRuns
+from skipstack.data.errors import UserError, unknown
+from skipstack.data.redaction import hide, redacted
+from skipstack.search.ledger.events import Event
+from skipstack.search.tracking.background import Background
+from skipstack.search.tracking.runs import STUDY, Entry, RunKey, StudyRuns
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

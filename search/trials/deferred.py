@@ -2,8 +2,8 @@
 
 from typing import final
 
-from search.ledger.events import Metrics
-from search.trials.task import EpochResult, TrialTask, Worker
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.trials.task import EpochResult, TrialTask, Worker
 
 
 @final
@@ -12,7 +12,7 @@ class DeferredWorker(Worker):
 
     def __new__(cls, task: TrialTask) -> Worker:  # type: ignore[misc]
         """A ``TrainingWorker`` for ``task``."""
-        from search.trials.worker import TrainingWorker
+        from skipstack.search.trials.worker import TrainingWorker
 
         return TrainingWorker(task)
 
@@ -23,6 +23,6 @@ class DeferredWorker(Worker):
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:
         """What a ``TrainingWorker`` tests."""
-        from search.trials.worker import TrainingWorker
+        from skipstack.search.trials.worker import TrainingWorker
 
         return TrainingWorker.test(task)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from data.errors import UserError, one_line
-from search.config import SearchConfig
-from search.ledger.events import FaultReason, RetryCause
-from search.records.trial_record import TrialRecord
+from skipstack.data.errors import UserError, one_line
+from skipstack.search.config import SearchConfig
+from skipstack.search.ledger.events import FaultReason, RetryCause
+from skipstack.search.records.trial_record import TrialRecord
 
 MEMORY_PHRASES: Final = (
     "out of memory",

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from search.ledger.events import Metrics
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from spaces.trial import TrialConfig
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.trial import TrialConfig
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

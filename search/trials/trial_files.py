@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from data.errors import UserError
-from models.training.checkpoint import Tensors, read_tensors, write_tensors
-from search.trials.faults import full_disk_told
+from skipstack.data.errors import UserError
+from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
+from skipstack.search.trials.faults import full_disk_told
 
 ATTEMPT: Final = "attempt"
 """The file that says which attempt at the trial writes here."""

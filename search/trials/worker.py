@@ -10,27 +10,27 @@ from typing import Any
 
 import torch
 
-from data.attachment import AttachmentCounts
-from data.config import DataConfig
-from data.errors import UserError
-from data.prepared import PreparedCorpus, prepare
-from data.spans import SpanCounts
-from data.store import open_store
-from data.vectors import open_vectors
-from models.build import Sizes
-from models.device import choose_device, limit_memory
-from models.evaluate import evaluate
-from models.inputs.config import LONGEST_AFFIX
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Lane
-from models.trained import lane_of, trained
-from models.training.checkpoint import read_tensors
-from models.training.loop import EpochReport, Training, dtype_of
-from search.ledger.events import Metrics
-from search.records.folder import BEST, CHECKPOINT, GROUP
-from search.trials.deadline import Deadline
-from search.trials.task import EpochResult, TrialTask, Worker
-from search.trials.trial_files import TrialFiles
+from skipstack.data.attachment import AttachmentCounts
+from skipstack.data.config import DataConfig
+from skipstack.data.errors import UserError
+from skipstack.data.prepared import PreparedCorpus, prepare
+from skipstack.data.spans import SpanCounts
+from skipstack.data.store import open_store
+from skipstack.data.vectors import open_vectors
+from skipstack.models.build import Sizes
+from skipstack.models.device import choose_device, limit_memory
+from skipstack.models.evaluate import evaluate
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Lane
+from skipstack.models.trained import lane_of, trained
+from skipstack.models.training.checkpoint import read_tensors
+from skipstack.models.training.loop import EpochReport, Training, dtype_of
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.records.folder import BEST, CHECKPOINT, GROUP
+from skipstack.search.trials.deadline import Deadline
+from skipstack.search.trials.task import EpochResult, TrialTask, Worker
+from skipstack.search.trials.trial_files import TrialFiles
 
 WIDEST_FUSED_ON_CPU = 256
 """Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""

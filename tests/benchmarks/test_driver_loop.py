@@ -20,9 +20,9 @@ import ray
 from ray.air.execution._internal import TrackedActor
 from ray.tune.execution import tune_controller
 
-from search.engines import ray_tune as engine
-from search.engines.ray_tune import RayEngine
-from search.ledger.ledger import Ledger
+from skipstack.search.engines import ray_tune as engine
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200), pytest.mark.filterwarnings("default")]

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from data.batches import training_batches
-from data.config import DataConfig
-from data.prepared import PreparedCorpus, prepare
-from data.store import Split, StoredCorpus
-from models.config import ModelConfig
-from models.feedback.config import FeedbackConfig
-from models.inputs.config import LONGEST_AFFIX, EmbedderConfig
-from models.lanes import Lane
-from models.training.config import Constant, Sgd, TrainingConfig
-from models.training.loop import Training
+from skipstack.data.batches import training_batches
+from skipstack.data.config import DataConfig
+from skipstack.data.prepared import PreparedCorpus, prepare
+from skipstack.data.store import Split, StoredCorpus
+from skipstack.models.config import ModelConfig
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.training.config import Constant, Sgd, TrainingConfig
+from skipstack.models.training.loop import Training
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

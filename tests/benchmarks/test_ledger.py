@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from search.ledger.ledger import Ledger
-from search.records.reading import read_study
-from search.simulation.recordings import recordings
-from search.simulation.simulation import SCHEDULERS, simulate, with_scheduler
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.reading import read_study
+from skipstack.search.simulation.recordings import recordings
+from skipstack.search.simulation.simulation import SCHEDULERS, simulate, with_scheduler
 from tests.search.large import large_study, write_large
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
@@ -28,13 +28,13 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import search.engines.ray_tune, search.deferred
+import skipstack.search.engines.ray_tune, skipstack.search.trials.deferred
 from mlflow import MlflowClient
-from search.driver.driver import Driver
-from search.records.folder import StudyFolder
-from search.ledger.ledger import Ledger
-from search.records.reading import is_finished
-from search.records.study_record import StudyRecord
+from skipstack.search.driver.driver import Driver
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.reading import is_finished
+from skipstack.search.records.study_record import StudyRecord
 
 def resident():
     return psutil.Process().memory_info().rss / 1e6

@@ -14,10 +14,10 @@ from ray import tune
 from ray.air.integrations.mlflow import MLflowLoggerCallback
 from ray.tune.schedulers import ASHAScheduler
 
-from search.engines.ray_tune import RayEngine
-from search.ledger.ledger import Ledger
-from search.study.study import run_study
-from search.tracking.tracking import Tracker
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.study import run_study
+from skipstack.search.tracking.tracking import Tracker
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]

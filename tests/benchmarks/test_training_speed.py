@@ -12,15 +12,15 @@ from statistics import median
 import pytest
 import torch
 
-from data.batches import training_batches
-from data.config import DataConfig, NamedCorpus
-from data.prepared import prepare
-from data.store import open_store, store
-from models.config import ModelConfig, StackConfig
-from models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
-from models.lanes import Lane
-from models.training.config import Constant, Sgd, TrainingConfig
-from models.training.loop import Training
+from skipstack.data.batches import training_batches
+from skipstack.data.config import DataConfig, NamedCorpus
+from skipstack.data.prepared import prepare
+from skipstack.data.store import open_store, store
+from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.training.config import Constant, Sgd, TrainingConfig
+from skipstack.models.training.loop import Training
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dashboards.cli import main
+from skipstack.dashboards.cli import main
 
 
 @dataclass(frozen=True)

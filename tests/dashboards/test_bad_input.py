@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.cli import main
-from data.sources import read_splits
-from search.engines.serial import SerialEngine
-from search.ledger.ledger import Ledger
-from search.study.study import run_study
-from search.study_files.study_file import load_study
+from skipstack.dashboards.cli import main
+from skipstack.data.sources import read_splits
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.study import run_study
+from skipstack.search.study_files.study_file import load_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 GOOD = "the\tDET\ncat\tNOUN\n\nit\tPRON\n\n"

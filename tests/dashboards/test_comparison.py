@@ -10,10 +10,10 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
-from dashboards.comparison import COLUMNS, DISAGREES, render
-from dashboards.tables import Format
-from search.ablation.against import Comparison, compare
-from search.ablation.papers import find_table
+from skipstack.dashboards.comparison import COLUMNS, DISAGREES, render
+from skipstack.dashboards.tables import Format
+from skipstack.search.ablation.against import Comparison, compare
+from skipstack.search.ablation.papers import find_table
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study
 
 TOPOLOGY = "model.stack.shortcut.topology"

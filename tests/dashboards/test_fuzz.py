@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from dashboards import running
-from data.errors import UserError
-from data.metrics import MEASURES
-from search.bundles.files import FILES, MANIFEST, seal
-from search.engines.serial import SerialEngine
-from search.ledger.events import Metrics
-from search.ledger.ledger import Ledger
-from search.records.reading import read_study
-from search.study_files.study_file import load_study
-from search.trials.task import EpochResult, TrialTask
+from skipstack.dashboards import running
+from skipstack.data.errors import UserError
+from skipstack.data.metrics import MEASURES
+from skipstack.search.bundles.files import FILES, MANIFEST, seal
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.reading import read_study
+from skipstack.search.study_files.study_file import load_study
+from skipstack.search.trials.task import EpochResult, TrialTask
 from tests.dashboards.fuzzing import Answer, Nobody, damage, typed
 from tests.search.finished import opened, run
 from tests.search.toy import ToyWorker

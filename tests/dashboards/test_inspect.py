@@ -9,12 +9,12 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from dashboards.cli import app
-from dashboards.insight import summaries
-from data.errors import UserError
-from models.insight import LayerView
-from search.bundles.bundle import load_bundle
-from search.bundles.inspection import SentenceView, inspected
+from skipstack.dashboards.cli import app
+from skipstack.dashboards.insight import summaries
+from skipstack.data.errors import UserError
+from skipstack.models.insight import LayerView
+from skipstack.search.bundles.bundle import load_bundle
+from skipstack.search.bundles.inspection import SentenceView, inspected
 from tests.search.finished import exported
 
 SKIPPING = "{depth: 2, hidden: 6, composition: [0, 1], dropout: 0.0, skip: {kind: dynamic, reach: 3, policy_hidden: 4}}"

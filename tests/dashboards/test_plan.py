@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from dashboards.cli import app
-from dashboards.plan_text import as_json, as_text
-from search.planning.plan import Plan, Room, plan
-from search.study_files.document import presets
-from search.study_files.study_file import load_study
-from spaces.counting import SpaceCount
+from skipstack.dashboards.cli import app
+from skipstack.dashboards.plan_text import as_json, as_text
+from skipstack.search.planning.plan import Plan, Room, plan
+from skipstack.search.study_files.document import presets
+from skipstack.search.study_files.study_file import load_study
+from skipstack.spaces.counting import SpaceCount
 from tests.search.made_up import AXES, study
 from tests.search.planning.test_plan import KnownMeter, planned
 
@@ -140,7 +140,7 @@ def unmeasured(name: str) -> tuple[Plan, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", list(presets()))
 def test_every_preset_is_counted_within_eighty_columns(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaces.counting.count.__kwdefaults__", {"listed": 100, "drawn": 30})
+    monkeypatch.setattr("skipstack.spaces.counting.count.__kwdefaults__", {"listed": 100, "drawn": 30})
     made, told = unmeasured(name)
     assert max(map(len, as_text(made).splitlines())) <= 80
     assert told["space"]["combinations"] >= told["space"]["configurations"] > 0

@@ -8,8 +8,8 @@ import pytest
 import torch
 from typer.testing import CliRunner, Result
 
-from dashboards.cli import app
-from search.bundles.bundle import load_bundle, spans_in
+from skipstack.dashboards.cli import app
+from skipstack.search.bundles.bundle import load_bundle, spans_in
 from tests.search.finished import exported
 
 STUDY = """

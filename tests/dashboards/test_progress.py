@@ -9,13 +9,13 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from dashboards import progress as module
-from dashboards.progress import Progress, line, table
-from dashboards.standing import Standing
-from search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
-from search.records.study_record import StudyRecord
-from spaces.domains import Json
-from spaces.space import Space
+from skipstack.dashboards import progress as module
+from skipstack.dashboards.progress import Progress, line, table
+from skipstack.dashboards.standing import Standing
+from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Space
 from tests.search.made_up import (
     AXES,
     DEPTH,

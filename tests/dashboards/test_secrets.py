@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboards import running
-from dashboards.cli import main
-from search.engines.serial import SerialEngine
-from search.ledger.ledger import Ledger
-from search.tracking import background
-from search.trials.task import EpochResult
+from skipstack.dashboards import running
+from skipstack.dashboards.cli import main
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.tracking import background
+from skipstack.search.trials.task import EpochResult
 from tests.search.toy import ToyWorker
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
@@ -144,7 +144,7 @@ def test_a_defect_of_ours_is_told_whole_but_for_the_password(
     def broken(*arguments: object, **options: object) -> None:
         raise KeyError(f"https://ann:{PASSWORD}@host")
 
-    monkeypatch.setattr("dashboards.search_commands.load_study", broken)
+    monkeypatch.setattr("skipstack.dashboards.search_commands.load_study", broken)
     code, printed = typed(capfd, "search", "quickstart")
     assert code == 1
     assert "Traceback" in printed

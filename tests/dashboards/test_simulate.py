@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from dashboards.cli import app
-from data.errors import UserError
-from search.ledger.ledger import Ledger
+from skipstack.dashboards.cli import app
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.ledger import Ledger
 from tests.search.made_up import history, study
 from tests.search.simulation.test_simulation import run, searched
 from tests.search.toy import toy_study

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from dashboards.pictures import picture
-from dashboards.sheet import COLUMNS, LEADS
-from dashboards.tables import Format, render
-from search.ablation.ablation import Ablation, ablation
-from search.records.study_record import StudyRecord
-from spaces.domains import Json
-from spaces.space import Point
+from skipstack.dashboards.pictures import picture
+from skipstack.dashboards.sheet import COLUMNS, LEADS
+from skipstack.dashboards.tables import Format, render
+from skipstack.search.ablation.ablation import Ablation, ablation
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point
 from tests.search.made_up import (
     COMPOSITION,
     DEPTH,

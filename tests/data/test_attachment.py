@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.attachment import AttachmentCounts, count_attachments
-from data.trees import find_cycle
+from skipstack.data.attachment import AttachmentCounts, count_attachments
+from skipstack.data.trees import find_cycle
 from tests.oracles.trees import trees
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.config import ColumnCorpus, DataConfig, GrammarCorpus
-from data.conversion import with_scheme
-from data.errors import UserError
-from data.prepared import prepare, with_learnt_tags
-from data.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
-from data.sentences import SPLITS
-from data.store import StoredCorpus, open_store, store
+from skipstack.data.config import ColumnCorpus, DataConfig, GrammarCorpus
+from skipstack.data.conversion import with_scheme
+from skipstack.data.errors import UserError
+from skipstack.data.prepared import prepare, with_learnt_tags
+from skipstack.data.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
+from skipstack.data.sentences import SPLITS
+from skipstack.data.store import StoredCorpus, open_store, store
 
 Corpus = dict[str, list[tuple[str, ...]]]
 

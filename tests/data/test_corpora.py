@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.card_files import check, read_files
-from data.cards import Card, FileCard, FilesCard, SectionsCard
-from data.config import NamedCorpus
-from data.conversion import with_scheme
-from data.corpora import CORPORA, find_card
-from data.division import Consecutive, HeldOut
-from data.errors import UserError
-from data.formats import read_sentences
-from data.readers.files import SourceFile
-from data.sentences import SPLITS, Sentence
-from data.sources import open_source, read_splits
-from data.store import open_store, store
+from skipstack.data.card_files import check, read_files
+from skipstack.data.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.config import NamedCorpus
+from skipstack.data.conversion import with_scheme
+from skipstack.data.corpora import CORPORA, find_card
+from skipstack.data.division import Consecutive, HeldOut
+from skipstack.data.errors import UserError
+from skipstack.data.formats import read_sentences
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.sentences import SPLITS, Sentence
+from skipstack.data.sources import open_source, read_splits
+from skipstack.data.store import open_store, store
 
 CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}
 

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from data.explain import explain, place
-from data.fields import fields
-from models.config import StackConfig
-from spaces.config import Axis, SpaceConfig
-from spaces.trial import TrialConfig
+from skipstack.data.explain import explain, place
+from skipstack.data.fields import fields
+from skipstack.models.config import StackConfig
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.trial import TrialConfig
 
 
 def failure(value: Any, model: type[BaseModel] = TrialConfig) -> ValidationError:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from data.config import VocabularyConfig
-from data.features import CAPITAL_CLASSES, capital_class, lexicon
-from data.vocabulary import Vocabulary, spelling
+from skipstack.data.config import VocabularyConfig
+from skipstack.data.features import CAPITAL_CLASSES, capital_class, lexicon
+from skipstack.data.vocabulary import Vocabulary, spelling
 
 some_text = st.text(min_size=1, max_size=10)
 

@@ -3,12 +3,12 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from data.config import Corpus
-from data.fields import describe, fields, kinds, paths
-from models.config import StackConfig
-from models.inputs.config import EmbedderConfig
-from models.training.config import Adagrad, Adam, Optimiser, Sgd
-from spaces.trial import TrialConfig
+from skipstack.data.config import Corpus
+from skipstack.data.fields import describe, fields, kinds, paths
+from skipstack.models.config import StackConfig
+from skipstack.models.inputs.config import EmbedderConfig
+from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd
+from skipstack.spaces.trial import TrialConfig
 
 
 @pytest.mark.parametrize(

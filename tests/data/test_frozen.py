@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-import data.frozen
-from data.config import DataConfig, GrammarCorpus, VocabularyConfig
-from data.frozen import Frozen, canonical_json, identity
+from skipstack.data.config import DataConfig, GrammarCorpus, VocabularyConfig
+from skipstack.data.frozen import Frozen, canonical_json, identity
 
 
 class Inner(Frozen):
@@ -96,12 +95,12 @@ def test_an_identity_never_changes() -> None:
 def test_another_process_finds_the_same_identity(hash_seed: str) -> None:
     config = DataConfig(corpus=GrammarCorpus(seed=3), vocabulary=VocabularyConfig(minimum_count=2))
     program = (
-        "import sys; from data.config import DataConfig; from data.frozen import identity;"
+        "import sys; from skipstack.data.config import DataConfig; from skipstack.data.frozen import identity;"
         "print(identity(DataConfig.model_validate_json(sys.argv[1])))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, config.model_dump_json()],
-        cwd=Path(data.frozen.__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,

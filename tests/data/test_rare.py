@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.config import DataConfig
-from data.errors import UserError
-from data.metrics import correct_tags
-from data.prepared import prepare
-from data.rare import with_rare_tags
-from data.schemes import RARE
-from data.sentences import SPLITS
-from data.store import Split, StoredCorpus
+from skipstack.data.config import DataConfig
+from skipstack.data.errors import UserError
+from skipstack.data.metrics import correct_tags
+from skipstack.data.prepared import prepare
+from skipstack.data.rare import with_rare_tags
+from skipstack.data.schemes import RARE
+from skipstack.data.sentences import SPLITS
+from skipstack.data.store import Split, StoredCorpus
 
 NAMES = "ABCDEF"
 rows = st.lists(st.sampled_from(NAMES), min_size=1, max_size=20)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from data.errors import one_line
-from data.redaction import hide, redacted
+from skipstack.data.errors import one_line
+from skipstack.data.redaction import hide, redacted
 
 
 @pytest.mark.parametrize(

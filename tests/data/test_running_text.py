@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import UserError
-from data.readers.files import SourceFile
-from data.readers.running_text import END, read_running_text
-from data.store import Split
-from data.streams import stream_batches
+from skipstack.data.errors import UserError
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.readers.running_text import END, read_running_text
+from skipstack.data.store import Split
+from skipstack.data.streams import stream_batches
 
 
 def file(text: str) -> SourceFile:

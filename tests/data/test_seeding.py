@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import data.seeding
-from data.seeding import derive, generator
+from skipstack.data.seeding import derive, generator
 
 paths = st.lists(st.one_of(st.text(max_size=4), st.integers(-5, 5)), max_size=4)
 
@@ -24,8 +23,10 @@ def test_a_derived_seed_never_changes() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_another_process_derives_the_same_seeds(hash_seed: str) -> None:
-    root = Path(data.seeding.__file__).parents[1]
-    program = "from data.seeding import derive, generator; print(derive(7, 'ä', 3), generator(7, 'ä', 3).random())"
+    root = Path(__file__).parents[2]
+    program = (
+        "from skipstack.data.seeding import derive, generator; print(derive(7, 'ä', 3), generator(7, 'ä', 3).random())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=root,

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.baseline import most_frequent_tag
-from data.batches import evaluation_batches, put_back, training_batches
-from data.config import DataConfig, GrammarCorpus, TextCorpus
-from data.errors import UserError
-from data.prepared import prepare
-from data.readers.files import SourceFile
-from data.readers.texts import read_texts, tokens_of
-from data.store import StoredCorpus, open_store, store
+from skipstack.data.baseline import most_frequent_tag
+from skipstack.data.batches import evaluation_batches, put_back, training_batches
+from skipstack.data.config import DataConfig, GrammarCorpus, TextCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.prepared import prepare
+from skipstack.data.readers.files import SourceFile
+from skipstack.data.readers.texts import read_texts, tokens_of
+from skipstack.data.store import StoredCorpus, open_store, store
 
 REVIEWS = "neg\tdull , dull\npos\tnot dull\nneg\tno\nneg\ta b c d e f\n"
 

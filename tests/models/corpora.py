@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from data.config import DataConfig
-from data.prepared import PreparedCorpus, prepare
-from data.store import Split, StoredCorpus
-from models.inputs.config import LONGEST_AFFIX
+from skipstack.data.config import DataConfig
+from skipstack.data.prepared import PreparedCorpus, prepare
+from skipstack.data.store import Split, StoredCorpus
+from skipstack.models.inputs.config import LONGEST_AFFIX
 
 WORDS = ("", "Anna", "bell", "Carl9", "door", "ends", "falls", "gate", "HALL", "in", "jumps", "keys", "lamp")
 TAGS = ("A", "B", "C")

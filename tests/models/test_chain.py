@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from models.chain.decode import best_tagging, best_taggings
-from models.chain.partition import log_partition
-from models.chain.program import Chain, Semiring, alphas, score, total
-from models.chain.semirings import Log, MatrixLog
+from skipstack.models.chain.decode import best_tagging, best_taggings
+from skipstack.models.chain.partition import log_partition
+from skipstack.models.chain.program import Chain, Semiring, alphas, score, total
+from skipstack.models.chain.semirings import Log, MatrixLog
 from tests.oracles import chain as oracle
 from tests.oracles.chain import Scores
 

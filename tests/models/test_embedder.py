@@ -6,14 +6,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.features import CAPITAL_CLASSES
-from data.vocabulary import FIRST_KNOWN, UNKNOWN
-from models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
-from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
-from models.inputs.highway import HighwayLayer
-from models.inputs.lookup import Distinct
-from models.inputs.tokens import Embedder, LexiconTensors
-from models.lanes import Streams
+from skipstack.data.features import CAPITAL_CLASSES
+from skipstack.data.vocabulary import FIRST_KNOWN, UNKNOWN
+from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
+from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
+from skipstack.models.inputs.highway import HighwayLayer
+from skipstack.models.inputs.lookup import Distinct
+from skipstack.models.inputs.tokens import Embedder, LexiconTensors
+from skipstack.models.lanes import Streams
 from tests.models.corpora import WORDS, small_corpus
 from tests.oracles import spellings as oracles
 

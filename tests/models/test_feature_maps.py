@@ -13,14 +13,14 @@ from hypothesis.extra import numpy as arrays
 from pydantic import ValidationError
 from torch import Tensor
 
-from data.explain import explain
-from models.build import Sizes, build
-from models.config import ModelConfig, StackConfig
-from models.inputs.config import EmbedderConfig, FeatureMapConfig
-from models.inputs.feature_maps import FeatureMapEmbedder, largest
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Lane
-from models.model import Tagger, Tokens
+from skipstack.data.explain import explain
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
+from skipstack.models.inputs.feature_maps import FeatureMapEmbedder, largest
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Tagger, Tokens
 from tests.models.corpora import small_corpus
 from tests.oracles import lddnn
 

@@ -9,15 +9,15 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from models.build import Sizes, build
-from models.config import ModelConfig
-from models.feedback.config import Activation, Feedback, FeedbackConfig, Variant
-from models.feedback.tagger import FeedbackTagger
-from models.heads.config import CrfConfig
-from models.inputs.config import EmbedderConfig
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Lane, Streams
-from models.model import Gold, Tokens
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import ModelConfig
+from skipstack.models.feedback.config import Activation, Feedback, FeedbackConfig, Variant
+from skipstack.models.feedback.tagger import FeedbackTagger
+from skipstack.models.heads.config import CrfConfig
+from skipstack.models.inputs.config import EmbedderConfig
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Lane, Streams
+from skipstack.models.model import Gold, Tokens
 from tests.models.corpora import WORDS, small_corpus
 from tests.oracles import feedback as oracle
 

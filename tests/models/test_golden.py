@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 import torch
 
-from data.config import DataConfig, GrammarCorpus, NumbersCorpus
-from data.prepared import prepare
-from data.store import open_store, store
-from models.inputs.config import LONGEST_AFFIX
-from models.lanes import Lane
-from models.training.loop import Training
-from search.study_files.document import presets
-from search.study_files.study_file import load_study
-from spaces.trial import TrialConfig
+from skipstack.data.config import DataConfig, GrammarCorpus, NumbersCorpus
+from skipstack.data.prepared import prepare
+from skipstack.data.store import open_store, store
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.lanes import Lane
+from skipstack.models.training.loop import Training
+from skipstack.search.study_files.document import presets
+from skipstack.search.study_files.study_file import load_study
+from skipstack.spaces.trial import TrialConfig
 
 CURVES = Path(__file__).with_name("golden.json")
 COMMAND = "python -m tests.models.test_golden"

@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from data.errors import UserError
-from data.fields import kinds
-from data.transitions import Transitions
-from models.build import Sizes, _head, build
-from models.config import ModelConfig
-from models.heads.base import Head
-from models.heads.chain import ChainHead
-from models.heads.config import CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
-from models.initialise import initialise
-from models.lanes import Lane
+from skipstack.data.errors import UserError
+from skipstack.data.fields import kinds
+from skipstack.data.transitions import Transitions
+from skipstack.models.build import Sizes, _head, build
+from skipstack.models.config import ModelConfig
+from skipstack.models.heads.base import Head
+from skipstack.models.heads.chain import ChainHead
+from skipstack.models.heads.config import CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
+from skipstack.models.initialise import initialise
+from skipstack.models.lanes import Lane
 from tests.oracles import chain as oracle
 from tests.oracles.chain import Scores
 

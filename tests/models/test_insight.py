@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from models.cells.base import Cell
-from models.cells.shortcut import ShortcutCell
-from models.gates import VectorGate
-from models.insight import LayerInsight, insights, openings
-from models.lanes import Lane
-from models.model import Tokens
-from models.skips.layer import SkipLayer
-from models.stack import Passed
+from skipstack.models.cells.base import Cell
+from skipstack.models.cells.shortcut import ShortcutCell
+from skipstack.models.gates import VectorGate
+from skipstack.models.insight import LayerInsight, insights, openings
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Tokens
+from skipstack.models.skips.layer import SkipLayer
+from skipstack.models.stack import Passed
 from tests.models.test_skips import LEXICON, NETWORK, tagger
 
 STEPS = 6

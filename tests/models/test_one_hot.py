@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from data.errors import UserError
-from models.build import Sizes, build
-from models.config import FeedbackConfig, ModelConfig
-from models.inputs.config import OneHotConfig
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Lane
-from models.model import Network
+from skipstack.data.errors import UserError
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import FeedbackConfig, ModelConfig
+from skipstack.models.inputs.config import OneHotConfig
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Network
 from tests.models.corpora import small_corpus
 
 CPU = torch.device("cpu")

@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
-from models.training.optimisers import clip, optimiser, penalise
-from models.training.schedule import next_learning_rate
+from skipstack.models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
+from skipstack.models.training.optimisers import clip, optimiser, penalise
+from skipstack.models.training.schedule import next_learning_rate
 
 RATES = (0.1, 0.05, 0.007)
 LONGEST = 4.2

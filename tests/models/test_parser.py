@@ -7,23 +7,23 @@ from typing import Any
 import pytest
 import torch
 
-from data.batches import evaluation_batches
-from data.config import DataConfig, GrammarCorpus
-from data.errors import UserError
-from data.prepared import PreparedCorpus, prepare
-from data.sources import read_splits
-from data.store import open_store, store
-from data.tasks import Task
-from models.build import Sizes, build
-from models.config import ModelConfig
-from models.evaluate import on_device
-from models.inputs.config import LONGEST_AFFIX
-from models.insight import views
-from models.lanes import Lane
-from models.model import Decoded, Gold
-from models.parsing.parser import Parser
-from models.training.config import TrainingConfig
-from models.training.loop import Training
+from skipstack.data.batches import evaluation_batches
+from skipstack.data.config import DataConfig, GrammarCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.prepared import PreparedCorpus, prepare
+from skipstack.data.sources import read_splits
+from skipstack.data.store import open_store, store
+from skipstack.data.tasks import Task
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import ModelConfig
+from skipstack.models.evaluate import on_device
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.insight import views
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Decoded, Gold
+from skipstack.models.parsing.parser import Parser
+from skipstack.models.training.config import TrainingConfig
+from skipstack.models.training.loop import Training
 
 CPU = torch.device("cpu")
 GRAMMAR = GrammarCorpus(tags="heads", train=120, dev=40, test=20)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.config import Pooling
-from models.pooling import pooled
+from skipstack.models.config import Pooling
+from skipstack.models.pooling import pooled
 
 LANES, STEPS, TEXTS, FEATURES = 2, 6, 4, 3
 LENGTHS = torch.tensor([[6, 1, 3, 5], [2, 6, 4, 1]])

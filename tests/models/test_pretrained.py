@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from data.batches import training_batches
-from data.errors import UserError
-from data.vectors import Pretrained
-from models.config import ModelConfig, StackConfig
-from models.inputs.config import EmbedderConfig, FeatureMapConfig
-from models.lanes import Lane
-from models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
-from models.training.loop import Training
+from skipstack.data.batches import training_batches
+from skipstack.data.errors import UserError
+from skipstack.data.vectors import Pretrained
+from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
+from skipstack.models.training.loop import Training
 from tests.models.corpora import small_corpus
 
 PLAIN = small_corpus()

@@ -7,15 +7,15 @@ import pytest
 import torch
 from torch.nn import functional
 
-from data.store import Split
-from models.build import Sizes, build
-from models.config import ModelConfig, StackConfig
-from models.feedback.config import FeedbackConfig
-from models.inputs.config import EmbedderConfig
-from models.lanes import Lane
-from models.model import Network
-from models.training.config import Adam, PretrainingConfig
-from models.training.pretraining import WindowModel, pretrain, vectors, windows
+from skipstack.data.store import Split
+from skipstack.models.build import Sizes, build
+from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.inputs.config import EmbedderConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Network
+from skipstack.models.training.config import Adam, PretrainingConfig
+from skipstack.models.training.pretraining import WindowModel, pretrain, vectors, windows
 from tests.models.corpora import small_corpus
 
 CORPUS = small_corpus()

@@ -9,20 +9,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from data.seeding import derive
-from models.build import Sizes, build
-from models.cells.base import LayerSizes
-from models.cells.lstm import LstmCell
-from models.config import ModelConfig
-from models.inputs.tokens import LexiconTensors
-from models.lanes import Lane, Streams
-from models.model import Gold, Tagger, Tokens
-from models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
-from models.skips.loop import SkipLoop
-from models.skips.policy import Choices, Policy
-from models.skips.reinforce import DECAY, Reinforce
-from models.unroll import unroll
+from skipstack.data.seeding import derive
+from skipstack.models.build import Sizes, build
+from skipstack.models.cells.base import LayerSizes
+from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.config import ModelConfig
+from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.lanes import Lane, Streams
+from skipstack.models.model import Gold, Tagger, Tokens
+from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
+from skipstack.models.skips.loop import SkipLoop
+from skipstack.models.skips.policy import Choices, Policy
+from skipstack.models.skips.reinforce import DECAY, Reinforce
+from skipstack.models.unroll import unroll
 from tests.models.corpora import small_corpus
 from tests.oracles import skips
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.build import _stack
-from models.config import StackConfig
-from models.lanes import Dropout, Lane, Streams
-from models.stack import Memory, Stack, backwards
+from skipstack.models.build import _stack
+from skipstack.models.config import StackConfig
+from skipstack.models.lanes import Dropout, Lane, Streams
+from skipstack.models.stack import Memory, Stack, backwards
 from tests.oracles import networks
 
 LANES, STEPS, BELOW, HIDDEN = 2, 6, 3, 4

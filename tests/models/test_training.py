@@ -12,21 +12,21 @@ import numpy as np
 import pytest
 import torch
 
-from data.batches import Batch, training_batches
-from data.spans import find_spans, reading
-from data.store import Split
-from models.build import Sizes
-from models.config import GateKind, ModelConfig, StackConfig, Topology
-from models.evaluate import Evaluation, evaluate, on_device
-from models.feedback.config import FeedbackConfig
-from models.heads.config import CrfConfig, MarginConfig
-from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
-from models.lanes import Lane
-from models.skips.config import DynamicSkipConfig, SkipConfig
-from models.trained import lane_of, trained
-from models.training.checkpoint import read_tensors, write_tensors
-from models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
-from models.training.loop import Training, dtype_of
+from skipstack.data.batches import Batch, training_batches
+from skipstack.data.spans import find_spans, reading
+from skipstack.data.store import Split
+from skipstack.models.build import Sizes
+from skipstack.models.config import GateKind, ModelConfig, StackConfig, Topology
+from skipstack.models.evaluate import Evaluation, evaluate, on_device
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.heads.config import CrfConfig, MarginConfig
+from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.skips.config import DynamicSkipConfig, SkipConfig
+from skipstack.models.trained import lane_of, trained
+from skipstack.models.training.checkpoint import read_tensors, write_tensors
+from skipstack.models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
+from skipstack.models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
 from tests.oracles import conlleval
 
@@ -213,7 +213,7 @@ def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process(recip
     ours = curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2)
     name = "SGD" if recipe is SGD else "ADAM"
     code = (
-        "import json; from models.lanes import Lane; from tests.models.test_training import *;"
+        "import json; from skipstack.models.lanes import Lane; from tests.models.test_training import *;"
         f"print(json.dumps(curve(training({name}, Lane(seed=1), Lane(seed=2), precision='float32'), 2)))"
     )
     root = Path(__file__).parents[2]
@@ -302,7 +302,7 @@ def test_padding_and_batch_size_never_change_an_evaluation(monkeypatch: pytest.M
     run = training(ADAM, Lane(seed=1), Lane(seed=2))
     run.run_epoch()
     together = run.evaluate("dev")
-    monkeypatch.setattr("models.evaluate.SENTENCES_AT_ONCE", 1)
+    monkeypatch.setattr("skipstack.models.evaluate.SENTENCES_AT_ONCE", 1)
     alone = run.evaluate("dev")
     assert together.correct == alone.correct
     assert np.allclose(together.loss, alone.loss, rtol=0, atol=1e-12)
@@ -396,7 +396,7 @@ def test_a_pretrained_run_resumed_equals_the_uninterrupted_one_bit_for_bit(
     expected = curve(whole, 4)
     curve(first, 2)
     second.load_state_dict({name: value.clone() for name, value in first.state_dict().items()})
-    monkeypatch.setattr("models.training.loop.pretrain", None)  # what is resumed is pretrained already
+    monkeypatch.setattr("skipstack.models.training.loop.pretrain", None)  # what is resumed is pretrained already
     assert curve(second, 2) == expected[2:]
     assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
 

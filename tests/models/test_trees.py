@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from data.trees import find_cycle
-from models.parsing.trees import best_tree, greedy_heads
+from skipstack.data.trees import find_cycle
+from skipstack.models.parsing.trees import best_tree, greedy_heads
 from tests.oracles import trees as oracle
 
 LONG = 60

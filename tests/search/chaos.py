@@ -13,13 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import psutil
 
-from data.seeding import generator
-from search.ledger.events import Event, Reported
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.trials.task import trial_task
+from skipstack.data.seeding import generator
+from skipstack.search.ledger.events import Event, Reported
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.trials.task import trial_task
 from tests.search.tracking_server import TrackingServer
 
 Trouble = Literal["driver", "worker", "raylet", "tracking", "disk"]
@@ -38,7 +38,7 @@ SMALL = [
 def skipstack(*arguments: str) -> subprocess.Popen[str]:
     """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code += "from dashboards.cli import main; main()"
+    code += "from skipstack.dashboards.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,
@@ -198,7 +198,7 @@ def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]
 
 def alone(record: StudyRecord, folder: Path, trial: TrialRecord, scratch: Path) -> list[tuple[int, float, object]]:
     """The curve of a trial that is trained by itself, without engine, driver or ledger."""
-    from search.trials.worker import TrainingWorker
+    from skipstack.search.trials.worker import TrainingWorker
 
     task = trial_task(record, StudyFolder(folder), trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
     worker = TrainingWorker(_elsewhere(task, scratch / str(trial.number)))

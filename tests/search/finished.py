@@ -4,17 +4,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from search.bundles.export import export_bundle
-from search.driver.driver import Driver
-from search.engines.serial import SerialEngine
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder, new_folder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.study.study import open_study, run_study
-from search.study_files.study_file import load_study
-from search.tracking.runs import StudyRuns
-from search.trials.worker import TrainingWorker
+from skipstack.search.bundles.export import export_bundle
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder, new_folder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.study import open_study, run_study
+from skipstack.search.study_files.study_file import load_study
+from skipstack.search.tracking.runs import StudyRuns
+from skipstack.search.trials.worker import TrainingWorker
 
 
 def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:

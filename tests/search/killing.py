@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from search.ledger.events import Event, Started
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
+from skipstack.search.ledger.events import Event, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from search.config import StudyConfig
-from search.ledger.events import Decided, Ended, Event, Proposed, Reason, Reported, Started
-from search.ledger.ledger import Ledger
-from search.schedulers.build import scheduler
-from spaces.space import Space
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reason, Reported, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.schedulers.build import scheduler
+from skipstack.spaces.space import Space
 from tests.search import made_up
 
 EPOCHS = 9

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from data.frozen import identity
-from search.config import StudyConfig
-from search.ledger.events import (
+from skipstack.data.frozen import identity
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
     Ended,
@@ -21,9 +21,9 @@ from search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from search.records.study_record import StudyRecord
-from search.schedulers.build import scheduler
-from spaces.space import Point, Space
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.spaces.space import Point, Space
 
 DEPTH, HIDDEN, COMPOSITION = "model.stack.depth", "model.stack.hidden", "model.stack.composition"
 GATE, RATE = "model.stack.shortcut.gate", "training.optimiser.learning_rate"

@@ -4,15 +4,15 @@ import sys
 import time
 from pathlib import Path
 
-from data.config import GrammarCorpus
-from search.config import StudyConfig
-from search.engines.ray_tune import RayEngine
-from search.ledger.events import Metrics
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.study.study import open_study, run_study
-from search.tracking.tracking import Tracker
-from search.trials.task import EpochResult
+from skipstack.data.config import GrammarCorpus
+from skipstack.search.config import StudyConfig
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.study.study import open_study, run_study
+from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.trials.task import EpochResult
 from tests.search.toy import ToyWorker, toy_driver, toy_study
 
 EPOCHS = 4

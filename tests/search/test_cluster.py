@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from search.ledger.events import Event, Interrupted, Reported, Started
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.records.trial_record import TrialRecord
-from search.trials.task import trial_task
+from skipstack.search.ledger.events import Event, Interrupted, Reported, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.trials.task import trial_task
 from tests.search.chaos import SMALL, runs
 from tests.search.hosts import RAY, ROOT, Hosts, missing
 from tests.search.sleeping import EPOCHS, SECONDS
@@ -159,7 +159,7 @@ def test_a_host_with_other_code_is_named_before_the_first_trial(hosts: Hosts, tm
     hosts.start_ray(1, cpus=CPUS)
     hosts.add(2)
     hosts.start_ray(2, cpus=CPUS, PYTHONPATH=str(other))
-    code = "from dashboards.cli import main; main()"
+    code = "from skipstack.dashboards.cli import main; main()"
     arguments = ["search", "quickstart", *SMALL, "--address", hosts.head, "--out", str(tmp_path / "study")]
     ran = subprocess.run(
         hosts.command(1, [sys.executable, "-c", code, *arguments]),
@@ -233,7 +233,7 @@ def head() -> Iterator[Head]:
     started.close()
 
 
-SKIPSTACK = f"{sys.executable} -c 'from dashboards.cli import main; main()'"
+SKIPSTACK = f"{sys.executable} -c 'from skipstack.dashboards.cli import main; main()'"
 
 
 def test_a_job_that_is_stopped_ends_its_study_in_order_and_another_job_goes_on(head: Head, tmp_path: Path) -> None:

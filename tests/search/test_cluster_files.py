@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dashboards.cli import app
+from skipstack.dashboards.cli import app
 
 FOLDER = Path(__file__).resolve().parents[2] / "search" / "cluster"
 

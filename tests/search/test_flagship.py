@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 import torch
 
-from data.batches import training_batches
-from data.config import GrammarCorpus
-from data.prepared import prepare
-from data.store import StoredCorpus, open_store, store
-from models.inputs.config import LONGEST_AFFIX
-from models.lanes import Lane
-from models.training.loop import Training
-from search.proposers.proposer import Proposer, Random
-from search.proposers.tpe import Tpe
-from search.study.preparation import needs
-from search.study_files.study_file import load_study
-from spaces.space import Point, Space
+from skipstack.data.batches import training_batches
+from skipstack.data.config import GrammarCorpus
+from skipstack.data.prepared import prepare
+from skipstack.data.store import StoredCorpus, open_store, store
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.lanes import Lane
+from skipstack.models.training.loop import Training
+from skipstack.search.proposers.proposer import Proposer, Random
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.search.study.preparation import needs
+from skipstack.search.study_files.study_file import load_study
+from skipstack.spaces.space import Point, Space
 
 STUDY, _ = load_study("flagship")
 SPACE = Space(STUDY.space)

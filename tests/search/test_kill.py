@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
 from tests.search.chaos import SMALL, finish, skipstack
 
 STUDY = ["search", "quickstart", *SMALL, "--trials", "6", "--epochs", "4", "--seed", "5", "--engine", "serial"]

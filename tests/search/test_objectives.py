@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from dashboards.tables import render
-from search.ablation.ablation import ablation, selected
-from search.config import SearchConfig, StudyConfig
-from search.engines.serial import SerialEngine
-from search.ledger.events import Proposed, Reported
-from search.ledger.ledger import Ledger
-from search.objectives import further
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.simulation.recordings import recordings
-from search.simulation.simulation import simulate
-from search.study.study import run_study
-from search.trials.task import EpochResult
-from spaces.trial import TrialConfig
+from skipstack.dashboards.tables import render
+from skipstack.search.ablation.ablation import ablation, selected
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Proposed, Reported
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.objectives import further
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.simulation.recordings import recordings
+from skipstack.search.simulation.simulation import simulate
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.task import EpochResult
+from skipstack.spaces.trial import TrialConfig
 from tests.oracles.pareto import dominates
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

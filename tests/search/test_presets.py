@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from models.wiring import sources
-from search.ablation.papers import tables
-from search.config import StudyConfig
-from search.proposers.build import proposer
-from search.study_files.document import presets
-from search.study_files.study_file import load_study, scales
-from spaces.domains import Choice
-from spaces.paths import Tree, written
-from spaces.space import Point, Space
-from spaces.trial import TrialConfig
+from skipstack.models.wiring import sources
+from skipstack.search.ablation.papers import tables
+from skipstack.search.config import StudyConfig
+from skipstack.search.proposers.build import proposer
+from skipstack.search.study_files.document import presets
+from skipstack.search.study_files.study_file import load_study, scales
+from skipstack.spaces.domains import Choice
+from skipstack.spaces.paths import Tree, written
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
 from tests.search.proposers.histories import live
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"

@@ -4,17 +4,17 @@ import math
 import time
 from pathlib import Path
 
-from data.frozen import identity
-from data.seeding import generator
-from search.config import AshaConfig, SearchConfig, StudyConfig
-from search.driver.driver import Driver
-from search.ledger.events import CorpusPrepared, Metrics, StudyOpened
-from search.ledger.ledger import Ledger
-from search.records.folder import BEST, StudyFolder
-from search.study.warm_start import earlier_studies, warm_starts
-from search.trials.task import EpochResult, TrialTask, Worker
-from spaces.config import Axis, SpaceConfig
-from spaces.trial import TrialConfig
+from skipstack.data.frozen import identity
+from skipstack.data.seeding import generator
+from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.study.warm_start import earlier_studies, warm_starts
+from skipstack.search.trials.task import EpochResult, TrialTask, Worker
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.trial import TrialConfig
 
 
 class ToyWorker(Worker):

@@ -3,10 +3,10 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from models.cells.shortcut import TOPOLOGIES
-from models.config import GateKind, Topology
-from spaces.constraints import CONSTRAINTS
-from spaces.trial import TrialConfig
+from skipstack.models.cells.shortcut import TOPOLOGIES
+from skipstack.models.config import GateKind, Topology
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.trial import TrialConfig
 
 
 def stack(depth: int, composition: object) -> TrialConfig:

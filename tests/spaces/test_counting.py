@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.frozen import canonical_json
-from spaces.counting import Combinations, SpaceCount, count
-from spaces.domains import Choice, Integer
-from spaces.space import Point, Space
+from skipstack.data.frozen import canonical_json
+from skipstack.spaces.counting import Combinations, SpaceCount, count
+from skipstack.spaces.domains import Choice, Integer
+from skipstack.spaces.space import Point, Space
 from tests.spaces.test_space import COMPOSITION, DEPTH, HIDDEN, KIND, MOMENTUM, RATE, built, descriptions, space
 
 STACK, CELL, CONTEXT = "model.stack.kind", "model.stack.cell", "model.stack.context"

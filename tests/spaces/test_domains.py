@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaces.domains import Choice, Domain, Integer, Log, Real
+from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
 
 DOMAINS: list[Domain] = [
     Choice((1, 2.5, "a", {"kind": "adam"}, [0, 1])),

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 for module in Path("spaces").glob("*.py"):
-    __import__(f"spaces.{module.stem}" if module.stem != "__init__" else "spaces")
-from search.config import StudyConfig
-from search.study_files.study_file import load_study, presets, schema
-from spaces.space import Space
+    __import__(f"skipstack.spaces.{module.stem}")
+from skipstack.search.config import StudyConfig
+from skipstack.search.study_files.study_file import load_study, presets, schema
+from skipstack.spaces.space import Space
 
 for name in presets():
     study, folder = load_study(name)
@@ -21,7 +21,7 @@ for name in presets():
     assert isinstance(study, StudyConfig)
     assert space.count() is None or space.count() > 0
 schema()
-print(*sorted({name.partition(".")[0] for name in sys.modules}))
+print(*sorted({name.removeprefix("skipstack.").partition(".")[0] for name in sys.modules}))
 """
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from data.fields import fields
-from models.config import StackConfig
-from models.feedback.config import FeedbackConfig
-from spaces.paths import present, read, typed, unknown_path, written
-from spaces.trial import TrialConfig
+from skipstack.data.fields import fields
+from skipstack.models.config import StackConfig
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.spaces.paths import present, read, typed, unknown_path, written
+from skipstack.spaces.trial import TrialConfig
 
 BASE = TrialConfig().model_dump(mode="json")
 

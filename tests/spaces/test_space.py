@@ -14,13 +14,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from data.errors import UserError
-from models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
-from models.training.config import Adam, Sgd
-from spaces.constraints import CONSTRAINTS
-from spaces.domains import Choice
-from spaces.space import Point, Space, SpaceConfig
-from spaces.trial import TrialConfig
+from skipstack.data.errors import UserError
+from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
+from skipstack.models.training.config import Adam, Sgd
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Choice
+from skipstack.spaces.space import Point, Space, SpaceConfig
+from skipstack.spaces.trial import TrialConfig
 
 DEPTH, COMPOSITION = "model.stack.depth", "model.stack.composition"
 GATE, HIDDEN = "model.stack.shortcut.gate", "model.stack.hidden"
@@ -470,7 +470,7 @@ def test_a_mistake_is_refused_in_one_line(axes: Any, constraints: list[str], mes
 
 SAMPLES = """
 import numpy as np
-from spaces.space import Space, SpaceConfig
+from skipstack.spaces.space import Space, SpaceConfig
 space = Space(SpaceConfig.model_validate({
     "axes": {"model.stack.depth": {"choice": [1, 3, 5]}, "training.optimiser.learning_rate": {"log": [0.001, 0.1]}},
     "constraints": ["block_on_top"],

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig
 
 
 def test_words_start_from_given_vectors_or_from_a_language_model() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from data.errors import UserError
-from search.ablation.ablation import Row, ablation, changes, selected
-from search.ledger.events import Event, Reason
-from search.records.study_record import StudyRecord
-from spaces.trial import TrialConfig
+from skipstack.data.errors import UserError
+from skipstack.search.ablation.ablation import Row, ablation, changes, selected
+from skipstack.search.ledger.events import Event, Reason
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import (
     AXES,
     COMPOSITION,

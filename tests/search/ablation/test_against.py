@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import spearmanr
 
-from search.ablation.against import ComparedRow, Comparison, compare
-from search.ablation.papers import PaperTable
-from search.config import StudyConfig
-from search.ledger.events import Event
-from search.records.study_record import StudyRecord
-from spaces.domains import Json
-from spaces.space import Point
+from skipstack.search.ablation.against import ComparedRow, Comparison, compare
+from skipstack.search.ablation.papers import PaperTable
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Event
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point
 from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study
 
 AXES: dict[str, Any] = {DEPTH: {"choice": [1, 3, 5, 7]}, GATE: {"choice": ["none", "sigmoid_below"]}}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import UserError
-from search.ablation.papers import Paper, find_table, papers, read_paper, tables
-from spaces.paths import trial_paths
+from skipstack.data.errors import UserError
+from skipstack.search.ablation.papers import Paper, find_table, papers, read_paper, tables
+from skipstack.spaces.paths import trial_paths
 
 
 def test_the_tables_of_wu2017_are_there() -> None:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from search.ablation.parts import LISTED, RANGES, parts, written
-from spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.search.ablation.parts import LISTED, RANGES, parts, written
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 
 def _domains() -> some.SearchStrategy[Domain]:

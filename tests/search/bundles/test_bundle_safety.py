@@ -15,13 +15,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dashboards.cli import main
-from data.errors import UserError
-from search.bundles.bundle import load_bundle
-from search.bundles.export import chosen_trials, export_bundle
-from search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parsed, seal
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
+from skipstack.dashboards.cli import main
+from skipstack.data.errors import UserError
+from skipstack.search.bundles.bundle import load_bundle
+from skipstack.search.bundles.export import chosen_trials, export_bundle
+from skipstack.search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parsed, seal
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
 from tests.search.finished import exported
 
 CPU = torch.device("cpu")
@@ -252,7 +252,7 @@ def test_a_network_that_the_weights_do_not_fit_is_refused_before_it_is_built(
     def allocated(*arguments: object, **options: object) -> None:
         raise AssertionError("weights were unpacked")
 
-    monkeypatch.setattr("search.bundles.bundle.unpacked", allocated)
+    monkeypatch.setattr("skipstack.search.bundles.bundle.unpacked", allocated)
     refused(bundle, "config.json" if place != "model.stack.hidden" or value != 9 else "fit", capsys, monkeypatch)
 
 

@@ -11,20 +11,20 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from data.errors import UserError
-from data.store import open_store
-from search.bundles.bundle import load_bundle
-from search.bundles.export import chosen_trials, export_bundle, verify_bundle
-from search.bundles.files import seal
-from search.driver.driver import Driver
-from search.engines.serial import SerialEngine
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder, new_folder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.study.study import open_study, run_study
-from search.study_files.study_file import load_study
-from search.trials.worker import TrainingWorker
+from skipstack.data.errors import UserError
+from skipstack.data.store import open_store
+from skipstack.search.bundles.bundle import load_bundle
+from skipstack.search.bundles.export import chosen_trials, export_bundle, verify_bundle
+from skipstack.search.bundles.files import seal
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder, new_folder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.study import open_study, run_study
+from skipstack.search.study_files.study_file import load_study
+from skipstack.search.trials.worker import TrainingWorker
 
 CPU = torch.device("cpu")
 SETTINGS = [
@@ -127,7 +127,7 @@ def test_an_empty_line_has_no_tags_and_unknown_words_have_some(bundle: Path) -> 
 
 def test_predict_loads_neither_ray_nor_mlflow_nor_optuna(bundle: Path) -> None:
     code = (
-        "import sys; from dashboards.cli import main; sys.argv = ['skipstack', 'predict', sys.argv[1]]\n"
+        "import sys; from skipstack.dashboards.cli import main; sys.argv = ['skipstack', 'predict', sys.argv[1]]\n"
         "try: main()\n"
         "except SystemExit as end: assert not end.code, end.code\n"
         "loaded = {'ray', 'mlflow', 'optuna'} & set(sys.modules)\n"

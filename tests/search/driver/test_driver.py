@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import UserError
-from search.config import AshaConfig
-from search.engines.serial import SerialEngine
-from search.ledger.events import Decided, Ended, Event, Proposed, Reported
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.schedulers.asha import Asha
-from search.schedulers.scheduler import Decision
-from search.study.study import run_study
-from search.trials.task import EpochResult
+from skipstack.data.errors import UserError
+from skipstack.search.config import AshaConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reported
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.task import EpochResult
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from data.errors import UserError
-from search.config import SearchConfig, StudyConfig
-from search.engines.serial import SerialEngine
-from search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started
-from search.ledger.ledger import Ledger
-from search.records.folder import CHECKPOINT, GROUP, StudyFolder
-from search.records.study_record import StudyRecord
-from search.schedulers.build import scheduler
-from search.study.retention import Retention
-from search.study.study import check_study, run_study
-from search.trials.task import EpochResult, TrialTask, trial_task
+from skipstack.data.errors import UserError
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import CHECKPOINT, GROUP, StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.retention import Retention
+from skipstack.search.study.study import check_study, run_study
+from skipstack.search.trials.task import EpochResult, TrialTask, trial_task
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

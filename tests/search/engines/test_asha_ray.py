@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.config import AshaConfig
-from search.schedulers.asha import Asha
+from skipstack.search.config import AshaConfig
+from skipstack.search.schedulers.asha import Asha
 from tests.search.schedulers.traces import Report, trace
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # ray's own warnings are not ours to mend

@@ -2,8 +2,8 @@
 
 import pytest
 
-from search.engines import capacity as module
-from search.engines.capacity import Capacity, Resources, slots
+from skipstack.search.engines import capacity as module
+from skipstack.search.engines.capacity import Capacity, Resources, slots
 
 
 def fill(subject: Capacity, ordinary: Resources) -> int:

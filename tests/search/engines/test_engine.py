@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 import ray
 
-from data.errors import UserError
-from search.config import AshaConfig, SearchConfig
-from search.engines.ray_tune import RayEngine
-from search.engines.serial import SerialEngine
-from search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
-from search.ledger.ledger import Ledger
-from search.records.study_record import StudyRecord
-from search.schedulers.asha import Asha
-from search.schedulers.build import scheduler
-from search.schedulers.scheduler import Decision
-from search.study.study import run_study
-from search.trials.task import EpochResult
+from skipstack.data.errors import UserError
+from skipstack.search.config import AshaConfig, SearchConfig
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.task import EpochResult
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend

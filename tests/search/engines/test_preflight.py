@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from data.config import GrammarCorpus
-from search.engines import preflight as module
-from search.engines.preflight import MARK, Preflight, first_trouble
-from search.records.folder import StudyFolder
-from search.records.study_record import StudyRecord
-from search.study.study import open_study
+from skipstack.data.config import GrammarCorpus
+from skipstack.search.engines import preflight as module
+from skipstack.search.engines.preflight import MARK, Preflight, first_trouble
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.study import open_study
 from tests.search.toy import toy_study
 
 
@@ -28,7 +28,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def asked(prepared: Path, tmp_path: Path) -> Preflight:
-    from search.ledger.ledger import Ledger
+    from skipstack.search.ledger.ledger import Ledger
 
     folder = StudyFolder(tmp_path / "study")
     shutil.copytree(prepared, folder.path)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from data.store import store
-from search.engines.shares import CONTEXT, GpuShares
-from search.planning.measuring import memory_of
-from search.trials.task import TrialTask
+from skipstack.data.store import store
+from skipstack.search.engines.shares import CONTEXT, GpuShares
+from skipstack.search.planning.measuring import memory_of
+from skipstack.search.trials.task import TrialTask
 from tests.search.trials.test_worker import CONFIG, task
 
 GIB = 2**30
@@ -76,7 +76,7 @@ def test_counting_trains_nothing_and_writes_nothing(small: TrialTask) -> None:
 
 @pytest.mark.gpu
 def test_a_process_that_holds_more_than_its_limit_runs_out_of_memory(small: TrialTask) -> None:
-    from models.device import limit_memory
+    from skipstack.models.device import limit_memory
 
     device = torch.device("cuda")
     limit_memory(device, 64 * 2**20)

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from search.ledger.events import Decided, Ended, Event, Reported, Started
+from skipstack.search.ledger.events import Decided, Ended, Event, Reported, Started
 
 REPORTED = Reported(time=2.0, trial=0, epoch=1, score=float("nan"), metrics={"dev_loss": (0.25, 0.5)}, seconds=0.1)
 DECIDED = Decided(time=2.0, trial=0, epoch=1, decision="stop", rung=1)

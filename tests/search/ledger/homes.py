@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from search.ledger.ledger import ADDRESS, Ledger
-from search.ledger.object_store import ObjectStore
+from skipstack.search.ledger.ledger import ADDRESS, Ledger
+from skipstack.search.ledger.object_store import ObjectStore
 
 
 class Clock:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from search.ledger import events as happened
-from search.ledger.events import (
+from skipstack.search.ledger import events as happened
+from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
     Ended,

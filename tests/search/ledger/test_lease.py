@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import fs
 
-from data.errors import UserError
-from search.ledger.events import Event, Finished, Started
-from search.ledger.lease import SECONDS, SKEW, Lease, LeaseLostError
-from search.ledger.object_store import ObjectStore
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.events import Event, Finished, Started
+from skipstack.search.ledger.lease import SECONDS, SKEW, Lease, LeaseLostError
+from skipstack.search.ledger.object_store import ObjectStore
 from tests.search.ledger.homes import Clock, Home, Objects, fresh, s3_address, s3_server
 
 

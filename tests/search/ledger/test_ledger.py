@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.errors import UserError
-from search.ledger.events import Event, Finished, Started
-from search.ledger.ledger import Ledger
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.events import Event, Finished, Started
+from skipstack.search.ledger.ledger import Ledger
 from tests.search.ledger.batches import BATCH, DECIDED, REPORTED, Batch
 
 SESSIONS = st.lists(st.lists(BATCH, min_size=1, max_size=3), min_size=1, max_size=2)
@@ -225,8 +225,8 @@ def test_a_second_writer_in_the_same_process_is_refused_until_the_first_is_done(
 WRITER = """
 import sys
 from pathlib import Path
-from search.ledger.events import Started
-from search.ledger.ledger import Ledger
+from skipstack.search.ledger.events import Started
+from skipstack.search.ledger.ledger import Ledger
 with Ledger(Path(sys.argv[1])) as ledger:
     for trial in range(10**6):
         ledger.append(Started(time=1.0, trial=trial))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from data.errors import UserError
-from search.ledger.events import Event, Finished, Started
-from search.ledger.ledger import Ledger
-from search.ledger.object_store import ObjectStore
+from skipstack.data.errors import UserError
+from skipstack.search.ledger.events import Event, Finished, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.object_store import ObjectStore
 from tests.search.ledger.batches import BATCH, DECIDED, REPORTED, Batch
 from tests.search.ledger.homes import Folder, Home, Objects, fresh, s3_server
 
@@ -137,7 +137,7 @@ def test_a_missing_segment_is_named(make: Make) -> None:
 
 
 def test_a_whole_line_that_this_version_does_not_know_is_never_cut(nearby: Make) -> None:
-    from search.ledger.segments import encoded
+    from skipstack.search.ledger.segments import encoded
 
     home = nearby()
     write(home, started(0))

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 import torch
 
-from data.batches import Batch, evaluation_batches
-from models.evaluate import SENTENCES_AT_ONCE
-from models.training.loop import Training
-from search.config import StudyConfig
-from search.planning import measuring
-from search.planning.measuring import TrainingMeter, middles, room
-from search.planning.plan import Room
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.study.study import open_study
-from search.study_files.study_file import load_study
-from search.trials.task import trial_task
-from search.trials.worker import TrainingWorker
-from spaces.space import Space
-from spaces.trial import TrialConfig
+from skipstack.data.batches import Batch, evaluation_batches
+from skipstack.models.evaluate import SENTENCES_AT_ONCE
+from skipstack.models.training.loop import Training
+from skipstack.search.config import StudyConfig
+from skipstack.search.planning import measuring
+from skipstack.search.planning.measuring import TrainingMeter, middles, room
+from skipstack.search.planning.plan import Room
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.study.study import open_study
+from skipstack.search.study_files.study_file import load_study
+from skipstack.search.trials.task import trial_task
+from skipstack.search.trials.worker import TrainingWorker
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 
 SMALL = [f"data.corpus.{split}={number}" for split, number in (("train", 60), ("dev", 20), ("test", 5))]
 Made = Callable[..., tuple[StudyConfig, TrainingMeter]]

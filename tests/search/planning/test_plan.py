@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search.config import AshaConfig, KeepBestConfig, MedianConfig, SearchConfig, StudyConfig
-from search.planning.extremes import extremes
-from search.planning.plan import HOUR, Measurement, Meter, Plan, Room, measured, plan
-from spaces.space import Space
-from spaces.trial import TrialConfig
+from skipstack.search.config import AshaConfig, KeepBestConfig, MedianConfig, SearchConfig, StudyConfig
+from skipstack.search.planning.extremes import extremes
+from skipstack.search.planning.plan import HOUR, Measurement, Meter, Plan, Room, measured, plan
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import AXES, DEPTH, HIDDEN, RATE, study
 from tests.search.proposers.histories import FINITE, MIXED, WIDE
 

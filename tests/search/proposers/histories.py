@@ -5,14 +5,14 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from search.config import EvolutionConfig
-from search.ledger.events import Reason
-from search.pareto import Vector
-from search.proposers.evolution import Evolution
-from search.proposers.gaussian_process import GaussianProcess
-from search.proposers.proposer import Curve, Grid, OneAtATime, Proposer, Random
-from search.proposers.tpe import Tpe
-from spaces.space import Point, Space, SpaceConfig
+from skipstack.search.config import EvolutionConfig
+from skipstack.search.ledger.events import Reason
+from skipstack.search.pareto import Vector
+from skipstack.search.proposers.evolution import Evolution
+from skipstack.search.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.proposer import Curve, Grid, OneAtATime, Proposer, Random
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.spaces.space import Point, Space, SpaceConfig
 
 DEPTH, COMPOSITION, HIDDEN = "model.stack.depth", "model.stack.composition", "model.stack.hidden"
 KIND, RATE = "training.optimiser.kind", "training.optimiser.learning_rate"

@@ -4,12 +4,12 @@ import math
 import random
 from collections.abc import Sequence
 
-from data.frozen import canonical_json
-from search.config import EvolutionConfig
-from search.ledger.events import Reason
-from search.proposers.evolution import Evolution
-from search.proposers.proposer import Curve, Random
-from spaces.space import Point, Space, SpaceConfig
+from skipstack.data.frozen import canonical_json
+from skipstack.search.config import EvolutionConfig
+from skipstack.search.ledger.events import Reason
+from skipstack.search.proposers.evolution import Evolution
+from skipstack.search.proposers.proposer import Curve, Random
+from skipstack.spaces.space import Point, Space, SpaceConfig
 from tests.search.proposers.histories import DEPTH, FINITE, HIDDEN, MIXED, RATE, SMALL, live, tell
 
 

@@ -5,9 +5,9 @@ import math
 import optuna
 import pytest
 
-from search.proposers.gaussian_process import GaussianProcess
-from search.proposers.proposer import Proposer, Random
-from spaces.space import Space, SpaceConfig
+from skipstack.search.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.proposer import Proposer, Random
+from skipstack.spaces.space import Space, SpaceConfig
 from tests.search.proposers.histories import BETA1, BETA2, KIND, MIXED, MOMENTUM, RATE
 
 CURVED = Space(

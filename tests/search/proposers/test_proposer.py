@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.errors import UserError
-from data.frozen import canonical_json
-from search.proposers.evolution import Evolution
-from search.proposers.gaussian_process import GaussianProcess
-from search.proposers.proposer import Grid, OneAtATime, Proposer, Random
-from search.proposers.tpe import Tpe
-from spaces.space import Point
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.search.proposers.evolution import Evolution
+from skipstack.search.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.proposer import Grid, OneAtATime, Proposer, Random
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.spaces.space import Point
 from tests.search.proposers.histories import (
     BETA1,
     COMPOSITION,

@@ -10,10 +10,10 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-from data.seeding import derive
-from search.proposers.proposer import Proposer, Random
-from search.proposers.tpe import Tpe
-from spaces.space import Point
+from skipstack.data.seeding import derive
+from skipstack.search.proposers.proposer import Proposer, Random
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.spaces.space import Point
 from tests.search.proposers.histories import BETA1, BETA2, DEPTH, HIDDEN, KIND, MIXED, MOMENTUM, RATE, Told, live, tell
 
 DISTRIBUTIONS: dict[str, BaseDistribution] = {

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from data.errors import UserError
-from data.frozen import canonical_json
-from search.config import SearchConfig, StudyConfig
-from search.engines.serial import SerialEngine
-from search.ledger.events import Event, Extended, Proposed
-from search.ledger.ledger import Ledger
-from search.records.extension import extended, extension, shortening
-from search.records.folder import StudyFolder
-from search.records.reading import is_finished, read_study
-from search.records.study_record import StudyRecord
-from search.study.study import check_study, run_study
-from spaces.domains import Json
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Event, Extended, Proposed
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.extension import extended, extension, shortening
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import is_finished, read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.study import check_study, run_study
+from skipstack.spaces.domains import Json
 from tests.search.killing import DyingLedger, Killed, appends
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

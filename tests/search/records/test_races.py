@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from search.ledger.events import Ended, Event, Reported
-from search.records.races import best_of_groups, groups, joined
+from skipstack.search.ledger.events import Ended, Event, Reported
+from skipstack.search.records.races import best_of_groups, groups, joined
 from tests.search.made_up import DEPTH, proposed, record_of, study
 
 EPOCHS = 6

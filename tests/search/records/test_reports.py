@@ -5,8 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.ledger.events import Reported
-from search.records.reports import Reports
+from skipstack.search.ledger.events import Reported
+from skipstack.search.records.reports import Reports
 
 NUMBER = st.floats(allow_nan=True, allow_infinity=True)
 REPORTS = st.lists(

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.config import AshaConfig, SearchConfig
-from search.schedulers.asha import Asha
-from search.schedulers.build import scheduler
-from search.schedulers.rungs import rungs_below
-from search.schedulers.scheduler import Decision, NeverStop
+from skipstack.search.config import AshaConfig, SearchConfig
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.rungs import rungs_below
+from skipstack.search.schedulers.scheduler import Decision, NeverStop
 from tests.oracles.asha import decisions
 from tests.search.schedulers.traces import BAD, PICKS, Report, trace
 

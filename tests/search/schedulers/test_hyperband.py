@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.config import HyperbandConfig
-from search.schedulers.hyperband import Hyperband
-from search.schedulers.rungs import sizes
-from search.schedulers.scheduler import Decision
+from skipstack.search.config import HyperbandConfig
+from skipstack.search.schedulers.hyperband import Hyperband
+from skipstack.search.schedulers.rungs import sizes
+from skipstack.search.schedulers.scheduler import Decision
 from tests.oracles.schedulers import hyperband_waiting
 from tests.search.schedulers.traces import PICKS, life
 

@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search.config import AshaConfig
-from search.schedulers.promotion import Promotion
-from search.schedulers.scheduler import Decision
+from skipstack.search.config import AshaConfig
+from skipstack.search.schedulers.promotion import Promotion
+from skipstack.search.schedulers.scheduler import Decision
 from tests.oracles.asha import get_job
 from tests.search.schedulers.traces import PICKS, life
 

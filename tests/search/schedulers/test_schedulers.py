@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from data.errors import UserError
-from search.config import KeepBestConfig, MedianConfig, SearchConfig
-from search.schedulers.asha import Asha
-from search.schedulers.build import described, scheduler
-from search.schedulers.hyperband import Hyperband
-from search.schedulers.keep_best import KeepBest
-from search.schedulers.median import Median
-from search.schedulers.promotion import Promotion
-from search.schedulers.scheduler import Decision, NeverStop, Scheduler
+from skipstack.data.errors import UserError
+from skipstack.search.config import KeepBestConfig, MedianConfig, SearchConfig
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.build import described, scheduler
+from skipstack.search.schedulers.hyperband import Hyperband
+from skipstack.search.schedulers.keep_best import KeepBest
+from skipstack.search.schedulers.median import Median
+from skipstack.search.schedulers.promotion import Promotion
+from skipstack.search.schedulers.scheduler import Decision, NeverStop, Scheduler
 from tests.oracles.schedulers import keep_best_decisions, median_decisions
 from tests.search.schedulers.traces import BAD, PICKS, life, tell, trace
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from search.schedulers.scheduler import Decision, Scheduler
+from skipstack.search.schedulers.scheduler import Decision, Scheduler
 
 Report = tuple[int, int, float]
 BAD = [math.nan, math.inf, -math.inf]

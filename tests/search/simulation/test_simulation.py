@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.errors import UserError
-from data.frozen import canonical_json
-from search.config import AshaConfig, SearchConfig, StudyConfig
-from search.engines.serial import SerialEngine
-from search.ledger.events import Event, Proposed
-from search.ledger.ledger import Ledger
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.schedulers.build import scheduler
-from search.simulation.recordings import RecordedSpace, recordings
-from search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
-from search.study.study import run_study
-from search.trials.task import EpochResult
-from spaces.space import Point, Space
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Event, Proposed
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.simulation.recordings import RecordedSpace, recordings
+from skipstack.search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.task import EpochResult
+from skipstack.spaces.space import Point, Space
 from tests.search.made_up import DEPTH, GATE, RATE, ended, opening, proposed, record_of, reported, study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from search.study.interruption import terminated_as_interrupted
+from skipstack.search.study.interruption import terminated_as_interrupted
 
 
 def _terminated() -> None:

@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 import torch
 
-from dashboards.report_commands import verify
-from dashboards.sheet import sheet
-from data.baseline import most_frequent_tag
-from data.config import DataConfig, RunningTextCorpus
-from data.errors import UserError
-from data.prepared import PreparedCorpus, prepare
-from data.store import open_store, store
-from models.config import ModelConfig, StackConfig
-from models.evaluate import evaluate, on_device
-from models.inputs.config import LONGEST_AFFIX, EmbedderConfig
-from models.lanes import Lane
-from models.model import Gold, Tokens
-from models.stack import Memory
-from models.training.config import Adam, TrainingConfig
-from models.training.loop import Training
-from search.ablation.ablation import ablation
-from search.bundles.bundle import load_bundle
-from search.bundles.files import seal
-from search.records.reading import read_study
+from skipstack.dashboards.report_commands import verify
+from skipstack.dashboards.sheet import sheet
+from skipstack.data.baseline import most_frequent_tag
+from skipstack.data.config import DataConfig, RunningTextCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.prepared import PreparedCorpus, prepare
+from skipstack.data.store import open_store, store
+from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.evaluate import evaluate, on_device
+from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig
+from skipstack.models.lanes import Lane
+from skipstack.models.model import Gold, Tokens
+from skipstack.models.stack import Memory
+from skipstack.models.training.config import Adam, TrainingConfig
+from skipstack.models.training.loop import Training
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.bundles.bundle import load_bundle
+from skipstack.search.bundles.files import seal
+from skipstack.search.records.reading import read_study
 from tests.search.finished import exported
 
 EMBEDDER = EmbedderConfig(word_size=8, capital_size=0, affix_characters=0, window=0, dropout=0)
@@ -79,7 +79,7 @@ def test_perplexity_is_that_of_the_whole_text_read_at_once(tmp_path: Path, monke
     text = corpus(tmp_path)
     run = training(text)
     run.run_epoch()
-    monkeypatch.setattr("models.evaluate.STREAMS", 1)
+    monkeypatch.setattr("skipstack.models.evaluate.STREAMS", 1)
     measured = evaluate(run.model, text.stored, "dev", run.lexicon, 2)
     dev = text.stored.splits["dev"]
     forms, tags = (

@@ -8,19 +8,19 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from dashboards.cli import app
-from dashboards.tables import render
-from data.attachment import AttachmentCounts
-from data.errors import UserError
-from data.sentences import Sentence
-from data.synthetic import grammar
-from search.ablation.ablation import ablation
-from search.bundles.bundle import attachments_in, load_bundle
-from search.bundles.export import export_bundle, verify_bundle
-from search.bundles.files import seal
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
+from skipstack.dashboards.cli import app
+from skipstack.dashboards.tables import render
+from skipstack.data.attachment import AttachmentCounts
+from skipstack.data.errors import UserError
+from skipstack.data.sentences import Sentence
+from skipstack.data.synthetic import grammar
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.bundles.bundle import attachments_in, load_bundle
+from skipstack.search.bundles.export import export_bundle, verify_bundle
+from skipstack.search.bundles.files import seal
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
 from tests.oracles.trees import reaches_the_root
 from tests.search.finished import curves, opened, trained
 

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 import torch
 
-from dashboards.running import reach
-from data.config import GrammarCorpus
-from data.errors import UserError
-from data.store import open_store
-from models.training.checkpoint import read_tensors
-from search.bundles.export import export_bundle, verify_bundle
-from search.ledger.events import VectorsPrepared, from_json
-from search.ledger.ledger import Ledger
-from search.records.folder import BEST
-from search.records.reading import read_study
-from search.study.preparation import needs
-from search.tracking.runs import StudyRuns
-from spaces.config import SpaceConfig
-from spaces.space import Space
+from skipstack.dashboards.running import reach
+from skipstack.data.config import GrammarCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.store import open_store
+from skipstack.models.training.checkpoint import read_tensors
+from skipstack.search.bundles.export import export_bundle, verify_bundle
+from skipstack.search.ledger.events import VectorsPrepared, from_json
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import BEST
+from skipstack.search.records.reading import read_study
+from skipstack.search.study.preparation import needs
+from skipstack.search.tracking.runs import StudyRuns
+from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.space import Space
 from tests.search.finished import opened, run, trained
 
 STUDY = """

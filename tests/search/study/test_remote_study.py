@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from dashboards.cli import main
-from data.errors import UserError
-from search.engines.serial import SerialEngine
-from search.ledger.events import CorpusPrepared, Event, Interrupted, Resumed, StudyOpened
-from search.ledger.lease import SECONDS, SKEW
-from search.ledger.ledger import Ledger, address_of, point_to, withdrawn_on_failure
-from search.ledger.object_store import ObjectStore
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.study.study import run_study
-from search.trials.task import EpochResult
+from skipstack.dashboards.cli import main
+from skipstack.data.errors import UserError
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import CorpusPrepared, Event, Interrupted, Resumed, StudyOpened
+from skipstack.search.ledger.lease import SECONDS, SKEW
+from skipstack.search.ledger.ledger import Ledger, address_of, point_to, withdrawn_on_failure
+from skipstack.search.ledger.object_store import ObjectStore
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.task import EpochResult
 from tests.search.ledger.homes import Clock, s3_address, s3_server
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

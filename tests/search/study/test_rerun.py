@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import UserError
-from search.config import SearchConfig
-from search.engines.serial import SerialEngine
-from search.ledger.ledger import Ledger
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.study.rerun import Difference, rerun
-from search.study.study import run_study
-from search.trials.task import EpochResult
+from skipstack.data.errors import UserError
+from skipstack.search.config import SearchConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.study.rerun import Difference, rerun
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.task import EpochResult
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 

@@ -9,20 +9,20 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from dashboards.cli import app
-from dashboards.tables import render
-from data.baseline import most_frequent_tag
-from data.errors import UserError
-from data.schemes import repaired
-from data.spans import SpanCounts
-from data.store import open_store
-from search.ablation.ablation import ablation
-from search.bundles.bundle import load_bundle, spans_in
-from search.bundles.export import export_bundle, verify_bundle
-from search.bundles.files import seal
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
+from skipstack.dashboards.cli import app
+from skipstack.dashboards.tables import render
+from skipstack.data.baseline import most_frequent_tag
+from skipstack.data.errors import UserError
+from skipstack.data.schemes import repaired
+from skipstack.data.spans import SpanCounts
+from skipstack.data.store import open_store
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.bundles.bundle import load_bundle, spans_in
+from skipstack.search.bundles.export import export_bundle, verify_bundle
+from skipstack.search.bundles.files import seal
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
 from tests.oracles import conlleval
 from tests.search.finished import curves, opened, trained
 

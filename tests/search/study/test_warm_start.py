@@ -8,22 +8,22 @@ from typing import Any
 
 import pytest
 
-from data.errors import UserError
-from data.frozen import canonical_json
-from search.ablation.ablation import ablation
-from search.config import StudyConfig
-from search.engines.serial import SerialEngine
-from search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
-from search.ledger.ledger import Ledger
-from search.proposers.tpe import Tpe
-from search.records.folder import BEST, StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.study.study import run_study
-from search.study.warm_start import told
-from search.trials.task import EpochResult
-from spaces.config import Axis
-from spaces.space import Space
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.config import StudyConfig
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.study import run_study
+from skipstack.search.study.warm_start import told
+from skipstack.search.trials.task import EpochResult
+from skipstack.spaces.config import Axis
+from skipstack.spaces.space import Space
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, toy_driver, toy_study
 

@@ -5,17 +5,17 @@ import jsonschema
 import pytest
 import yaml
 
-from data.config import ColumnCorpus, GrammarCorpus, NamedCorpus
-from data.errors import UserError
-from data.frozen import canonical_json
-from models.training.config import Adam, Sgd
-from models.wiring import sources
-from search.config import AshaConfig, SearchConfig, StudyConfig
-from search.study_files.document import presets
-from search.study_files.study_file import load_study, scales, schema
-from spaces.config import Axis
-from spaces.space import Space, SpaceConfig
-from spaces.trial import TrialConfig
+from skipstack.data.config import ColumnCorpus, GrammarCorpus, NamedCorpus
+from skipstack.data.errors import UserError
+from skipstack.data.frozen import canonical_json
+from skipstack.models.training.config import Adam, Sgd
+from skipstack.models.wiring import sources
+from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
+from skipstack.search.study_files.document import presets
+from skipstack.search.study_files.study_file import load_study, scales, schema
+from skipstack.spaces.config import Axis
+from skipstack.spaces.space import Space, SpaceConfig
+from skipstack.spaces.trial import TrialConfig
 
 DEPTH, GATE = "model.stack.depth", "model.stack.shortcut.gate"
 

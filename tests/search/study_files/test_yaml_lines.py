@@ -5,8 +5,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import UserError
-from search.study_files.yaml_lines import read_yaml
+from skipstack.data.errors import UserError
+from skipstack.search.study_files.yaml_lines import read_yaml
 
 TEXT = """\
 about: a study

@@ -1,8 +1,8 @@
 """A small study told as events, by hand: every way for a trial to end, numbers that are none, a resume."""
 
-from data.frozen import identity
-from search.config import SearchConfig, StudyConfig
-from search.ledger.events import (
+from skipstack.data.frozen import identity
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
     Ended,
@@ -16,8 +16,8 @@ from search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from spaces.config import SpaceConfig
-from spaces.space import Point, Space
+from skipstack.spaces.config import SpaceConfig
+from skipstack.spaces.space import Point, Space
 
 DEPTH = "model.stack.depth"
 STUDY = StudyConfig(

@@ -4,10 +4,20 @@ import math
 
 import pytest
 
-from data.frozen import identity
-from search.config import StudyConfig
-from search.ledger.events import SCORELESS, Ended, Event, Interrupted, Reason, Reported, Resumed, Retried, StudyOpened
-from search.tracking.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
+from skipstack.data.frozen import identity
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import (
+    SCORELESS,
+    Ended,
+    Event,
+    Interrupted,
+    Reason,
+    Reported,
+    Resumed,
+    Retried,
+    StudyOpened,
+)
+from skipstack.search.tracking.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
 from tests.search.made_up import measured
 from tests.search.tracking import studies
 from tests.search.tracking.studies import SPACE, history, opened, proposed, reported

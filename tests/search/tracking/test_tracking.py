@@ -21,13 +21,13 @@ from typing import Any
 
 import pytest
 
-from search.ledger import events as happened
-from search.ledger.events import Event, Proposed, Reported, StudyOpened
-from search.ledger.ledger import Ledger
-from search.tracking import background
-from search.tracking.runs import study_id
-from search.tracking.tracking import Tracker
-from spaces.trial import TrialConfig
+from skipstack.search.ledger import events as happened
+from skipstack.search.ledger.events import Event, Proposed, Reported, StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.tracking import background
+from skipstack.search.tracking.runs import study_id
+from skipstack.search.tracking.tracking import Tracker
+from skipstack.spaces.trial import TrialConfig
 from tests.search.tracking.studies import SPACE, history, opened, proposed, reported
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
@@ -395,9 +395,9 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_completes(
 
 CHILD = """
 import sys, time
-from search.tracking import background
-from search.ledger import events as happened
-from search.tracking.tracking import Tracker
+from skipstack.search.tracking import background
+from skipstack.search.ledger import events as happened
+from skipstack.search.tracking.tracking import Tracker
 from tests.search.tracking.studies import history, opened
 background.GATHER = 0.002
 tracker = Tracker(sys.argv[1], opened(time=float(sys.argv[2])), private=True)

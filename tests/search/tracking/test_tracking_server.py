@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from search.ledger.events import Event
-from search.tracking import background
-from search.tracking.background import ATTEMPTS
-from search.tracking.tracking import Tracker
+from skipstack.search.ledger.events import Event
+from skipstack.search.tracking import background
+from skipstack.search.tracking.background import ATTEMPTS
+from skipstack.search.tracking.tracking import Tracker
 from tests.search.tracking.studies import history
 from tests.search.tracking.test_tracking import content, search, wait_until, write
 from tests.search.tracking_server import TrackingServer

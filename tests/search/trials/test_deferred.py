@@ -5,10 +5,11 @@ import sys
 
 PROGRAM = """
 import sys
-import dashboards.running, search.trials.deferred, search.engines.ray_tune, search.study.study, search.tracking.tracking
+import skipstack.dashboards.running, skipstack.search.trials.deferred, skipstack.search.engines.ray_tune
+import skipstack.search.study.study, skipstack.search.tracking.tracking
 assert "torch" not in sys.modules
-from search.trials.deferred import DeferredWorker
-from search.trials.task import Worker
+from skipstack.search.trials.deferred import DeferredWorker
+from skipstack.search.trials.task import Worker
 assert issubclass(DeferredWorker, Worker)
 """
 

@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from search.config import SearchConfig
-from search.driver.driver import Driver
-from search.engines.serial import SerialEngine
-from search.ledger.events import FAULTS, Decided, Ended, Event, Reason, Retried, Started
-from search.ledger.ledger import Ledger
-from search.proposers.build import proposer
-from search.records.folder import StudyFolder
-from search.records.reading import read_study
-from search.records.study_record import StudyRecord
-from search.study.study import run_study
-from search.trials.faults import DIED, Fault, OutOfSpaceError, TimeOverError, fault_of, kernel_kills
-from search.trials.task import EpochResult
-from spaces.space import Space
+from skipstack.search.config import SearchConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Reason, Retried, Started
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.proposers.build import proposer
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.study import run_study
+from skipstack.search.trials.faults import DIED, Fault, OutOfSpaceError, TimeOverError, fault_of, kernel_kills
+from skipstack.search.trials.task import EpochResult
+from skipstack.spaces.space import Space
 from tests.search.killing import DyingLedger, Killed, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

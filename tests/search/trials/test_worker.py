@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from data.config import GrammarCorpus
-from data.store import store
-from models.training.checkpoint import read_tensors
-from search.records.folder import BEST, CHECKPOINT
-from search.trials.faults import OutOfSpaceError, TimeOverError
-from search.trials.task import EpochResult, TrialTask
-from search.trials.trial_files import SupersededError
-from search.trials.worker import TrainingWorker, lane_groups
-from spaces.trial import TrialConfig
+from skipstack.data.config import GrammarCorpus
+from skipstack.data.store import store
+from skipstack.models.training.checkpoint import read_tensors
+from skipstack.search.records.folder import BEST, CHECKPOINT
+from skipstack.search.trials.faults import OutOfSpaceError, TimeOverError
+from skipstack.search.trials.task import EpochResult, TrialTask
+from skipstack.search.trials.trial_files import SupersededError
+from skipstack.search.trials.worker import TrainingWorker, lane_groups
+from skipstack.spaces.trial import TrialConfig
 
 CONFIG = TrialConfig.model_validate(
     {

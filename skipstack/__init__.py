@@ -1,0 +1,1 @@
+"""skipstack: searches architectures and hyperparameters of recurrent sequence models on a Ray cluster."""
