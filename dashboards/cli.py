@@ -12,18 +12,16 @@ from typing import NoReturn
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from skipstack.dashboards import (
-    catalogue_commands,
-    extend_commands,
-    inspect_commands,
-    plan_commands,
-    report_commands,
-    search_commands,
-    simulate_commands,
-)
-from skipstack.dashboards.printing import say
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.redaction import redacted
+from skipstack.dashboards.commands import catalogue as catalogue_commands
+from skipstack.dashboards.commands import extend as extend_commands
+from skipstack.dashboards.commands import inspect as inspect_commands
+from skipstack.dashboards.commands import plan as plan_commands
+from skipstack.dashboards.commands import report as report_commands
+from skipstack.dashboards.commands import search as search_commands
+from skipstack.dashboards.commands import simulate as simulate_commands
+from skipstack.dashboards.report.printing import say
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.redaction import redacted
 
 app = typer.Typer(
     name="skipstack",

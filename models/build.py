@@ -6,11 +6,11 @@ from typing import Self, assert_never
 
 import torch
 
-from skipstack.data.prepared import PreparedCorpus
-from skipstack.data.schemes import Scheme, transitions
-from skipstack.data.tasks import Task
-from skipstack.data.transitions import Transitions
-from skipstack.data.vocabulary import FIRST_KNOWN, Vocabulary
+from skipstack.data.labels.schemes import Scheme, transitions
+from skipstack.data.labels.tasks import Task
+from skipstack.data.labels.transitions import Transitions
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary
 from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.feedforward import FeedForwardLayer
 from skipstack.models.cells.lstm import LstmCell

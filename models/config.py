@@ -11,9 +11,9 @@ from pydantic import (
     model_validator,
 )
 
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import Frozen
-from skipstack.data.tasks import Task
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.labels.tasks import Task
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
 from skipstack.models.inputs.config import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate

@@ -2,7 +2,7 @@
 
 import torch
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 
 
 def choose_device(name: str) -> torch.device:

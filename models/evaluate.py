@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.attachment import AttachmentCounts
-from skipstack.data.batches import Batch, Ids, evaluation_batches, put_back
-from skipstack.data.metrics import accuracy, correct_tags
-from skipstack.data.scoring import attachment_counts, span_counts
-from skipstack.data.spans import SpanCounts
-from skipstack.data.store import StoredCorpus
-from skipstack.data.streams import stream_batches
+from skipstack.data.labels.spans import SpanCounts
+from skipstack.data.store.batches import Batch, Ids, evaluation_batches, put_back
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.streams import stream_batches
+from skipstack.data.tasks.attachment import AttachmentCounts
+from skipstack.data.tasks.metrics import accuracy, correct_tags
+from skipstack.data.tasks.scoring import attachment_counts, span_counts
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.model import Gold, Network, Tokens
 from skipstack.models.stack import Memory

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.seeding import derive
+from skipstack.data.basis.seeding import derive
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.models.cells.base import Cell
 from skipstack.models.cells.shortcut import ShortcutCell
 from skipstack.models.gates import VectorGate

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.seeding import derive
+from skipstack.data.basis.seeding import derive
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

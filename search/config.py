@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen
 from skipstack.search.objectives import Objective
 from skipstack.spaces.config import SpaceConfig
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.explain import explain, place, shown
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain, place, shown
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.trial import TrialConfig
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.paths import Tree, present, read, written
 from skipstack.spaces.space import Point, Space

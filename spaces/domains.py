@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from pydantic import JsonValue
 
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.frozen import canonical_json
 
 Json = JsonValue
 """A value of an axis: whatever JSON can say, a whole mapping or list included."""

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from skipstack.data.errors import unknown
-from skipstack.data.explain import shown
-from skipstack.data.fields import describe, kinds, literals, paths
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import unknown
+from skipstack.data.basis.explain import shown
+from skipstack.data.basis.fields import describe, kinds, literals, paths
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig
 

@@ -7,9 +7,9 @@ from itertools import islice
 import numpy as np
 from pydantic import ValidationError
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.explain import explain, shown
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain, shown
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.checks import Conditions, SpaceError, checked
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS

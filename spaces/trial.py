@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
-from skipstack.data.config import DataConfig
-from skipstack.data.frozen import Frozen, identity
+from skipstack.data.basis.frozen import Frozen, identity
+from skipstack.data.corpora.config import DataConfig
 from skipstack.models.config import ModelConfig
 from skipstack.models.training.config import TrainingConfig
 

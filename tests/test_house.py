@@ -48,5 +48,7 @@ def test_every_direct_dependency_is_pinned_within_its_range() -> None:
 def test_the_data_package_is_not_swallowed_by_git() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
-    ignored = subprocess.run(["git", "check-ignore", "data/store.py"], cwd=ROOT, capture_output=True, check=False)
+    ignored = subprocess.run(
+        ["git", "check-ignore", "data/store/stored.py"], cwd=ROOT, capture_output=True, check=False
+    )
     assert ignored.returncode == 1

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveInt
 
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen
 
 Variant = Literal["e", "j", "i", "i_and_e"]
 """What is fed back (dinarelli2016; ``models/feedback/links.py`` has the equations): hidden layers to the hidden layer

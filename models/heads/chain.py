@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.transitions import Transitions
+from skipstack.data.labels.transitions import Transitions
 from skipstack.models.chain.decode import best_tagging, best_taggings
 from skipstack.models.chain.partition import log_partition
 from skipstack.models.chain.program import Chain, others, score

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import Frozen
 
 
 class SoftmaxConfig(Frozen):

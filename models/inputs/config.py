@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator, model_validator
 
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen
 
 LONGEST_AFFIX = 7
 """Characters kept at each side of a word, at most (wu2017 Table 5)."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.data.vocabulary import BOUNDARY
+from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.inputs.config import FeatureMapConfig
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.inputs.tokens import LexiconTensors

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.vocabulary import FIRST_KNOWN
+from skipstack.data.store.vocabulary import FIRST_KNOWN
 from skipstack.models.inputs.config import OneHotConfig
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout, Streams

@@ -1,12 +1,15 @@
-"""Pretrained word vectors in a network's table of words (``data/vectors.py``). Shapes: R lanes, W words, E numbers."""
+"""Pretrained word vectors in a network's table of words (``data/store/vectors.py``).
+
+Shapes: R lanes, W words, E numbers.
+"""
 
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.errors import UserError
-from skipstack.data.vectors import Pretrained
+from skipstack.data.basis.errors import UserError
+from skipstack.data.store.vectors import Pretrained
 
 
 class PretrainedRows:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.data.features import CAPITAL_CLASSES, Lexicon
+from skipstack.data.store.features import CAPITAL_CLASSES, Lexicon
 from skipstack.models.inputs.characters import SpellingReader
 from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.inputs.lookup import Distinct, Lookup
@@ -20,7 +20,7 @@ from skipstack.models.lanes import Dropout, Streams
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """The lexical features of every form (``data/features.py``), on the device. F: forms."""
+    """The lexical features of every form (``data/store/features.py``), on the device. F: forms."""
 
     word_F: Tensor
     capital_F: Tensor

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.data.trees import ROOT
+from skipstack.data.labels.trees import ROOT
 from skipstack.models.heads.base import UNSEEN
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Dropout, Streams

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.data.trees import ROOT, find_cycle
+from skipstack.data.labels.trees import ROOT, find_cycle
 
 Scores = NDArray[np.floating]
 Heads = NDArray[np.int64]

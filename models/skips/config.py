@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen
 
 Share = Annotated[float, Field(ge=0, le=1)]
 

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 
 LARGEST_HEADER = 2**24
 """Bytes of the header of a file, at most."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from skipstack.data.attachment import AttachmentCounts
-from skipstack.data.batches import Batch, training_batches
-from skipstack.data.prepared import PreparedCorpus
-from skipstack.data.spans import SpanCounts
-from skipstack.data.streams import stream_batches
+from skipstack.data.labels.spans import SpanCounts
+from skipstack.data.store.batches import Batch, training_batches
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.data.store.streams import stream_batches
+from skipstack.data.tasks.attachment import AttachmentCounts
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import Evaluation, evaluate, on_device

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.data.prepared import PreparedCorpus
-from skipstack.data.seeding import derive, generator
-from skipstack.data.store import Split
-from skipstack.data.vocabulary import BOUNDARY
+from skipstack.data.basis.seeding import derive, generator
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.data.store.stored import Split
+from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.feedback.links import LabelVectorLink
 from skipstack.models.feedback.tagger import FeedbackTagger
 from skipstack.models.initialise import initialise

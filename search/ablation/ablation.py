@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.frozen import canonical_json, identity
-from skipstack.data.metrics import Measure
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.tasks.metrics import Measure
 from skipstack.search.ablation.parts import parts
 from skipstack.search.ablation.statistics import Spread, paired_difference
 from skipstack.search.ledger.events import Reason

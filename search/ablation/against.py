@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from skipstack.data.metrics import FACTORS, Measure
+from skipstack.data.tasks.metrics import FACTORS, Measure
 from skipstack.search.ablation.papers import PaperRow, PaperTable
 from skipstack.search.ablation.statistics import Spread, paired_difference, rank_correlation
 from skipstack.search.records.study_record import StudyRecord
@@ -20,7 +20,7 @@ Split = Literal["dev", "test"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper and the trial that stands for it. Scores and differences are those of ``data.metrics``.
+    """A row of the paper and the trial that stands for it. Scores and differences are those of ``data.tasks.metrics``.
 
     ``difference`` is to the trial of the paper's base row, seed by seed. Both are measured on the split of the
     comparison, and None for the base itself and where one of the two is missing. ``disagrees``: ours has

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import assert_never
 
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 import torch
 
-from skipstack.data.attachment import AttachmentCounts
-from skipstack.data.errors import UserError
-from skipstack.data.features import lexicon
-from skipstack.data.formats import Unit
-from skipstack.data.prepared import PreparedCorpus
-from skipstack.data.readers.segmented import in_words
-from skipstack.data.sentences import Sentence
-from skipstack.data.sources import token_unit
-from skipstack.data.spans import SpanCounts
-from skipstack.data.tasks import Task
-from skipstack.data.vocabulary import Vocabulary
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.sources import token_unit
+from skipstack.data.formats.format import Unit
+from skipstack.data.formats.segmented import in_words
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.spans import SpanCounts
+from skipstack.data.labels.tasks import Task
+from skipstack.data.store.features import lexicon
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.data.store.vocabulary import Vocabulary
+from skipstack.data.tasks.attachment import AttachmentCounts
 from skipstack.models.build import Sizes, build
 from skipstack.models.evaluate import evaluate
 from skipstack.models.inputs.config import LONGEST_AFFIX

@@ -7,11 +7,11 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, NonNegativeFloat, NonNegativeInt, RootModel, ValidationError
 
-from skipstack.data.errors import UserError
-from skipstack.data.explain import explain
-from skipstack.data.frozen import Frozen
-from skipstack.data.schemes import Scheme
-from skipstack.data.tasks import Task
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import explain
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.labels.tasks import Task
 from skipstack.search.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")

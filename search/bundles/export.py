@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from skipstack.data.config import Corpus
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
-from skipstack.data.prepared import prepare
-from skipstack.data.sentences import SPLITS
-from skipstack.data.store import open_store, store
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import Corpus
+from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.stored import open_store, store
 from skipstack.models.device import choose_device
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.trained import lane_of

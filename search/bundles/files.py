@@ -17,9 +17,9 @@ from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import Field, NonNegativeInt, ValidationError
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.explain import explain
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain
+from skipstack.data.basis.frozen import Frozen
 
 FORMAT: Literal[3] = 3
 """Rises when a bundle of another version would be misread."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.reuse import KnownTrials
 from skipstack.search.ledger.events import (
     Decided,

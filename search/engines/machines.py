@@ -12,7 +12,7 @@ from ray._private import worker as ray_worker
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from skipstack.data.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.trials.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipstack.data.errors import UserError, one_line
-from skipstack.data.store import open_store
-from skipstack.data.vectors import open_vectors
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.vectors import open_vectors
 from skipstack.search.code_version import code_version
 from skipstack.search.records.folder import StudyFolder
 from skipstack.search.records.study_record import StudyRecord

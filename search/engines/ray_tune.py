@@ -34,7 +34,7 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from skipstack.data.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.capacity import Capacity, Resources, slots
 from skipstack.search.engines.machines import asked, check_this_machine, join, lost_cluster_told, resources

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.records.folder import StudyFolder

@@ -15,8 +15,8 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
-from skipstack.data.frozen import Frozen
-from skipstack.data.metrics import Measure
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.tasks.metrics import Measure
 
 
 def _number(value: float) -> float | str:

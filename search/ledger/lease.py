@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from typing import final
 from uuid import uuid4
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.object_store import ObjectStore
 
 SECONDS = 60.0

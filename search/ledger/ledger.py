@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from skipstack.data.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.ledger.events import Event, Extended, from_json, to_json
 from skipstack.search.ledger.segments import Line, Segments
 from skipstack.search.ledger.segments_local import LocalSegments

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pyarrow as pa
 from pyarrow import fs
 
-from skipstack.data.errors import UserError, one_line, unknown
+from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.search.ledger.disk import settle
 
 S3_OPTIONS = ("region", "scheme", "endpoint_override")

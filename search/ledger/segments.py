@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.disk import settle
 from skipstack.search.ledger.segments import Line, Segments, decoded, encoded
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.lease import CLAIM, Lease
 from skipstack.search.ledger.object_store import ObjectStore
 from skipstack.search.ledger.segments import Line, Segments, damaged, decoded, encoded

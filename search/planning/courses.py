@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from skipstack.data.seeding import generator
+from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig
 from skipstack.search.schedulers.build import scheduler
 from skipstack.search.schedulers.scheduler import Scheduler

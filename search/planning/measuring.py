@@ -12,9 +12,9 @@ from typing import Self, final
 import torch
 from torch import Tensor
 
-from skipstack.data.batches import Batch
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.store.batches import Batch
 from skipstack.models.build import Sizes, build
 from skipstack.models.device import choose_device
 from skipstack.models.evaluate import evaluated, on_device

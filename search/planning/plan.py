@@ -8,9 +8,9 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Literal
 
-from skipstack.data.errors import one_line
-from skipstack.data.frozen import canonical_json
-from skipstack.data.seeding import generator
+from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.seeding import generator
 from skipstack.search.config import Resource, SearchConfig, StudyConfig
 from skipstack.search.planning.courses import Courses, courses
 from skipstack.search.planning.extremes import extremes

@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from skipstack.data.seeding import generator
+from skipstack.data.basis.seeding import generator
 from skipstack.search.config import EvolutionConfig
 from skipstack.search.ledger.events import Reason
 from skipstack.search.pareto import Vector, places

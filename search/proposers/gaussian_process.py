@@ -6,8 +6,8 @@ import numpy as np
 import optuna
 from optuna.trial import TrialState
 
-from skipstack.data.frozen import canonical_json
-from skipstack.data.seeding import generator
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.pareto import Vector
 from skipstack.search.proposers.proposer import Curve

@@ -12,8 +12,8 @@ from typing import final
 
 import numpy as np
 
-from skipstack.data.frozen import canonical_json
-from skipstack.data.seeding import generator
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.pareto import Vector
 from skipstack.spaces.space import Point, Space

@@ -18,8 +18,8 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-from skipstack.data.frozen import canonical_json
-from skipstack.data.seeding import derive, generator
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.seeding import derive, generator
 from skipstack.search.ledger.events import Reason
 from skipstack.search.pareto import Vector
 from skipstack.search.proposers.proposer import Curve, Proposer, Seen

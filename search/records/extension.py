@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from skipstack.data.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.ledger.events import Extended, Shortened
 from skipstack.spaces.config import Axis

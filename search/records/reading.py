@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Finished
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.records.folder import StudyFolder

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import assert_never
 
-from skipstack.data.frozen import canonical_json, identity
-from skipstack.data.metrics import Measure
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.tasks.metrics import Measure
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     CorpusPrepared,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from skipstack.data.metrics import FACTORS, Measure
+from skipstack.data.tasks.metrics import FACTORS, Measure
 from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused
 from skipstack.search.objectives import Objective, further
 from skipstack.search.pareto import Vector
@@ -153,7 +153,7 @@ class TrialRecord:
         return self._scores("dev", report.metrics, report.seeds or self.seeds)
 
     def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
-        """By seed, the larger the better (``data.metrics.FACTORS``)."""
+        """By seed, the larger the better (``data.tasks.metrics.FACTORS``)."""
         sign = math.copysign(1, FACTORS[self.measure])
         values = metrics[f"{split}_{self.measure}"]
         return {seed: sign * value for seed, value in zip(seeds, values, strict=True)}

@@ -1,6 +1,6 @@
 """From a config to a scheduler: the one place that knows which class a key means."""
 
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.frozen import Frozen
 from skipstack.search.config import SearchConfig
 from skipstack.search.schedulers.asha import Asha
 from skipstack.search.schedulers.hyperband import Hyperband

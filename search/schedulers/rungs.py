@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.config import RungConfig
 from skipstack.search.schedulers.scheduler import Scheduler
 from skipstack.search.schedulers.spending import Epochs, Seconds, Seeds, Spending

@@ -13,8 +13,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
 from skipstack.search.records.races import groups, joined
 from skipstack.search.records.study_record import StudyRecord

@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import ceil
 from pathlib import Path
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.frozen import Frozen, identity
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.frozen import Frozen, identity
 from skipstack.search.config import SCHEDULERS as ALL
 from skipstack.search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
 from skipstack.search.driver.driver import Driver

@@ -5,19 +5,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from skipstack.data.baseline import most_frequent_tag
-from skipstack.data.config import Corpus, VocabularyConfig
-from skipstack.data.cutting import with_longest
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import identity
-from skipstack.data.metrics import MEASURES
-from skipstack.data.prepared import vocabulary_of, with_learnt_tags
-from skipstack.data.schemes import Scheme
-from skipstack.data.scoring import measure_of
-from skipstack.data.store import StoredCorpus, open_store, store
-from skipstack.data.vectors import coverage, open_vectors, pretrained, store_vectors
-from skipstack.data.vocabulary import Vocabulary
-from skipstack.data.word_classes import word_classes
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
+from skipstack.data.corpora.config import Corpus, VocabularyConfig
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.store.cutting import with_longest
+from skipstack.data.store.prepared import vocabulary_of, with_learnt_tags
+from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.vectors import coverage, open_vectors, pretrained, store_vectors
+from skipstack.data.store.vocabulary import Vocabulary
+from skipstack.data.store.word_classes import word_classes
+from skipstack.data.tasks.baseline import most_frequent_tag
+from skipstack.data.tasks.metrics import MEASURES
+from skipstack.data.tasks.scoring import measure_of
 from skipstack.models.config import ModelConfig, check_task
 from skipstack.models.inputs.config import OneHotConfig
 from skipstack.search.config import StudyConfig

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skipstack.data.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.ledger.events import Reported
 from skipstack.search.records.folder import StudyFolder
 from skipstack.search.records.races import groups

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.ablation import selected
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from skipstack.data.config import Corpus
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import identity
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
+from skipstack.data.corpora.config import Corpus
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
 from skipstack.search.records.folder import BEST, StudyFolder

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.explain import at, explain
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import at, explain
+from skipstack.data.basis.frozen import Frozen
 from skipstack.search.config import SearchConfig
 from skipstack.search.study_files.yaml_lines import Lines, read_yaml
 from skipstack.spaces.config import Axis

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skipstack.data.corpora import CORPORA
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.fields import paths
-from skipstack.data.tasks import TREES
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.fields import paths
+from skipstack.data.corpora.named import CORPORA
+from skipstack.data.labels.tasks import TREES
 from skipstack.search.config import SearchConfig
 from skipstack.search.study_files.document import Raw, Source, with_axis
 from skipstack.search.study_files.yaml_lines import read_yaml

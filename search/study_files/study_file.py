@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from skipstack.data.corpora import find_card
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.explain import explain, place
-from skipstack.data.frozen import Frozen
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.explain import explain, place
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.study_files.document import Raw, Source, StudyFile, presets, read_document
 from skipstack.search.study_files.settings import Setting, corpus_setting, option_setting, parsed_setting

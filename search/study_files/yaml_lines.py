@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from skipstack.data.errors import UserError
-from skipstack.data.explain import shown
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
 
 Lines = dict[tuple[str | int, ...], int]
 """The line, counted from 1, of each path: that of its key, or of its item in a list."""

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from skipstack.data.errors import one_line
+from skipstack.data.basis.errors import one_line
 
 GATHER = 1.0
 """Seconds between two calls of the work; doubled with each failure in a row, ``DOUBLINGS`` times at most."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final, Literal
 
-from skipstack.data.frozen import identity
+from skipstack.data.basis.frozen import identity
 from skipstack.search.config import SCHEDULERS
 from skipstack.search.ledger.events import (
     SCORELESS,

@@ -18,8 +18,8 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from skipstack.data.errors import UserError, unknown
-from skipstack.data.redaction import hide, redacted
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
 from skipstack.search.tracking.background import Background
 from skipstack.search.tracking.runs import STUDY, Entry, RunKey, StudyRuns

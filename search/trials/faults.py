@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skipstack.data.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.events import FaultReason, RetryCause
 from skipstack.search.records.trial_record import TrialRecord

@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from skipstack.data.attachment import AttachmentCounts
-from skipstack.data.config import DataConfig
-from skipstack.data.errors import UserError
-from skipstack.data.prepared import PreparedCorpus, prepare
-from skipstack.data.spans import SpanCounts
-from skipstack.data.store import open_store
-from skipstack.data.vectors import open_vectors
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.labels.spans import SpanCounts
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.vectors import open_vectors
+from skipstack.data.tasks.attachment import AttachmentCounts
 from skipstack.models.build import Sizes
 from skipstack.models.device import choose_device, limit_memory
 from skipstack.models.evaluate import evaluate

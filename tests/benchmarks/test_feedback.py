@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.batches import training_batches
-from skipstack.data.config import DataConfig
-from skipstack.data.prepared import PreparedCorpus, prepare
-from skipstack.data.store import Split, StoredCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.store.batches import training_batches
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import Split, StoredCorpus
 from skipstack.models.config import ModelConfig
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig

@@ -12,10 +12,10 @@ from statistics import median
 import pytest
 import torch
 
-from skipstack.data.batches import training_batches
-from skipstack.data.config import DataConfig, NamedCorpus
-from skipstack.data.prepared import prepare
-from skipstack.data.store import open_store, store
+from skipstack.data.corpora.config import DataConfig, NamedCorpus
+from skipstack.data.store.batches import training_batches
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.stored import open_store, store
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
 from skipstack.models.lanes import Lane

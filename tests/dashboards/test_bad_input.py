@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.cli import main
-from skipstack.data.sources import read_splits
+from skipstack.data.corpora.sources import read_splits
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.study import run_study

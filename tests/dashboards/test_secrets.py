@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards import running
 from skipstack.dashboards.cli import main
+from skipstack.dashboards.commands import running
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.tracking import background
@@ -144,7 +144,7 @@ def test_a_defect_of_ours_is_told_whole_but_for_the_password(
     def broken(*arguments: object, **options: object) -> None:
         raise KeyError(f"https://ann:{PASSWORD}@host")
 
-    monkeypatch.setattr("skipstack.dashboards.search_commands.load_study", broken)
+    monkeypatch.setattr("skipstack.dashboards.commands.search.load_study", broken)
     code, printed = typed(capfd, "search", "quickstart")
     assert code == 1
     assert "Traceback" in printed

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.made_up import history, study
 from tests.search.simulation.test_simulation import run, searched

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.baseline import most_frequent_tag
-from skipstack.data.config import GrammarCorpus, NamedCorpus
-from skipstack.data.sources import read_splits
-from skipstack.data.spans import find_spans, reading
-from skipstack.data.store import Split, StoredCorpus, open_store, store
+from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
+from skipstack.data.corpora.sources import read_splits
+from skipstack.data.labels.spans import find_spans, reading
+from skipstack.data.store.stored import Split, StoredCorpus, open_store, store
+from skipstack.data.tasks.baseline import most_frequent_tag
 from tests.oracles import conlleval
 
 Tokens = Sequence[tuple[int, int]]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.batches import STEP_COST, Batch, buckets, evaluation_batches, put_back, training_batches
-from skipstack.data.store import Split
+from skipstack.data.store.batches import STEP_COST, Batch, buckets, evaluation_batches, put_back, training_batches
+from skipstack.data.store.stored import Split
 
 lengths_of_splits = st.lists(st.integers(1, 9), min_size=1, max_size=40)
 batch_sizes = st.integers(1, 8)

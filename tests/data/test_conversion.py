@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.config import ColumnCorpus, DataConfig, GrammarCorpus
-from skipstack.data.conversion import with_scheme
-from skipstack.data.errors import UserError
-from skipstack.data.prepared import prepare, with_learnt_tags
-from skipstack.data.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
-from skipstack.data.sentences import SPLITS
-from skipstack.data.store import StoredCorpus, open_store, store
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpus
+from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.labels.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
+from skipstack.data.store.conversion import with_scheme
+from skipstack.data.store.prepared import prepare, with_learnt_tags
+from skipstack.data.store.stored import StoredCorpus, open_store, store
 
 Corpus = dict[str, list[tuple[str, ...]]]
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skipstack.data.card_files import check, read_files
-from skipstack.data.cards import Card, FileCard, FilesCard, SectionsCard
-from skipstack.data.config import NamedCorpus
-from skipstack.data.conversion import with_scheme
-from skipstack.data.corpora import CORPORA, find_card
-from skipstack.data.division import Consecutive, HeldOut
-from skipstack.data.errors import UserError
-from skipstack.data.formats import read_sentences
-from skipstack.data.readers.files import SourceFile
-from skipstack.data.sentences import SPLITS, Sentence
-from skipstack.data.sources import open_source, read_splits
-from skipstack.data.store import open_store, store
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.card_files import check, read_files
+from skipstack.data.corpora.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.corpora.config import NamedCorpus
+from skipstack.data.corpora.division import Consecutive, HeldOut
+from skipstack.data.corpora.named import CORPORA, find_card
+from skipstack.data.corpora.sources import open_source, read_splits
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import read_sentences
+from skipstack.data.formats.sentences import SPLITS, Sentence
+from skipstack.data.store.conversion import with_scheme
+from skipstack.data.store.stored import open_store, store
 
 CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}
 

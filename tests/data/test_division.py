@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.division import consecutive, held_out
-from skipstack.data.errors import UserError
-from skipstack.data.sentences import Sentence
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.division import consecutive, held_out
+from skipstack.data.formats.sentences import Sentence
 
 TEST = [Sentence(("last",), ("X",))]
 
@@ -36,7 +36,7 @@ def test_the_seed_settles_what_is_drawn_in_another_process_too() -> None:
     drawn = [[one.words[0] for one in held_out({"train": numbered(40)}, 0.2, seed)["dev"]] for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     program = (
-        "from skipstack.data.division import held_out; from skipstack.data.sentences import Sentence;"
+        "from skipstack.data.corpora.division import held_out; from skipstack.data.formats.sentences import Sentence;"
         "train = [Sentence((str(number),), ('X',)) for number in range(40)];"
         "print(*(one.words[0] for one in held_out({'train': train}, 0.2, 0)['dev']))"
     )

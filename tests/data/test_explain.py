@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from skipstack.data.explain import explain, place
-from skipstack.data.fields import fields
+from skipstack.data.basis.explain import explain, place
+from skipstack.data.basis.fields import fields
 from skipstack.models.config import StackConfig
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skipstack.data.config import VocabularyConfig
-from skipstack.data.features import CAPITAL_CLASSES, capital_class, lexicon
-from skipstack.data.vocabulary import Vocabulary, spelling
+from skipstack.data.corpora.config import VocabularyConfig
+from skipstack.data.store.features import CAPITAL_CLASSES, capital_class, lexicon
+from skipstack.data.store.vocabulary import Vocabulary, spelling
 
 some_text = st.text(min_size=1, max_size=10)
 

@@ -3,8 +3,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
-from skipstack.data.config import Corpus
-from skipstack.data.fields import describe, fields, kinds, paths
+from skipstack.data.basis.fields import describe, fields, kinds, paths
+from skipstack.data.corpora.config import Corpus
 from skipstack.models.config import StackConfig
 from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.config import ColumnCorpus, FileCorpus
-from skipstack.data.errors import UserError
-from skipstack.data.readers.derivations import read_derivations
-from skipstack.data.readers.files import SourceFile
-from skipstack.data.readers.piped import read_piped
-from skipstack.data.readers.treebank import read_treebank
-from skipstack.data.sentences import Sentence
-from skipstack.data.sources import open_source, read_splits
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import ColumnCorpus, FileCorpus
+from skipstack.data.corpora.sources import open_source, read_splits
+from skipstack.data.formats.derivations import read_derivations
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.piped import read_piped
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.formats.treebank import read_treebank
 
 ID = "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
 TREE = (

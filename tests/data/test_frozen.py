@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skipstack.data.config import DataConfig, GrammarCorpus, VocabularyConfig
-from skipstack.data.frozen import Frozen, canonical_json, identity
+from skipstack.data.basis.frozen import Frozen, canonical_json, identity
+from skipstack.data.corpora.config import DataConfig, GrammarCorpus, VocabularyConfig
 
 
 class Inner(Frozen):
@@ -95,7 +95,8 @@ def test_an_identity_never_changes() -> None:
 def test_another_process_finds_the_same_identity(hash_seed: str) -> None:
     config = DataConfig(corpus=GrammarCorpus(seed=3), vocabulary=VocabularyConfig(minimum_count=2))
     program = (
-        "import sys; from skipstack.data.config import DataConfig; from skipstack.data.frozen import identity;"
+        "import sys; from skipstack.data.corpora.config import DataConfig;"
+        "from skipstack.data.basis.frozen import identity;"
         "print(identity(DataConfig.model_validate_json(sys.argv[1])))"
     )
     done = subprocess.run(

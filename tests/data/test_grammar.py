@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from skipstack.data.config import GrammarCorpus
-from skipstack.data.sentences import Sentence
-from skipstack.data.store import fingerprint
-from skipstack.data.synthetic.grammar import EDITION, LONGEST, SHORTEST, sentences
-from skipstack.data.trees import find_cycle
+from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.synthetic.grammar import EDITION, LONGEST, SHORTEST, sentences
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.trees import find_cycle
+from skipstack.data.store.stored import fingerprint
 from tests.oracles.grammar import Cue, kind, read
 
 SIZES = GrammarCorpus()
@@ -188,9 +188,10 @@ def test_a_longer_split_begins_with_the_shorter_one() -> None:
 
 def test_another_process_draws_the_same_corpus(splits: dict[str, list[Sentence]]) -> None:
     program = (
-        "from skipstack.data.config import GrammarCorpus; from skipstack.data.sources import read_splits;"
+        "from skipstack.data.corpora.config import GrammarCorpus;"
+        "from skipstack.data.corpora.sources import read_splits;"
         "from pathlib import Path;"
-        "from skipstack.data.store import fingerprint;"
+        "from skipstack.data.store.stored import fingerprint;"
         "print(fingerprint(read_splits(GrammarCorpus(), data_dir=None, folder=Path())))"
     )
     for seed in ("1", "2"):

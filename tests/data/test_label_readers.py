@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.config import (
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import (
     ColumnCorpus,
     Corpus,
     GrammarCorpus,
@@ -17,15 +18,14 @@ from skipstack.data.config import (
     TextCorpus,
     WordTagCorpus,
 )
-from skipstack.data.errors import UserError
-from skipstack.data.readers.columns import read_columns
-from skipstack.data.readers.files import SourceFile
-from skipstack.data.readers.segmented import in_characters, in_words, read_segmented
-from skipstack.data.readers.slots import read_slots
-from skipstack.data.readers.word_tags import Mark, read_word_tags
-from skipstack.data.schemes import Scheme, Span, converted, spans_of
-from skipstack.data.sentences import Sentence
-from skipstack.data.sources import token_unit
+from skipstack.data.corpora.sources import token_unit
+from skipstack.data.formats.columns import read_columns
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.segmented import in_characters, in_words, read_segmented
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.formats.slots import read_slots
+from skipstack.data.formats.word_tags import Mark, read_word_tags
+from skipstack.data.labels.schemes import Scheme, Span, converted, spans_of
 
 words = st.text("a_/漢字-[]1", min_size=1, max_size=4)
 tagged = st.lists(st.tuples(words, st.sampled_from(["n", "NR", "v-x"])), min_size=1, max_size=5)

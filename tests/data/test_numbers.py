@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.synthetic import numbers
+from skipstack.data.corpora.synthetic import numbers
 
 COUNT = 400
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.config import DataConfig
-from skipstack.data.errors import UserError
-from skipstack.data.metrics import correct_tags
-from skipstack.data.prepared import prepare
-from skipstack.data.rare import with_rare_tags
-from skipstack.data.schemes import RARE
-from skipstack.data.sentences import SPLITS
-from skipstack.data.store import Split, StoredCorpus
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.labels.schemes import RARE
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.rare import with_rare_tags
+from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.data.tasks.metrics import correct_tags
 
 NAMES = "ABCDEF"
 rows = st.lists(st.sampled_from(NAMES), min_size=1, max_size=20)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.errors import UserError
-from skipstack.data.readers.columns import Separator, read_columns
-from skipstack.data.readers.conllu import Layer, read_conllu
-from skipstack.data.readers.files import SourceFile
-from skipstack.data.sentences import Sentence
+from skipstack.data.basis.errors import UserError
+from skipstack.data.formats.columns import Separator, read_columns
+from skipstack.data.formats.conllu import Layer, read_conllu
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.sentences import Sentence
 from tests.oracles.trees import trees
 
 HARD = "a\u2028\u0085\u00a0\x0b\x0c\x1c#_é漢\U0001f600-.3"

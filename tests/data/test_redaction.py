@@ -2,8 +2,8 @@
 
 import pytest
 
-from skipstack.data.errors import one_line
-from skipstack.data.redaction import hide, redacted
+from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.redaction import hide, redacted
 
 
 @pytest.mark.parametrize(

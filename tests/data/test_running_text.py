@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.errors import UserError
-from skipstack.data.readers.files import SourceFile
-from skipstack.data.readers.running_text import END, read_running_text
-from skipstack.data.store import Split
-from skipstack.data.streams import stream_batches
+from skipstack.data.basis.errors import UserError
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.running_text import END, read_running_text
+from skipstack.data.store.stored import Split
+from skipstack.data.store.streams import stream_batches
 
 
 def file(text: str) -> SourceFile:

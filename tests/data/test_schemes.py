@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.schemes import (
+from skipstack.data.labels.schemes import (
     PREFIXES,
     RARE,
     Scheme,

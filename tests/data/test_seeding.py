@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.seeding import derive, generator
+from skipstack.data.basis.seeding import derive, generator
 
 paths = st.lists(st.one_of(st.text(max_size=4), st.integers(-5, 5)), max_size=4)
 
@@ -25,7 +25,8 @@ def test_a_derived_seed_never_changes() -> None:
 def test_another_process_derives_the_same_seeds(hash_seed: str) -> None:
     root = Path(__file__).parents[2]
     program = (
-        "from skipstack.data.seeding import derive, generator; print(derive(7, 'ä', 3), generator(7, 'ä', 3).random())"
+        "from skipstack.data.basis.seeding import derive, generator;"
+        "print(derive(7, 'ä', 3), generator(7, 'ä', 3).random())"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

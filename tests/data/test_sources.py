@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-import skipstack.data.corpora
-from skipstack.data.cards import FileCard
-from skipstack.data.config import (
+import skipstack.data.corpora.named
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.cards import FileCard
+from skipstack.data.corpora.config import (
     ColumnCorpus,
     Corpus,
     FileCorpus,
@@ -18,12 +19,11 @@ from skipstack.data.config import (
     SegmentedCorpus,
     WordTagCorpus,
 )
-from skipstack.data.corpora import CORPORA
-from skipstack.data.division import HeldOut
-from skipstack.data.errors import UserError
-from skipstack.data.sentences import SPLITS, Sentence
-from skipstack.data.sources import open_source, read_splits
-from skipstack.data.synthetic import grammar
+from skipstack.data.corpora.division import HeldOut
+from skipstack.data.corpora.named import CORPORA
+from skipstack.data.corpora.sources import open_source, read_splits
+from skipstack.data.corpora.synthetic import grammar
+from skipstack.data.formats.sentences import SPLITS, Sentence
 
 COLUMNS = ColumnCorpus(train="train.tsv", dev="sub/dev.tsv", test="test.tsv")
 
@@ -82,7 +82,7 @@ def test_a_named_corpus_is_read_in_its_layer(tmp_path: Path, monkeypatch: pytest
     line = "\t".join(["1", "word", "lemma", "UPOS", "XPOS", "_", "0", "root", "_", "_"]) + "\n"
     card = CORPORA["ud-english-ewt"]
     files = {split: FileCard(f"{split}.conllu", hashlib.sha256(line.encode()).hexdigest()) for split in SPLITS}
-    monkeypatch.setattr(skipstack.data.corpora, "CORPORA", {card.name: replace(card, files=files)})
+    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: replace(card, files=files)})
     (tmp_path / card.folder).mkdir()
     for file in files.values():
         (tmp_path / card.folder / file.name).write_text(line)
@@ -148,7 +148,7 @@ def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
     before = [key(corpus, tmp_path) for corpus in corpora]
     card = CORPORA["pmb-ccg-en"]
     newer = replace(card, files={**card.files, "test": FileCard("test.conll", "0" * 64)})
-    monkeypatch.setattr(skipstack.data.corpora, "CORPORA", {card.name: newer})
+    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: newer})
     monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
     assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
 
@@ -165,7 +165,7 @@ def slots(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 20) -> Non
         text = "".join(SLOTS.replace("to", f"{split}{number}") for number in range(lines))
         (folder / card.folder / f"{split}.iob").write_text(text)
         files[split] = FileCard(f"{split}.iob", hashlib.sha256(text.encode()).hexdigest())
-    monkeypatch.setattr(skipstack.data.corpora, "CORPORA", {card.name: replace(card, files=files)})
+    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: replace(card, files=files)})
 
 
 def test_a_corpus_without_dev_draws_it_from_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +185,7 @@ def test_the_key_covers_the_share_that_the_card_holds_out(tmp_path: Path, monkey
     corpora = (NamedCorpus(name="atis"), NamedCorpus(name="atis", held_out_seed=1))
     keys = [key(corpus, tmp_path) for corpus in corpora]
     card = replace(CORPORA["atis"], division=HeldOut(0.2))
-    monkeypatch.setattr(skipstack.data.corpora, "CORPORA", {card.name: card})
+    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: card})
     keys += [key(corpus, tmp_path) for corpus in corpora]
     assert len(set(keys)) == 4
 

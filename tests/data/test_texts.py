@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.baseline import most_frequent_tag
-from skipstack.data.batches import evaluation_batches, put_back, training_batches
-from skipstack.data.config import DataConfig, GrammarCorpus, TextCorpus
-from skipstack.data.errors import UserError
-from skipstack.data.prepared import prepare
-from skipstack.data.readers.files import SourceFile
-from skipstack.data.readers.texts import read_texts, tokens_of
-from skipstack.data.store import StoredCorpus, open_store, store
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig, GrammarCorpus, TextCorpus
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.texts import read_texts, tokens_of
+from skipstack.data.store.batches import evaluation_batches, put_back, training_batches
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.tasks.baseline import most_frequent_tag
 
 REVIEWS = "neg\tdull , dull\npos\tnot dull\nneg\tno\nneg\ta b c d e f\n"
 

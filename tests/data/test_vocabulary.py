@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.config import VocabularyConfig
-from skipstack.data.errors import UserError
-from skipstack.data.vocabulary import UNKNOWN, Vocabulary, normalise, spelling
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import VocabularyConfig
+from skipstack.data.store.vocabulary import UNKNOWN, Vocabulary, normalise, spelling
 
 configs = st.builds(
     VocabularyConfig, minimum_count=st.integers(1, 4), lowercase=st.booleans(), digits_to_nine=st.booleans()

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.config import ColumnCorpus, DataConfig, GrammarCorpus, VocabularyConfig
-from skipstack.data.errors import UserError
-from skipstack.data.features import lexicon
-from skipstack.data.prepared import prepare, vocabulary_of
-from skipstack.data.store import StoredCorpus, open_store, store
-from skipstack.data.vocabulary import UNKNOWN, Vocabulary
-from skipstack.data.word_classes import word_classes
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpus, VocabularyConfig
+from skipstack.data.store.features import lexicon
+from skipstack.data.store.prepared import prepare, vocabulary_of
+from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.vocabulary import UNKNOWN, Vocabulary
+from skipstack.data.store.word_classes import word_classes
 
 TRAIN = """\
 from O

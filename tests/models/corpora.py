@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from skipstack.data.config import DataConfig
-from skipstack.data.prepared import PreparedCorpus, prepare
-from skipstack.data.store import Split, StoredCorpus
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import Split, StoredCorpus
 from skipstack.models.inputs.config import LONGEST_AFFIX
 
 WORDS = ("", "Anna", "bell", "Carl9", "door", "ends", "falls", "gate", "HALL", "in", "jumps", "keys", "lamp")

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.features import CAPITAL_CLASSES
-from skipstack.data.vocabulary import FIRST_KNOWN, UNKNOWN
+from skipstack.data.store.features import CAPITAL_CLASSES
+from skipstack.data.store.vocabulary import FIRST_KNOWN, UNKNOWN
 from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer

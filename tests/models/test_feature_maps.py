@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 from pydantic import ValidationError
 from torch import Tensor
 
-from skipstack.data.explain import explain
+from skipstack.data.basis.explain import explain
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig

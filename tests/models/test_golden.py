@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.data.config import DataConfig, GrammarCorpus, NumbersCorpus
-from skipstack.data.prepared import prepare
-from skipstack.data.store import open_store, store
+from skipstack.data.corpora.config import DataConfig, GrammarCorpus, NumbersCorpus
+from skipstack.data.store.prepared import prepare
+from skipstack.data.store.stored import open_store, store
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.training.loop import Training

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from skipstack.data.errors import UserError
-from skipstack.data.fields import kinds
-from skipstack.data.transitions import Transitions
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.fields import kinds
+from skipstack.data.labels.transitions import Transitions
 from skipstack.models.build import Sizes, _head, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.heads.base import Head

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import FeedbackConfig, ModelConfig
 from skipstack.models.inputs.config import OneHotConfig

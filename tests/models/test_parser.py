@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.data.batches import evaluation_batches
-from skipstack.data.config import DataConfig, GrammarCorpus
-from skipstack.data.errors import UserError
-from skipstack.data.prepared import PreparedCorpus, prepare
-from skipstack.data.sources import read_splits
-from skipstack.data.store import open_store, store
-from skipstack.data.tasks import Task
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig, GrammarCorpus
+from skipstack.data.corpora.sources import read_splits
+from skipstack.data.labels.tasks import Task
+from skipstack.data.store.batches import evaluation_batches
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import open_store, store
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import on_device

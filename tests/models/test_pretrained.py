@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.batches import training_batches
-from skipstack.data.errors import UserError
-from skipstack.data.vectors import Pretrained
+from skipstack.data.basis.errors import UserError
+from skipstack.data.store.batches import training_batches
+from skipstack.data.store.vectors import Pretrained
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
 from skipstack.models.lanes import Lane

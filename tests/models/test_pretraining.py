@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from skipstack.data.store import Split
+from skipstack.data.store.stored import Split
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.feedback.config import FeedbackConfig

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from skipstack.data.seeding import derive
+from skipstack.data.basis.seeding import derive
 from skipstack.models.build import Sizes, build
 from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.batches import Batch, training_batches
-from skipstack.data.spans import find_spans, reading
-from skipstack.data.store import Split
+from skipstack.data.labels.spans import find_spans, reading
+from skipstack.data.store.batches import Batch, training_batches
+from skipstack.data.store.stored import Split
 from skipstack.models.build import Sizes
 from skipstack.models.config import GateKind, ModelConfig, StackConfig, Topology
 from skipstack.models.evaluate import Evaluation, evaluate, on_device

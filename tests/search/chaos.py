@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import psutil
 
-from skipstack.data.seeding import generator
+from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.records.folder import StudyFolder

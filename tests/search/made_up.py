@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skipstack.data.frozen import identity
+from skipstack.data.basis.frozen import identity
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     CorpusPrepared,

@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from skipstack.data.config import GrammarCorpus
+from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.config import StudyConfig
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.events import Metrics

@@ -4,8 +4,8 @@ import math
 import time
 from pathlib import Path
 
-from skipstack.data.frozen import identity
-from skipstack.data.seeding import generator
+from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.seeding import generator
 from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.counting import Combinations, SpaceCount, count
 from skipstack.spaces.domains import Choice, Integer
 from skipstack.spaces.space import Point, Space

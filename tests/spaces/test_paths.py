@@ -1,6 +1,6 @@
 import pytest
 
-from skipstack.data.fields import fields
+from skipstack.data.basis.fields import fields
 from skipstack.models.config import StackConfig
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.spaces.paths import present, read, typed, unknown_path, written

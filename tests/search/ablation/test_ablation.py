@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.ablation import Row, ablation, changes, selected
 from skipstack.search.ledger.events import Event, Reason
 from skipstack.search.records.study_record import StudyRecord

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from skipstack.dashboards.cli import main
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle
 from skipstack.search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parsed, seal

@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from skipstack.data.errors import UserError
-from skipstack.data.store import open_store
+from skipstack.data.basis.errors import UserError
+from skipstack.data.store.stored import open_store
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal

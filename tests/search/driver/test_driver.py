@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.config import AshaConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reported

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import ray
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.config import AshaConfig, SearchConfig
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.serial import SerialEngine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.config import GrammarCorpus
+from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.engines import preflight as module
 from skipstack.search.engines.preflight import MARK, Preflight, first_trouble
 from skipstack.search.records.folder import StudyFolder

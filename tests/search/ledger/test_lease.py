@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import fs
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event, Finished, Started
 from skipstack.search.ledger.lease import SECONDS, SKEW, Lease, LeaseLostError
 from skipstack.search.ledger.object_store import ObjectStore

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event, Finished, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.object_store import ObjectStore

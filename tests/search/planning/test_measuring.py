@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.data.batches import Batch, evaluation_batches
+from skipstack.data.store.batches import Batch, evaluation_batches
 from skipstack.models.evaluate import SENTENCES_AT_ONCE
 from skipstack.models.training.loop import Training
 from skipstack.search.config import StudyConfig

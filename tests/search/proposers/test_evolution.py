@@ -4,7 +4,7 @@ import math
 import random
 from collections.abc import Sequence
 
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import EvolutionConfig
 from skipstack.search.ledger.events import Reason
 from skipstack.search.proposers.evolution import Evolution

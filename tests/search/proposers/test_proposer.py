@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.proposers.evolution import Evolution
 from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.proposers.proposer import Grid, OneAtATime, Proposer, Random

@@ -10,7 +10,7 @@ import pytest
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-from skipstack.data.seeding import derive
+from skipstack.data.basis.seeding import derive
 from skipstack.search.proposers.proposer import Proposer, Random
 from skipstack.search.proposers.tpe import Tpe
 from skipstack.spaces.space import Point

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Proposed

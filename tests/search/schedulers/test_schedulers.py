@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.config import KeepBestConfig, MedianConfig, SearchConfig
 from skipstack.search.schedulers.asha import Asha
 from skipstack.search.schedulers.build import described, scheduler

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.dashboards.report_commands import verify
-from skipstack.dashboards.sheet import sheet
-from skipstack.data.baseline import most_frequent_tag
-from skipstack.data.config import DataConfig, RunningTextCorpus
-from skipstack.data.errors import UserError
-from skipstack.data.prepared import PreparedCorpus, prepare
-from skipstack.data.store import open_store, store
+from skipstack.dashboards.commands.report import verify
+from skipstack.dashboards.report.sheet import sheet
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import open_store, store
+from skipstack.data.tasks.baseline import most_frequent_tag
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.evaluate import evaluate, on_device
 from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig

@@ -9,11 +9,11 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.tables import render
-from skipstack.data.attachment import AttachmentCounts
-from skipstack.data.errors import UserError
-from skipstack.data.sentences import Sentence
-from skipstack.data.synthetic import grammar
+from skipstack.dashboards.report.tables import render
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.synthetic import grammar
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.tasks.attachment import AttachmentCounts
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import attachments_in, load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle

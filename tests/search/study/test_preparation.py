@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.dashboards.running import reach
-from skipstack.data.config import GrammarCorpus
-from skipstack.data.errors import UserError
-from skipstack.data.store import open_store
+from skipstack.dashboards.commands.running import reach
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.store.stored import open_store
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.ledger.events import VectorsPrepared, from_json

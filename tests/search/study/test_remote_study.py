@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.cli import main
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import CorpusPrepared, Event, Interrupted, Resumed, StudyOpened
 from skipstack.search.ledger.lease import SECONDS, SKEW

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.config import SearchConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger

@@ -10,12 +10,12 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.tables import render
-from skipstack.data.baseline import most_frequent_tag
-from skipstack.data.errors import UserError
-from skipstack.data.schemes import repaired
-from skipstack.data.spans import SpanCounts
-from skipstack.data.store import open_store
+from skipstack.dashboards.report.tables import render
+from skipstack.data.basis.errors import UserError
+from skipstack.data.labels.schemes import repaired
+from skipstack.data.labels.spans import SpanCounts
+from skipstack.data.store.stored import open_store
+from skipstack.data.tasks.baseline import most_frequent_tag
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle, spans_in
 from skipstack.search.bundles.export import export_bundle, verify_bundle

@@ -5,9 +5,9 @@ import jsonschema
 import pytest
 import yaml
 
-from skipstack.data.config import ColumnCorpus, GrammarCorpus, NamedCorpus
-from skipstack.data.errors import UserError
-from skipstack.data.frozen import canonical_json
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorpus
 from skipstack.models.training.config import Adam, Sgd
 from skipstack.models.wiring import sources
 from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig

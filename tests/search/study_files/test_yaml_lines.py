@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.errors import UserError
+from skipstack.data.basis.errors import UserError
 from skipstack.search.study_files.yaml_lines import read_yaml
 
 TEXT = """\

@@ -1,6 +1,6 @@
 """A small study told as events, by hand: every way for a trial to end, numbers that are none, a resume."""
 
-from skipstack.data.frozen import identity
+from skipstack.data.basis.frozen import identity
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.ledger.events import (
     CorpusPrepared,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from skipstack.data.frozen import identity
+from skipstack.data.basis.frozen import identity
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,

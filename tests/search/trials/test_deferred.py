@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import sys
-import skipstack.dashboards.running, skipstack.search.trials.deferred, skipstack.search.engines.ray_tune
+import skipstack.dashboards.commands.running, skipstack.search.trials.deferred, skipstack.search.engines.ray_tune
 import skipstack.search.study.study, skipstack.search.tracking.tracking
 assert "torch" not in sys.modules
 from skipstack.search.trials.deferred import DeferredWorker

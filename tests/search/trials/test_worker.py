@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from skipstack.data.config import GrammarCorpus
-from skipstack.data.store import store
+from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.store.stored import store
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.records.folder import BEST, CHECKPOINT
 from skipstack.search.trials.faults import OutOfSpaceError, TimeOverError

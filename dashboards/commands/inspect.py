@@ -1,0 +1,50 @@
+"""``skipstack inspect``: what a trained network does with sentences."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from skipstack.dashboards.commands.plain_text import sentences
+from skipstack.dashboards.commands.report import BundlePath, Device
+from skipstack.dashboards.report.printing import say
+from skipstack.data.basis.errors import UserError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("inspect")(inspect)
+
+
+def inspect(
+    bundle: BundlePath,
+    file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
+    picture: Annotated[Path | None, typer.Option(help="A new SVG file to draw it in.")] = None,
+    device: Device = "auto",
+) -> None:
+    """Look inside: states that were chosen, openings of gates, and how far back the loss reaches."""
+    if picture is not None and picture.exists():
+        raise UserError(f"--picture {picture}: exists (allowed: a new file)")
+    from skipstack.dashboards.pictures import insight as insight_picture
+    from skipstack.dashboards.report import insight
+    from skipstack.models.device import choose_device
+    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.bundles.inspection import inspected
+
+    tagger = load_bundle(bundle, choose_device(device))
+    seen = list(inspected(tagger, sentences(file, tagger.unit)))
+    if not seen:
+        raise UserError(f"{file or 'stdin'}: got no sentence (allowed: one or more, one a line)")
+    if form == "json":
+        sys.stdout.write(insight.as_json(seen))
+    else:
+        insight.show(seen, Console())
+    if picture is not None:
+        beside = picture.with_name(f".{picture.name}.{os.getpid()}")
+        beside.write_text(insight_picture.picture(seen), encoding="utf-8")
+        os.replace(beside, picture)
+        say(f"drawn: {picture}")

@@ -1,0 +1,222 @@
+"""Live progress of a study on stderr: one table on a terminal, now and then a line elsewhere."""
+
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from skipstack.dashboards.progress.standing import Level, Standing
+from skipstack.dashboards.report.sheet import NONE, named
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.tasks.metrics import FACTORS
+from skipstack.search.ablation.parts import written
+from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.records.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice, Domain, Json
+
+SECONDS_BETWEEN_LINES = 2.0
+"""Where there is no terminal, lines come no faster than this."""
+
+LONGEST_SILENCE = 30.0
+"""Where there is no terminal, an epoch is told once nothing was told for so many seconds."""
+
+REFRESHED_PER_SECOND = 4
+"""How often the table is drawn anew, so that rate and time left move between events."""
+
+BAR = 30
+"""Characters of the bar, at most."""
+
+
+class Progress:
+    """A reader of events that shows where the study stands, from ``with`` to its end.
+
+    ``record`` holds what earlier drivers did and becomes the progress's own; events come in one
+    after another. ``clock`` gives seconds and is the only time that is looked at. ``console`` is
+    stderr by default. stdout stays untouched, and the terminal is as it was whatever ends the ``with``.
+    """
+
+    def __init__(self, record: StudyRecord, *, clock: Callable[[], float], console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._clock = clock
+        self._standing = Standing(record)
+        # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.
+        self._lock = threading.Lock()
+        self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
+        self._begun = clock()
+        self._last_line: float | None = None
+        self._untold = False
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        else:
+            self._say(f"{self._standing.state}: {line(self._standing, self._clock())}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        elif self._untold:
+            self._say(line(self._standing, self._clock()))
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event that is in the ledger."""
+        now = self._clock()
+        with self._lock:
+            self._standing.apply(event, now)
+        if isinstance(event, Ended) and event.reason in FAULTS:
+            self._say(f"trial {event.trial} {named(event.reason)}: {event.message}")
+        elif isinstance(event, Retried):
+            self._say(f"trial {event.trial} {named(event.cause)}: {event.message}; it is tried again")
+        goes_on = isinstance(event, Decided) and event.decision == "continue"
+        if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
+            self._tell(now)
+
+    def _silent(self, now: float) -> bool:
+        return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
+
+    def _tell(self, now: float) -> None:
+        """The line after a trial ended, unless one was just told; the last one always."""
+        last = self._standing.left == 0
+        self._untold = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
+        if not self._untold:
+            self._last_line = now
+            self._say(line(self._standing, now))
+        if last:
+            self._say(self._standing.state)
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _new_live(self) -> Live:
+        return Live(
+            get_renderable=self._drawn,
+            console=self._console,
+            refresh_per_second=REFRESHED_PER_SECOND,
+            redirect_stdout=False,
+        )
+
+    def _drawn(self) -> RenderableType:
+        with self._lock:
+            return table(self._standing, self._clock())
+
+
+def line(standing: Standing, now: float) -> str:
+    """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
+    counts = [f"{standing.count(reason)} {named(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
+    return "  ".join(
+        [
+            f"{standing.ended}/{standing.total} trials",
+            *([f"{standing.epochs:,} epochs"] if standing.epochs else []),
+            *([] if standing.best is None else [f"best {_score(standing.best)} (trial {standing.best.number})"]),
+            *(count for count in counts if not count.startswith("0 ")),
+            *_pace(standing, now),
+        ]
+    )
+
+
+def table(standing: Standing, now: float) -> RenderableType:
+    """Where a study stands, as a table: trials by rung, the best so far, pace, and what is being done."""
+    head = Table.grid(padding=(0, 2, 0, 0))
+    bar = ProgressBar(total=max(standing.total, 1), completed=standing.ended, width=BAR)
+    head.add_row(
+        Text(standing.record.study.name, style="bold", overflow="fold"),
+        Text(f"{standing.ended}/{standing.total} trials"),
+        bar,
+    )
+    done = f"{standing.epochs:,} epochs"
+    return Group(
+        head,
+        _rungs(standing),
+        _best(standing),
+        Text("  ".join([done, *_pace(standing, now)])),
+        *([Text(f"{standing.state} ...", style="dim")] if standing.state not in ("", "finished") else []),
+    )
+
+
+def _rungs(standing: Standing) -> Table:
+    """A row for each rung: the trials that reached it and no later one."""
+    levels = standing.levels()
+    states = [
+        state
+        for state in ("running", "paused", "stopped", "completed", *SCORELESS)
+        if state in ("running", "stopped", "completed") or standing.count(state)
+    ]
+    grid = Table.grid(padding=(0, 0, 0, 2))
+    for heading in ("reached", *states):
+        grid.add_column(justify="left" if heading == "reached" else "right", no_wrap=True)
+    grid.add_row(*(Text(named(heading), style="dim") for heading in ("reached", *states)))
+    for level in levels:
+        grid.add_row(_reached(level), *(str(level.counts[state] or "") for state in states))
+    return grid
+
+
+def _reached(level: Level) -> str:
+    """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
+    if not level.rung:
+        return "start"
+    if level.resource == "epochs":
+        return f"epoch {level.rung}"
+    return f"{level.rung:,} {level.resource if level.rung > 1 else level.resource[:-1]}"
+
+
+def _best(standing: Standing) -> Text:
+    best = standing.best
+    if best is None:
+        return Text(f"best {NONE}")
+    text = Text.assemble(("best ", ""), (_score(best), "bold green"), f"  trial {best.number}: ", overflow="fold")
+    return text.append(", ".join(differences(standing.record, best)) or "the base")
+
+
+def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
+    """What a trial has on the axes that the base has not, short: ``depth 5``."""
+    base = record.space.base_point()
+    names = dict(_short_names(list(record.space.domains)))
+    return [
+        f"{names[path]} {_label(domain, trial.point[path])}"
+        for path, domain in record.space.domains.items()
+        if path in trial.point and (path not in base or canonical_json(base[path]) != canonical_json(trial.point[path]))
+    ]
+
+
+def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
+    """Each path and its last name; the last two where one is not enough to tell."""
+    last = [path.rpartition(".")[2] for path in paths]
+    for path, name in zip(paths, last, strict=True):
+        alone = last.count(name) == 1 and name != "kind"
+        yield path, name if alone else ".".join(path.split(".")[-2:])
+
+
+def _label(domain: Domain, value: Json) -> str:
+    """The value's name if it has one; else the value itself, numbers rounded."""
+    if isinstance(domain, Choice) and (name := domain.name(value)):
+        return name
+    return f"{value:.4g}" if isinstance(value, float) else written(value)
+
+
+def _score(trial: TrialRecord) -> str:
+    return NONE if trial.score is None else f"{FACTORS[trial.measure] * trial.score:.2f}"
+
+
+def _pace(standing: Standing, now: float) -> list[str]:
+    """Trials a minute and the time left, as far as they are known."""
+    rate, left = standing.per_minute(now), standing.seconds_left(now)
+    return [
+        *([] if rate is None else [f"{rate:.1f} trials/min"]),
+        *([] if left is None else [f"{_duration(left)} left"]),
+    ]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,27 @@
+"""Errors that are the user's to mend, told in one line."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from skipstack.data.basis.redaction import redacted
+
+
+class UserError(Exception):
+    """A mistake in what the user gave; the command line prints it and exits with 2.
+
+    The message is one line: what was got, what is allowed, the nearest valid name, and the
+    file and line where there is one.
+    """
+
+
+def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
+    """One line for a name that does not exist: ``unknown preset 'qick' (nearest: 'quick'; allowed: ...)``."""
+    names = [str(name) for name in allowed]
+    near = get_close_matches(str(got), names, n=1, cutoff=0.4)
+    nearest = f"nearest: {near[0]!r}; " if near else ""
+    return f"unknown {kind} {str(got)!r} ({nearest}allowed: {', '.join(names)})"
+
+
+def one_line(error: BaseException) -> str:
+    """An error of someone else's as one line without secrets: ``RuntimeError: out of memory``."""
+    return redacted(f"{type(error).__name__}: {' '.join(str(error).split())}")

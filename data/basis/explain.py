@@ -1,0 +1,118 @@
+"""A config that does not validate, told in one line for the person who wrote it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from skipstack.data.basis.errors import unknown
+from skipstack.data.basis.fields import alternatives, bare, describe, fields, kinds, literals, models
+
+Path = tuple[str | int, ...]
+"""Where something stands in a file: keys of mappings and places in lists."""
+
+LONGEST_VALUE = 60
+"""Characters of a wrong value that are shown."""
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], *, lines: Mapping[Path, int] | None = None, file: str = ""
+) -> str:
+    """The first error: ``file:line: model.stack.dpeth: unknown key 'dpeth' (nearest: 'depth'; allowed: ...)``.
+
+    ``lines`` has the line of each path; a path without one takes that of the nearest mapping or list around it.
+    ``file`` is the file's name, or whatever else the value was written in, such as ``--set model.stack.depth=x``.
+    """
+    path, message = _reading(error, model)
+    return f"{at(path, lines=lines, file=file)}{'.'.join(map(_named, path))}{': ' if path else ''}{message}"
+
+
+def place(error: ValidationError, model: type[BaseModel]) -> Path:
+    """Where the first error stands, as the user would write it: without the tags that pydantic adds for unions."""
+    return _reading(error, model)[0]
+
+
+def at(path: Sequence[str | int], *, lines: Mapping[Path, int] | None, file: str) -> str:
+    """``file:line: `` for a path, as far as they are known."""
+    around = (tuple(path[:length]) for length in range(len(path), -1, -1))
+    line = next((lines[each] for each in around if each in lines), None) if lines else None
+    return ":".join(str(part) for part in (file, line) if part not in ("", None)) + ": " if file else ""
+
+
+def shown(value: object) -> str:
+    """A value on one line, as the user would write it, cut where it is long."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
+
+
+def _named(key: str | int) -> str:
+    """A key as it stands in a path; one that would not stay on the line as Python writes it."""
+    return text if (text := str(key)).isprintable() else repr(key)
+
+
+def _reading(error: ValidationError, model: type[BaseModel]) -> tuple[Path, str]:
+    first, *others = error.errors(include_url=False)
+    path, annotation, labelled = _walk(first["loc"], model)
+    value = first["input"]
+    if labelled:
+        # A union of plain types: each member complains, and only a complaint of depth one holds the whole value.
+        depth = len(first["loc"][: labelled + 1])
+        whole = [each for each in (first, *others) if each["loc"][:labelled] == first["loc"][:labelled]]
+        value = next((each["input"] for each in whole if len(each["loc"]) == depth), value)
+    match first["type"]:
+        case "extra_forbidden":
+            owner = models(annotation)[0]
+            return path, unknown("key", path[-1], fields(owner))
+        case "missing" if isinstance(path[-1], int):  # a list that is too short
+            path, annotation, _ = _walk(first["loc"][:-1], model)
+        case "missing":
+            return path[:-1], f"{path[-1]!r} is missing (allowed: {describe(annotation)})"
+        case "value_error" | "assertion_error":
+            return path, str(first["ctx"]["error"])
+        case "union_tag_invalid":
+            return (*path, "kind"), unknown("kind", first["ctx"]["tag"], kinds(annotation))
+        case "union_tag_not_found":
+            return path, f"'kind' is missing (allowed: {', '.join(kinds(annotation))})"
+        case "literal_error":
+            return path, unknown("value", value, literals(annotation))
+        case _:
+            pass
+    return path, f"got {shown(value)} (allowed: {describe(annotation)})"
+
+
+def _walk(location: Sequence[str | int], model: type[BaseModel]) -> tuple[Path, Any, int]:
+    """Follow pydantic's location down the types: the path without tags, the type there, and where a label stopped us.
+
+    For an unknown key the type is that of the config that lacks it.
+    """
+    path: Path = ()
+    annotation: Any = model
+    for number, key in enumerate(location):
+        if key in (members := kinds(annotation)):
+            annotation = members[str(key)]
+            continue
+        choices = [each for each in alternatives(annotation) if bare(each)[0] is not type(None)]
+        if len(choices) > 1:
+            return path, annotation, number
+        path = (*path, key)
+        inside = _inside(choices[0], key)
+        if inside is None:
+            break
+        annotation = inside
+    return path, annotation, 0
+
+
+def _inside(annotation: Any, key: str | int) -> Any:
+    """The type at ``key``, or None where there is none."""
+    if found := models(annotation):
+        return fields(found[0]).get(str(key))
+    inner, _ = bare(annotation)
+    items = get_args(inner)
+    if get_origin(inner) is dict:
+        return items[1]
+    if get_origin(inner) in (tuple, list) and isinstance(key, int):
+        if items[-1] is Ellipsis or get_origin(inner) is list:
+            return items[0]
+        return items[key] if key < len(items) else None
+    return None

@@ -1,0 +1,52 @@
+"""Splits that a corpus does not come with: what is missing is taken from train."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.seeding import generator
+from skipstack.data.formats.sentences import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """There is no dev split: a ``share`` of train, drawn at random, is dev and no longer train."""
+
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Consecutive:
+    """There is train alone: its last ``test`` sentences of a hundred are test, and the ``dev`` before them dev."""
+
+    dev: int
+    test: int
+
+
+Division = HeldOut | Consecutive
+Splits = dict[str, list[Sentence]]
+
+
+def held_out(splits: Mapping[str, list[Sentence]], share: float, seed: int) -> Splits:
+    """Train and test, and as dev the share of train, rounded, that ``seed`` draws; each in the order of the text.
+
+    Raises UserError where dev or train would be empty.
+    """
+    train = splits["train"]
+    size = round(share * len(train))
+    if not 0 < size < len(train):
+        raise UserError(
+            f"data.corpus.held_out: got {share} of {len(train)} sentences (allowed: at least one for dev and for train)"
+        )
+    drawn = set(generator(seed, "held out").permutation(len(train))[:size].tolist())
+    return {
+        **splits,
+        "train": [sentence for place, sentence in enumerate(train) if place not in drawn],
+        "dev": [sentence for place, sentence in enumerate(train) if place in drawn],
+    }
+
+
+def consecutive(sentences: list[Sentence], dev: int, test: int) -> Splits:
+    """Train, dev and test one after another; percentages of the sentences, rounded down where one split ends."""
+    ends = [len(sentences) * percent // 100 for percent in (100 - dev - test, 100 - test)]
+    return {"train": sentences[: ends[0]], "dev": sentences[ends[0] : ends[1]], "test": sentences[ends[1] :]}

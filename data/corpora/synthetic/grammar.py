@@ -1,0 +1,213 @@
+"""The embedded corpus: a small grammar whose words are ambiguous until a far-away word is read.
+
+The tags are a function of the words, so a tagger can be right everywhere; the most frequent tag of
+each word is right for about four tokens in five. What decides between the readings:
+
+1. *The auxiliary, to the left.* A verb in -ed or without ending (``cut``) is PARTICIPLE after ``has``
+   and BASE after ``will``; in a question either stands before the whole subject.
+2. *Clauses nest.* ``has the guard that dogs chased cut the tree ?``: ``that`` opens a clause with verbs,
+   perhaps an auxiliary, of its own. ``has`` waits for the verb after those.
+3. *The time word, to the right.* Without an auxiliary ``cut`` is PAST in a sentence that ends in
+   ``yesterday`` and PRESENT in one that ends in ``now``; every ``cut`` in it, in every clause.
+4. *Both sides at once.* After ``suppose`` at the start the time word means its opposite: in
+   ``suppose the guard cut the tree now`` the verb is PAST. No sum of what lies to the left and what lies
+   to the right says this, so one layer in two directions cannot learn it, and two can.
+5. *The missing verb, to the right.* ``the old guard near the river`` is DET ADJ NOUN PREP DET NOUN if
+   the clause goes on to its verb (``chased dogs``) and DET NOUN PRESENT ... if none comes (``dogs``);
+   verbs that belong to a ``that`` do not count.
+6. *The clause before a comma.* ``before``, ``after`` and ``since`` are MARK if a verb comes before the
+   comma, else PREP. A ``cut`` in it waits for the time word at the far end of the sentence.
+
+Near by: ``that`` is DET or MARK, ``near`` is PREP or, before a verb, ADV. Names are an open class with a
+capital; now and then a noun or a verb has a prefix. So some words of dev and test are not in
+train, and their capitals and affixes tell what they are.
+
+Every sentence has a dependency tree, that of its derivation, and it too is a function of the words. Relations have
+the names of Universal Dependencies. The first verb of a clause is its head: under it are nouns as ``nsubj``, ``obj``
+and ``obl``, and a verb after ``and`` as ``conj``. A phrase after a preposition (``case``) is ``nmod`` under a noun and
+``obl`` under a verb; a clause after ``that`` is ``acl``, one before a comma ``advcl``.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from skipstack.data.basis.seeding import generator
+from skipstack.data.corpora.synthetic import words
+from skipstack.data.corpora.synthetic.phrases import Phrase, joined, word
+from skipstack.data.formats.sentences import Sentence
+
+EDITION = 1
+"""To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""
+
+SHORTEST, LONGEST = 6, 16
+"""Tokens of a sentence, at least and at most."""
+
+_OPPOSITE = {"PAST": "PRESENT", "PRESENT": "PAST"}
+
+
+def sentences(seed: int, split: str, size: int, *, parsed: bool = False) -> list[Sentence]:
+    """The first ``size`` sentences of a split, with their tags, or with heads and relations where ``parsed``.
+
+    Every split is a stream of its own under ``seed``; the words are the same with either.
+    """
+    random = generator(seed, "grammar", split)
+    drawn: list[Sentence] = []
+    while len(drawn) < size:
+        phrase = _Draft(random).sentence()
+        if SHORTEST <= len(phrase.words) <= LONGEST:
+            drawn.append(phrase.sentence(parsed=parsed))
+    return drawn
+
+
+class _Draft:
+    """One sentence being drawn, a method a phrase.
+
+    ``tense`` is the reading of every verb without ending that has no auxiliary; ``timed`` says
+    that there is one, so that the sentence must end in a time word.
+    """
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+        self._tense = "PAST" if self._chance(0.5) else "PRESENT"
+        self._timed = False
+
+    def sentence(self) -> Phrase:
+        """Opening, clause, time word, and full stop or question mark."""
+        shifted = self._chance(0.15)  # seldom: a rule and its rare exception are learnt, an even split is not
+        question = not shifted and self._chance(0.35)
+        opening = [word(words.SHIFT, "MARK", "mark")] if shifted else self._maybe(0.3, self._before_comma)
+        clause = self._question() if question else self._clause(None)
+        time: list[Phrase] = []
+        if self._timed or self._chance(0.1):
+            form = words.TIMES[_OPPOSITE[self._tense] if shifted else self._tense]
+            time = [word(form, "TIME", "advmod")]
+        return joined(opening, clause, [*time, word("?" if question else ".", "PUNCT", "punct")]).related("root")
+
+    def _before_comma(self) -> Phrase:
+        noun = joined([], self._noun_phrase(), self._maybe(0.6, self._prepositional))
+        verbs = [self._verbs(None)] if self._chance(0.5) else []
+        opener = self._one(words.MARKS_OR_PREPOSITIONS)
+        comma = word(",", "PUNCT", "punct")
+        if not verbs:
+            return joined([word(opener, "PREP", "case")], noun, [comma]).related("obl")
+        return joined([word(opener, "MARK", "mark"), noun.related("nsubj")], verbs[0], [comma]).related("advcl")
+
+    def _question(self) -> Phrase:
+        reading = self._one(tuple(words.AUXILIARIES))
+        return joined([self._auxiliary(reading)], self._clause(reading))
+
+    def _clause(self, reading: str | None) -> Phrase:
+        """Subject, verb, object. An auxiliary before them gives the verb ``reading``."""
+        if reading != "PARTICIPLE" and self._chance(0.2):
+            return self._clause_with_hidden_verb(reading)
+        subject = joined(
+            [],
+            self._pair() if self._chance(0.5) else self._noun_phrase(),
+            [*self._maybe(0.3, self._prepositional), *self._maybe(0.5, self._relative)],
+        )
+        like_a_noun = reading != "PARTICIPLE" and self._chance(0.05)
+        verbs = self._noun_as_verb(reading) if like_a_noun else self._verbs(reading)
+        return joined([subject.related("nsubj"), *self._maybe(0.3, self._adverb)], verbs, [self._object()])
+
+    def _clause_with_hidden_verb(self, reading: str | None) -> Phrase:
+        """``the old guard near the river the dog``: that no other verb comes makes ``guard`` one."""
+        determiner = self._determiner()
+        subject = joined([determiner], word(self._one(words.ADJECTIVES_OR_NOUNS), "NOUN", "nsubj"))
+        verb = self._noun_as_verb(reading)
+        beside = [
+            *self._maybe(0.2, self._manner),
+            *(each.related("obl") for each in self._maybe(0.7, self._prepositional)),
+        ]
+        return joined([subject], verb, [*beside, self._object()])
+
+    def _object(self) -> Phrase:
+        return joined([], self._noun_phrase(), self._maybe(0.15, self._relative)).related("obj")
+
+    def _pair(self) -> Phrase:
+        """``the old guard`` where a verb does follow."""
+        before = [self._determiner(), word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod")]
+        return joined(before, self._noun())
+
+    def _noun_phrase(self) -> Phrase:
+        """A name, or a determiner, perhaps an adjective, and a noun; never a pair."""
+        kind = self._random.random()
+        if kind < 0.25:
+            return self._name()
+        if kind < 0.5:
+            return word(self._prefixed(words.NOUNS) + "s", "PLURAL")
+        before = [self._determiner()]
+        if kind < 0.55:
+            before.append(word(self._one(words.ADJECTIVES_OR_NOUNS), "ADJ", "amod"))
+            return joined(before, word(self._prefixed(words.NOUNS), "NOUN"))
+        before += [word(self._one(words.ADJECTIVES), "ADJ", "amod")] if self._chance(0.15) else []
+        return joined(before, word(self._prefixed(words.NOUNS), "NOUN") if kind < 0.6 else self._noun())
+
+    def _prepositional(self) -> Phrase:
+        """Under a noun; whoever puts it under a verb relates it anew."""
+        preposition = word(self._one(words.PREPOSITIONS), "PREP", "case")
+        return joined([preposition], self._noun_phrase()).related("nmod")
+
+    def _relative(self) -> Phrase:
+        """``that the dog chased`` or ``that chased the dog``, one time in four with an auxiliary."""
+        opening = [word("that", "MARK", "mark")]
+        auxiliary: list[Phrase] = []
+        reading = None
+        if self._chance(0.25):
+            reading = self._one(tuple(words.AUXILIARIES))
+            auxiliary = [self._auxiliary(reading)]
+        verbs = self._verbs(reading)
+        other = self._noun_phrase()
+        if self._chance(0.7):
+            return joined([*opening, other.related("nsubj"), *auxiliary], verbs).related("acl")
+        return joined([*opening, *auxiliary], verbs, [other.related("obj")]).related("acl")
+
+    def _verbs(self, reading: str | None) -> Phrase:
+        """``cut``, or ``cut and followed``: two verbs of one clause, under one auxiliary."""
+        both = self._chance(0.45)
+        second = [joined([word("and", "CONJ", "cc")], self._verb(reading)).related("conj")] if both else []
+        return joined([], self._verb(reading), second)
+
+    def _verb(self, reading: str | None) -> Phrase:
+        """A verb that is nothing but a verb; ``reading`` comes from its auxiliary, None for none."""
+        if reading != "BASE" and self._chance(0.5 if reading else 0.2):
+            return word(self._prefixed(words.VERBS_IN_ED), reading or "PAST")
+        self._timed = self._timed or reading is None
+        return word(self._one(words.VERBS_WITHOUT_ENDING), reading or self._tense)
+
+    def _noun_as_verb(self, reading: str | None) -> Phrase:
+        ending = "s" if reading is None and self._chance(0.5) else ""
+        return word(self._one(words.NOUNS_OR_VERBS) + ending, reading or "PRESENT")
+
+    def _auxiliary(self, reading: str) -> Phrase:
+        return word(words.AUXILIARIES[reading], "AUX", "aux")
+
+    def _noun(self) -> Phrase:
+        stem = self._one(words.NOUNS_OR_VERBS)
+        return word(stem + "s", "PLURAL") if self._chance(0.5) else word(stem, "NOUN")
+
+    def _prefixed(self, stems: Sequence[str]) -> str:
+        """One of ``stems``, now and then with a prefix that makes a rare word of it."""
+        return (self._one(words.PREFIXES) if self._chance(0.08) else "") + self._one(stems)
+
+    def _name(self) -> Phrase:
+        return word(self._one(words.NAME_STARTS) + self._one(words.NAME_ENDS), "NAME")
+
+    def _determiner(self) -> Phrase:
+        return word(self._one(words.DETERMINERS), "DET", "det")
+
+    def _manner(self) -> Phrase:
+        return word(self._one(words.ADVERBS), "ADV", "advmod")
+
+    def _adverb(self) -> Phrase:
+        """Before a verb, where a preposition without a noun phrase is an adverb."""
+        return word(self._one((*words.ADVERBS, *words.PREPOSITIONS)), "ADV", "advmod")
+
+    def _one(self, choices: Sequence[str]) -> str:
+        return choices[int(self._random.integers(len(choices)))]
+
+    def _chance(self, probability: float) -> bool:
+        return bool(self._random.random() < probability)
+
+    def _maybe(self, probability: float, phrase: Callable[[], Phrase]) -> list[Phrase]:
+        return [phrase()] if self._chance(probability) else []

@@ -1,0 +1,97 @@
+"""Column files: one token a line, an empty line after each sentence."""
+
+import re
+from typing import Literal
+
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
+
+Separator = Literal["tab", "whitespace"]
+
+_BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
+"""What an empty line may hold. Not all that Unicode calls a space: a word may hold U+00A0."""
+
+
+def read_columns(
+    file: SourceFile,
+    *,
+    word: int,
+    tag: int,
+    separator: Separator = "tab",
+    comments: tuple[str, ...] = (),
+    columns: int | None = None,
+    encoding: str = "utf-8",
+    scheme: Scheme | None = None,
+) -> list[Sentence]:
+    """The sentences of a file.
+
+    ``word`` and ``tag`` are columns, counted from 0; ``separator`` is one tab, or any run of tabs
+    and spaces; a line that starts with one of ``comments`` is passed over; ``columns`` is how many
+    columns every line has, as many as the first token where None; ``scheme`` is that of the tags,
+    whose illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError with file and
+    line for a column count that differs, too few columns for ``word`` and ``tag``, an empty word
+    or tag, a tag outside the scheme (``TagCheck``), and bytes that are not text in ``encoding``.
+    """
+    sentences = []
+    check_tag = None if scheme is None else TagCheck(file, scheme)
+    for block in file.blocks(encoding, comments=comments, blanks=_BLANKS[separator]):
+        rows = []
+        for number, line in block:
+            fields = _fields(line, separator)
+            if columns is None:
+                _check_reach(file, number, len(fields), word=word, tag=tag, separator=separator)
+                columns = len(fields)
+            if len(fields) != columns:
+                raise file.error(number, f"got {_columns(len(fields), separator)}, allowed: {columns} on every line")
+            for name, column in (("word", word), ("tag", tag)):
+                if not fields[column].strip(" "):
+                    raise file.error(number, f"got an empty {name}, allowed: text in column {column}, counted from 0")
+            if check_tag is not None:
+                check_tag(number, fields[tag])
+            rows.append((fields[word], fields[tag]))
+        words, tags = zip(*rows, strict=True)
+        sentences.append(Sentence(words, tags if scheme is None else repaired(tags, scheme)))
+    return sentences
+
+
+class TagCheck:
+    """Whether the tags of a file are those of ``scheme``, its spans all of them with a type or all without."""
+
+    def __init__(self, file: SourceFile, scheme: Scheme) -> None:
+        self.file, self.scheme = file, scheme
+        self.first: tuple[int, bool] | None = None
+        """The line of the first tag in a span, and whether that has a type."""
+
+    def __call__(self, number: int, tag: str) -> None:
+        """Raise UserError with file and line for a tag that is not."""
+        try:
+            prefix, span_type = parted(tag, self.scheme)
+        except ValueError as error:
+            raise self.file.error(number, str(error)) from error
+        if prefix == OUTSIDE:
+            return
+        first, typed = self.first = self.first or (number, bool(span_type))
+        if typed != bool(span_type):
+            given = "a type, as" if typed else "no type, as"
+            raise self.file.error(number, f"got the tag {tag!r}, allowed: {given} on line {first}")
+
+
+def _fields(line: str, separator: Separator) -> list[str]:
+    match separator:
+        case "tab":
+            return line.split("\t")
+        case "whitespace":
+            return re.split(r"[ \t]+", line.strip(" \t"))
+
+
+def _check_reach(file: SourceFile, number: int, count: int, *, word: int, tag: int, separator: Separator) -> None:
+    for name, column in (("word", word), ("tag", tag)):
+        if column >= count:
+            needed = f"at least {column + 1}, because the {name} is in column {column}, counted from 0"
+            raise file.error(number, f"got {_columns(count, separator)}, allowed: {needed}")
+
+
+def _columns(count: int, separator: Separator) -> str:
+    """``1 column (separator: tab)``: a wrong separator is the usual reason for a wrong count."""
+    return f"{count} column{'' if count == 1 else 's'} (separator: {separator})"

@@ -1,0 +1,75 @@
+"""CoNLL-U, the format of Universal Dependencies (https://universaldependencies.org/format.html)."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.trees import ROOT, find_cycle
+
+Layer = Literal["xpos", "upos", "heads"]
+
+_COLUMNS = 10
+_FORM = 1
+_HEAD = 6
+_TAG: dict[Layer, int] = {"upos": 3, "xpos": 4, "heads": 7}
+_NAME: dict[Layer, str] = {"upos": "the upos tag", "xpos": "the xpos tag", "heads": "the relation"}
+_NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
+"""The id of a multiword range (``3-4``: its words follow) or of an empty node (``3.1``: not in the text)."""
+
+
+def read_conllu(file: SourceFile, layer: Layer) -> list[Sentence]:
+    """The syntactic words of a file with one layer of their tags.
+
+    The layer ``heads`` is the basic tree: the head of each word, and as its tag the relation to it, subtype included
+    (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing annotation. Raises UserError
+    with file and line for a missing tag, an empty word, a wrong column count, an id that does not follow the one before
+    it, heads that are no tree with one word under the root, and bytes that are not UTF-8.
+    """
+    sentences = []
+    for block in file.blocks("utf-8", comments=("#",), blanks=" "):
+        words: list[str] = []
+        tags: list[str] = []
+        heads: list[str] = []
+        lines: list[int] = []
+        for number, line in block:
+            fields = line.split("\t")
+            if len(fields) != _COLUMNS:
+                raise file.error(number, f"got {len(fields)} columns, allowed: {_COLUMNS} separated by tabs")
+            if _NO_WORD.fullmatch(fields[0]):
+                continue
+            if fields[0] != str(len(words) + 1):
+                raise file.error(number, f"got the id {fields[0]!r}, allowed here: {len(words) + 1}")
+            word, tag = fields[_FORM], fields[_TAG[layer]]
+            if not word.strip(" "):
+                raise file.error(number, "got an empty word, allowed: a word, or _ for an underscore")
+            if tag.strip(" ") in ("", "_"):
+                raise file.error(number, f"got {tag!r} as {_NAME[layer]} of {word!r}, allowed: one for every word")
+            words.append(word)
+            tags.append(tag)
+            heads.append(fields[_HEAD])
+            lines.append(number)
+        if words:
+            tree = _tree(file, lines, heads) if layer == "heads" else None
+            sentences.append(Sentence(tuple(words), tuple(tags), tree))
+    return sentences
+
+
+def _tree(file: SourceFile, lines: Sequence[int], written: Sequence[str]) -> tuple[int, ...]:
+    """The heads of a sentence whose words stand in ``lines``. Raises UserError where they are no tree."""
+    known = {str(place): place for place in range(len(written) + 1)}
+    for line, head in zip(lines, written, strict=True):
+        if head not in known:
+            raise file.error(line, f"got the head {head!r}, allowed here: 0 to {len(written)}")
+    heads = tuple(known[head] for head in written)
+    roots = [word for word, head in enumerate(heads, start=1) if head == ROOT]
+    if not roots:
+        raise file.error(lines[0], "got a sentence without a word of head 0, allowed: exactly one")
+    if len(roots) > 1:
+        first, second = roots[:2]
+        raise file.error(lines[second - 1], f"got head 0, which word {first} has too, allowed: one in a sentence")
+    if cycle := find_cycle(heads):
+        way = ", ".join(map(str, [*cycle, cycle[0]]))
+        raise file.error(lines[cycle[0] - 1], f"got heads in a circle ({way}), allowed: a tree under head 0")
+    return heads

@@ -1,0 +1,95 @@
+"""Files read once: the digest that is checked and the lines that are parsed come from the same bytes."""
+
+import glob
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from skipstack.data.basis.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """The bytes of a file, and the path that error messages name."""
+
+    path: Path
+    content: bytes
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the whole file. Raises UserError where it cannot be read."""
+        try:
+            return cls(path, path.read_bytes())
+        except OSError as error:
+            raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the bytes, 64 hexadecimal digits."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
+        r"""Every line with its number, from 1, without its end.
+
+        A line ends at ``\n`` or ``\r\n`` and nowhere else: a word may hold U+2028 or U+0085. A
+        byte order mark is passed over. Raises UserError for an unknown encoding, and for bytes
+        that are not text in it.
+        """
+        try:
+            text = self.content.decode(encoding)
+        except LookupError as error:
+            raise UserError(f"unknown encoding {encoding!r} (allowed: a text encoding that Python knows)") from error
+        except UnicodeDecodeError as error:
+            before = self.content[: error.start].decode(encoding, errors="replace")
+            byte = self.content[error.start]
+            raise self.error(before.count("\n") + 1, f"got the byte 0x{byte:02x}, allowed: {encoding} text") from error
+        for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+            yield number, line.removesuffix("\r")
+
+    def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
+        """Every run of numbered lines up to an empty one, which holds nothing but ``blanks``.
+
+        Lines that start with one of ``comments`` are passed over, even inside a run; the last run
+        may lack its empty line. Raises UserError as ``lines`` does.
+        """
+        block: list[tuple[int, str]] = []
+        for number, line in self.lines(encoding):
+            if comments and line.startswith(comments):
+                continue
+            if line.strip(blanks):
+                block.append((number, line))
+            elif block:
+                yield block
+                block = []
+        if block:
+            yield block
+
+    def error(self, line: int, message: str) -> UserError:
+        """The error to raise about a line: ``train.tsv:12: got 3 columns, ...``."""
+        return UserError(f"{self.path}:{line}: {message}")
+
+
+def joint_sha256(files: Sequence[SourceFile]) -> str:
+    """One digest for several files in their order: what ``sha256sum NAMES | sha256sum`` prints in their folder."""
+    lines = "".join(f"{file.sha256}  {file.path.name}\n" for file in files)
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def matching(folder: Path, paths: Sequence[str]) -> tuple[Path, ...]:
+    """The files that ``paths`` name, each from ``folder`` on; wildcards give every match, in text order.
+
+    ``*`` and ``?`` stand for text within a name, ``**`` for folders at any depth. Raises UserError for
+    a wildcard that matches no file.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if (folder / path).exists() or not glob.has_magic(path):
+            found.append(folder / path)
+            continue
+        matches = sorted(each for each in glob.glob(path, root_dir=folder, recursive=True) if (folder / each).is_file())
+        if not matches:
+            raise UserError(f"{folder / path}: got no file of such a name, allowed: one or more")
+        found += [folder / each for each in matches]
+    return tuple(found)

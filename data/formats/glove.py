@@ -1,0 +1,134 @@
+"""Word vectors as text: a word and its numbers a line (GloVe), after a line of two counts or without (word2vec).
+
+Array legend: W words that were found, E numbers a word.
+"""
+
+import hashlib
+from collections.abc import Container
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.errors import UserError
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundVectors:
+    """The wanted words that a file has. ``sha256`` is that of the whole file, ``cut_line`` a last line left out."""
+
+    words: tuple[str, ...]
+    values_WE: NDArray[np.float32]
+    sha256: str
+    cut_line: int | None
+
+
+def read_vectors(path: Path, wanted: Container[str]) -> FoundVectors:
+    """The vectors of ``wanted`` words; every line is checked, the file is read once and never held as a whole.
+
+    Numbers follow the word after single blanks or tabs; empty lines are passed over. Words with blanks in them, of
+    which some files have a few, are words like others: what stands before the last ``E`` numbers is no number then.
+    A last line that lacks both its end and some of its numbers was cut off on the way and is left out; ``cut_line``
+    tells.
+
+    Raises UserError with file and line for another count of numbers than the first line's, what is no number, a word
+    that is there twice, counts in the first line that are not the file's, and bytes that are not UTF-8.
+    """
+    file = _File(path, wanted)
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                file.take(number, line)
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+    return file.found()
+
+
+class _File:
+    """What was read so far."""
+
+    def __init__(self, path: Path, wanted: Container[str]) -> None:
+        self.path = path
+        self.wanted = wanted
+        self.digest = hashlib.sha256()
+        self.width = 0
+        self.promised: int | None = None
+        self.seen: set[str] = set()
+        self.rows: dict[str, NDArray[np.float32]] = {}
+        self.cut_line: int | None = None
+
+    def take(self, number: int, line: bytes) -> None:
+        self.digest.update(line)
+        if not line.strip():
+            return
+        try:
+            word, values = self._parsed(number, line)
+        except UserError:
+            if line.endswith(b"\n") or not self.seen:
+                raise
+            self.cut_line = number
+            return
+        if word is None:
+            return
+        if word in self.seen:
+            raise self._error(number, f"got {word!r} again, allowed: each word once")
+        self.seen.add(word)
+        if word in self.wanted:
+            self.rows[word] = np.array(values, dtype=np.float32)
+
+    def found(self) -> FoundVectors:
+        if not self.seen:
+            raise UserError(f"{self.path}: got no vectors, allowed: a word and its numbers on each line")
+        words = len(self.seen) + (self.cut_line is not None)
+        if self.promised not in (None, words):
+            raise self._error(1, f"got {self.promised} words announced, allowed: {words}, which follow")
+        values_WE = np.stack(list(self.rows.values())) if self.rows else np.zeros((0, self.width), dtype=np.float32)
+        return FoundVectors(tuple(self.rows), values_WE, self.digest.hexdigest(), self.cut_line)
+
+    def _parsed(self, number: int, line: bytes) -> tuple[str | None, list[float]]:
+        """The word and its numbers; no word for the line of counts."""
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            byte = line[error.start]
+            raise self._error(number, f"got the byte 0x{byte:02x}, allowed: utf-8 text") from error
+        word, *rest = text.rstrip("\r\n \t").replace("\t", " ").split(" ")
+        if number == 1 and len(rest) == 1 and word.isdecimal() and rest[0].isdecimal():
+            self.promised, self.width = int(word), int(rest[0])
+            return None, []
+        self.width = self.width or len(rest)
+        blanks = len(rest) - self.width
+        if blanks > 0 and not any(_number(part) is not None for part in rest[:blanks]):
+            word, rest = " ".join([word, *rest[:blanks]]), rest[blanks:]
+        if len(rest) != self.width or not rest or not word:
+            got = "no word" if not word else f"{len(rest)} numbers"
+            raise self._error(number, f"got {got}, allowed: a word and {self.width or 'its'} numbers on every line")
+        return word, self._numbers(number, rest)
+
+    def _numbers(self, number: int, parts: list[str]) -> list[float]:
+        try:
+            values = [float(part) for part in parts]
+        except ValueError:
+            values = []
+        # All at once, since there may be a billion of them; a sum that is no number has one in it.
+        if values and sum(map(abs, values)) <= _LARGEST and "_" not in "".join(parts):
+            return values
+        wrong = next((part for part in parts if _number(part) is None), None)
+        if wrong is not None:
+            raise self._error(number, f"got {wrong!r}, allowed: a number of 32 bits")
+        return values
+
+    def _error(self, number: int, message: str) -> UserError:
+        return UserError(f"{self.path}:{number}: {message}")
+
+
+def _number(text: str) -> float | None:
+    """A finite number; Python also reads ``1_000``, which no other program writes."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) <= _LARGEST and "_" not in text else None

@@ -1,0 +1,69 @@
+"""The Penn Treebank's tagged files, ``.pos``: ``word/TAG`` tokens among the brackets of chunks.
+
+An empty line stands after a full stop, but also between chunks, and before quotation marks that close;
+a line of ``=`` stands between paragraphs. So the ends of sentences are put together from all of these.
+"""
+
+import re
+from collections.abc import Iterator
+
+from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.sentences import Sentence
+
+_SLASH = re.compile(r"(?<!\\)/")
+"""Between word and tag; a slash of the text itself is written with a backslash before it, and stays so."""
+_PARAGRAPH = re.compile(r"=+ *")
+_STOP = "."
+_CLOSING = ("''", ")")
+"""Tags of what may follow a full stop within the sentence."""
+
+Token = tuple[str, str]
+
+
+def read_treebank(file: SourceFile) -> list[Sentence]:
+    """The sentences of a file with their parts of speech.
+
+    A sentence ends at a line of ``=``, and at an empty line if its last tag, closing quotation marks and
+    brackets aside, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. A
+    heading without a full stop thus joins what follows within its paragraph. Of alternative tags,
+    ``NN|JJ``, the first is taken. Lines of the copyright notice (``*x*``) are passed over. Raises UserError
+    with file and line for a token that is not ``word/TAG`` and for bytes that are not UTF-8.
+    """
+    sentences: list[Sentence] = []
+    sentence: list[Token] = []
+
+    def end() -> None:
+        if sentence:
+            words, tags = zip(*sentence, strict=True)
+            sentences.append(Sentence(words, tags))
+            sentence.clear()
+
+    empty = False
+    for number, line in file.lines("utf-8"):
+        if _PARAGRAPH.fullmatch(line):
+            end()
+        elif not line.strip(" \t"):
+            empty = True
+        elif not line.startswith("*x*"):
+            tokens = list(_tokens(file, number, line))
+            if empty and _stopped(sentence) and tokens and tokens[0][1] not in _CLOSING:
+                end()
+            sentence += tokens
+            empty = False
+    end()
+    return sentences
+
+
+def _stopped(sentence: list[Token]) -> bool:
+    return next((tag == _STOP for _, tag in reversed(sentence) if tag not in _CLOSING), False)
+
+
+def _tokens(file: SourceFile, number: int, line: str) -> Iterator[Token]:
+    for text in line.replace("\t", " ").split(" "):
+        if text in ("", "[", "]"):
+            continue
+        parts = _SLASH.split(text)
+        tag = parts[-1].partition("|")[0]
+        if len(parts) != 2 or not parts[0] or not tag:
+            raise file.error(number, f"got {text!r}, allowed: word/TAG, [ and ]")
+        yield parts[0], tag

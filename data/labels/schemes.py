@@ -1,0 +1,189 @@
+"""Label schemes: spans of a text as one tag a token, and back.
+
+A tag is ``O``, outside of every span, or a prefix and the type of its span, ``B-city``; where spans have no types, the
+prefix alone. Array legend: K tags.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from skipstack.data.labels.transitions import Transitions
+
+Scheme = Literal["bio", "iob1", "bioes", "bmes"]
+"""``bio`` (IOB2): every span begins with B. ``iob1`` (CoNLL-2003): B only where a span follows one of its own type at
+once, otherwise I. ``bioes``: B, I, E, and S for a span of one token. ``bmes`` (Chinese segmentation): the same with M
+for I and without O, since every character is in a word."""
+
+OUTSIDE = "O"
+
+RARE = "RARE"
+"""The one tag beside those of a scheme: what stands for rare ones (``data/store/rare.py``). It is in no span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens ``start`` to ``stop`` - 1 of a sentence; ``type`` is empty where spans have none."""
+
+    start: int
+    stop: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """What a scheme writes at the ``first`` token of a span, ``inside``, at the ``last``, and for a ``single`` one.
+
+    ``chained``: at the first token of a span right after one of its type. ``outside``: whether there is an O.
+    """
+
+    first: str
+    inside: str
+    last: str
+    single: str
+    chained: str | None = None
+    outside: bool = True
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Every prefix, in the order of a span."""
+        written = (self.chained, self.first, self.inside, self.last, self.single)
+        return tuple(dict.fromkeys(prefix for prefix in written if prefix is not None))
+
+    @property
+    def joining(self) -> tuple[str, ...]:
+        """Those that need a span of their type right before."""
+        return (self.chained,) if self.chained else (self.inside, self.last)
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """Those that cannot end their span."""
+        return () if self.last == self.inside else (self.first, self.inside)
+
+
+PREFIXES: Mapping[Scheme, Prefixes] = {
+    "bio": Prefixes("B", "I", "I", "B"),
+    "iob1": Prefixes("I", "I", "I", "I", chained="B"),
+    "bioes": Prefixes("B", "I", "E", "S"),
+    "bmes": Prefixes("B", "M", "E", "S", outside=False),
+}
+
+OPENING = ("B", "S")
+"""Prefixes that begin a span wherever they stand, in every scheme."""
+CLOSING = ("E", "S")
+"""Prefixes that end a span wherever they stand, in every scheme."""
+
+
+def parted(tag: str, scheme: Scheme) -> tuple[str, str]:
+    """A tag's prefix and type, ``("O", "")`` outside. Raises ValueError, in one line, for one outside the scheme."""
+    prefixes = PREFIXES[scheme]
+    prefix, hyphen, span_type = tag.partition("-")
+    if prefixes.outside and tag == OUTSIDE:
+        return OUTSIDE, ""
+    if prefix not in prefixes.all or (hyphen and not span_type):
+        allowed = [*(["O"] if prefixes.outside else []), *(f"{each}-type" for each in prefixes.all)]
+        raise ValueError(f"got the tag {tag!r}, allowed in {scheme}: {', '.join(allowed)}")
+    return prefix, span_type
+
+
+def joined(prefix: str, span_type: str) -> str:
+    """The tag of a prefix and a type: the inverse of ``parted``."""
+    return f"{prefix}-{span_type}" if span_type else prefix
+
+
+def spans_of(tags: Sequence[str], scheme: Scheme) -> list[Span]:
+    """The spans of a sentence, as conlleval reads them (Tjong Kim Sang and Buchholz, 2000), whatever the tags.
+
+    A span begins at B or S; at I, M or E after O, after another type, and after a span that E or S ended. It ends
+    before the next one and before O. So no sequence is illegal, and on legal ones this is the inverse of ``tags_of``.
+    conlleval itself knows B, I, E and O; M is read as I, S as a B that is an E as well. Raises ValueError for a tag
+    outside the scheme.
+    """
+    found: list[Span] = []
+    before = (OUTSIDE, "")
+    for place, tag in enumerate(tags):
+        prefix, span_type = parted(tag, scheme)
+        if prefix != OUTSIDE:
+            goes_on = prefix not in OPENING and before[0] not in (OUTSIDE, *CLOSING) and before[1] == span_type
+            start = found.pop().start if goes_on else place
+            found.append(Span(start, place + 1, span_type))
+        before = (prefix, span_type)
+    return found
+
+
+def tags_of(spans: Sequence[Span], length: int, scheme: Scheme) -> tuple[str, ...]:
+    """The tags of a sentence of ``length`` tokens with these spans, which ascend and share no token.
+
+    Raises ValueError for spans that do not, and for a token in no span where the scheme has no O.
+    """
+    tags = [OUTSIDE] * length
+    for before, after in pairwise([Span(0, 0, ""), *spans, Span(length, length, "")]):
+        if not before.start <= before.stop <= after.start:
+            raise ValueError(f"got {after} after {before}, allowed: spans that ascend and share no token")
+    for before, span in pairwise([Span(-1, -1, ""), *spans]):
+        chained = (before.stop, before.type) == (span.start, span.type)
+        tags[span.start : span.stop] = [
+            joined(prefix, span.type) for prefix in _written(span.stop - span.start, chained, PREFIXES[scheme])
+        ]
+    if not PREFIXES[scheme].outside and OUTSIDE in tags:
+        raise ValueError(f"got no span at token {tags.index(OUTSIDE)}, allowed in {scheme}: every token in a span")
+    return tuple(tags)
+
+
+def _written(length: int, chained: bool, prefixes: Prefixes) -> Iterator[str]:
+    """The prefixes of a span's tokens."""
+    first = prefixes.single if length == 1 else prefixes.first
+    yield prefixes.chained if chained and prefixes.chained else first
+    yield from [prefixes.inside] * (length - 2)
+    if length > 1:
+        yield prefixes.last
+
+
+def repaired(tags: Sequence[str], scheme: Scheme) -> tuple[str, ...]:
+    """The legal tags of what conlleval reads in ``tags``; legal ones stay. Raises ValueError as ``spans_of`` does."""
+    return converted(tags, scheme, scheme)
+
+
+def converted(tags: Sequence[str], source: Scheme, target: Scheme) -> tuple[str, ...]:
+    """The same spans in another scheme. Raises ValueError as ``spans_of`` and ``tags_of`` do."""
+    return tags_of(spans_of(tags, source), len(tags), target)
+
+
+def closed(tags: Iterable[str], scheme: Scheme) -> set[str]:
+    """The tags, and the inside of every span whose ends are among them.
+
+    Between B-x and E-x one token can be nothing but I-x. With it, some legal sequence of these tags agrees with any
+    legal sentence wherever that has one of them, if one of them can stand alone: a chain that is constrained to legal
+    sequences can read every text.
+    """
+    prefixes, known = PREFIXES[scheme], set(tags)
+    ends = {span_type for prefix, span_type in (parted(tag, scheme) for tag in known) if prefix == prefixes.last}
+    return known | {
+        joined(prefixes.inside, span_type) for span_type in ends if joined(prefixes.first, span_type) in known
+    }
+
+
+def transitions(tags: Sequence[str], scheme: Scheme) -> Transitions:
+    """Which moves ``scheme`` allows between ``tags``, in their order: those that occur in repaired sequences.
+
+    RARE may stand for any tag, so every move to and from it is allowed. Raises ValueError for another tag outside the
+    scheme.
+    """
+    prefixes = PREFIXES[scheme]
+    parts = [("", "") if tag == RARE else parted(tag, scheme) for tag in tags]
+    any_K = np.array([tag == RARE for tag in tags], dtype=bool)
+    in_span_K = np.array([prefix != OUTSIDE for prefix, _ in parts], dtype=bool)
+    joining_K = np.array([prefix in prefixes.joining for prefix, _ in parts], dtype=bool)
+    unfinished_K = np.array([prefix in prefixes.unfinished for prefix, _ in parts], dtype=bool)
+    ended_K = np.array([prefix in CLOSING for prefix, _ in parts], dtype=bool)
+    types_K = np.array([span_type for _, span_type in parts], dtype=np.str_)
+    goes_on_KK = (in_span_K & ~ended_K)[:, None] & (types_K[:, None] == types_K)
+    between_KK = np.where(joining_K, goes_on_KK, ~unfinished_K[:, None])
+    return Transitions(
+        start_K=~joining_K | any_K,
+        between_KK=between_KK | any_K[:, None] | any_K,
+        end_K=~unfinished_K | any_K,
+    )

@@ -1,0 +1,144 @@
+"""Batches of sentences of similar length, for several lanes at once.
+
+Array legend: R lanes, T time, U tags of a sentence (T, or 1 where texts are classified), B sentence in the batch,
+S sentence in the split, W distinct lengths, L tags of the split.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.seeding import generator
+from skipstack.data.store.stored import Split
+
+STEP_COST = 16
+"""What a time step of a batch costs however few its sentences, in positions: a position is a sentence's step."""
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Sentences side by side; the lanes' sentences differ, their shapes do not."""
+
+    forms_RTB: Ids
+    """Rows of the lexicon; 0, the boundary, where padded."""
+    tags_RUB: Ids
+    """-1 where padded, and where train does not have the tag."""
+    lengths_RB: Ids
+    tag_counts_RB: Ids
+    sentences_RB: Ids
+    """Places in the split."""
+    heads_RTB: Ids | None = None
+    """-1 where padded; None where nothing is parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A run of the sentences sorted by length, ``start`` to ``stop``, the longest of ``width`` tokens."""
+
+    start: int
+    stop: int
+    width: int
+
+
+def training_batches(
+    split: Split, *, batch_size: int, order_seed: int, lane_seeds: Sequence[int], epoch: int
+) -> Iterator[Batch]:
+    """One epoch: every lane sees every sentence once, in batches of at most ``batch_size`` from one bucket.
+
+    The sequence of buckets comes from ``order_seed`` and the epoch and is shared by the lanes; which sentences of a
+    bucket fill its batches comes from the lane's own seed and the epoch. T is the bucket's width, also where all
+    sentences drawn are shorter. So a lane's batches, shapes included, do not depend on the lanes beside it.
+    """
+    assert lane_seeds, "one lane at least"
+    sorted_S = np.argsort(split.lengths_S, kind="stable")
+    layout = buckets(split.lengths_S, batch_size)
+    drawn_RS = np.stack([_drawn(sorted_S, layout, seed, epoch) for seed in lane_seeds])
+    chunks = [
+        (start, min(start + batch_size, bucket.stop), bucket.width)
+        for bucket in layout
+        for start in range(bucket.start, bucket.stop, batch_size)
+    ]
+    for place in generator(order_seed, "buckets", epoch).permutation(len(chunks)):
+        start, stop, width = chunks[place]
+        yield _gather(split, drawn_RS[:, start:stop], width)
+
+
+def evaluation_batches(split: Split, *, batch_size: int) -> Iterator[Batch]:
+    """All sentences once, sorted by length, for one lane: what is read does not depend on a seed."""
+    sorted_S = np.argsort(split.lengths_S, kind="stable")
+    for start in range(0, len(sorted_S), batch_size):
+        chosen_B = sorted_S[start : start + batch_size]
+        yield _gather(split, chosen_B[None, :], int(split.lengths_S[chosen_B[-1]]))
+
+
+def put_back(values_RUB: Ids, batch: Batch, split: Split, into_RL: Ids) -> None:
+    """Write what there is for each tag of a batch of ``evaluation_batches`` to the tag's place in the split."""
+    [counts_B], [sentences_B] = batch.tag_counts_RB, batch.sentences_RB
+    place_U1 = np.arange(values_RUB.shape[1])[:, None]
+    inside_UB = place_U1 < counts_B
+    places_UB = split.tag_offsets_S1[sentences_B] + place_U1
+    into_RL[:, places_UB[inside_UB]] = values_RUB[:, inside_UB]
+
+
+def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
+    """Runs of the distinct lengths that make an epoch cheapest, shortest first.
+
+    A run of n sentences, the longest of w tokens, costs w * (STEP_COST * ceil(n / batch_size) + n): its time steps,
+    and its positions, the padded ones included. Scarce lengths join longer ones to fill a batch, common ones stay by
+    themselves; batches of 1 have nothing to fill, so they get no padding at all. The minimum over all partitions into
+    runs is found exactly: best[j] = min over i < j of best[i] + cost(i, j), with the first j lengths settled.
+    """
+    widths_W, counts_W = np.unique(lengths_S, return_counts=True)
+    bounds = np.concatenate([[0], np.cumsum(counts_W)])
+    best = np.zeros(len(bounds), dtype=np.int64)
+    previous = np.zeros(len(bounds), dtype=np.int64)
+    for j in range(1, len(bounds)):
+        sentences = bounds[j] - bounds[:j]
+        batches = -(-sentences // batch_size)
+        totals = best[:j] + int(widths_W[j - 1]) * (STEP_COST * batches + sentences)
+        previous[j] = np.argmin(totals)
+        best[j] = totals[previous[j]]
+    runs: list[Bucket] = []
+    end = len(widths_W)
+    while end > 0:
+        start = int(previous[end])
+        runs.append(Bucket(int(bounds[start]), int(bounds[end]), int(widths_W[end - 1])))
+        end = start
+    return runs[::-1]
+
+
+def _drawn(sorted_S: Ids, layout: Sequence[Bucket], lane_seed: int, epoch: int) -> Ids:
+    """A lane's sentences in the order of the buckets, permuted within each."""
+    return np.concatenate(
+        [
+            generator(lane_seed, "sentences", epoch, number).permutation(sorted_S[bucket.start : bucket.stop])
+            for number, bucket in enumerate(layout)
+        ]
+    )
+
+
+def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
+    lengths_RB = split.lengths_S[sentences_RB].astype(np.int64)
+    first_S, last_S = split.tag_offsets_S1[:-1], split.tag_offsets_S1[1:]
+    counts_RB = (last_S - first_S)[sentences_RB]
+    offsets_RB, heads_N = split.offsets_S1[sentences_RB], split.heads_N
+    return Batch(
+        forms_RTB=padded(split.forms_N, offsets_RB, lengths_RB, width, 0),
+        tags_RUB=padded(split.tags_L, first_S[sentences_RB], counts_RB, width if split.tags_token_by_token else 1, -1),
+        lengths_RB=lengths_RB,
+        tag_counts_RB=counts_RB,
+        sentences_RB=sentences_RB,
+        heads_RTB=None if heads_N is None else padded(heads_N, offsets_RB, lengths_RB, width, -1),
+    )
+
+
+def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
+    """The ``counts_RB`` values from the ``first_RB`` on, one below the other, ``padding`` up to ``width``."""
+    place_U1 = np.arange(width)[:, None]
+    inside_RUB = place_U1 < counts_RB[:, None, :]
+    places_RUB = np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0)
+    return np.where(inside_RUB, values[places_RUB], padding).astype(np.int64)

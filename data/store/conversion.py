@@ -1,0 +1,65 @@
+"""The tags of a corpus in another label scheme, written from its gold spans.
+
+Array legend: N tokens of a split, M spans, P places of the spans' tokens.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
+from skipstack.data.labels.spans import Ids
+from skipstack.data.store.stored import Split, StoredCorpus
+
+
+def with_scheme(stored: StoredCorpus, scheme: Scheme) -> StoredCorpus:
+    """The corpus whose tags are those of ``scheme``; its spans stay what they are, and so does F1.
+
+    As ever ``tags`` are those of train, sorted and closed, and -1 in dev and test is a tag that train lacks:
+    ``S-city`` may be one although ``B-city`` was not. Raises UserError for a corpus whose tags have no scheme, and for
+    tokens in no span where the scheme has no O.
+    """
+    if stored.scheme is None:
+        raise UserError(f"data.scheme: got {scheme}, but the corpus has no label scheme (allowed: null)")
+    if scheme == stored.scheme:
+        return stored
+    written = {name: _written(split, scheme, len(stored.span_types)) for name, split in stored.splits.items()}
+    if not PREFIXES[scheme].outside:
+        outside = sum(int(np.count_nonzero(tags_N < 0)) for tags_N in written.values())
+        if outside:
+            allowed = ", ".join(name for name, prefixes in PREFIXES.items() if prefixes.outside)
+            raise UserError(f"data.scheme: got {scheme}, but {outside} tokens are in no span (allowed: {allowed})")
+    names = {-1: OUTSIDE} | {
+        place * len(stored.span_types) + row: joined(prefix, span_type)
+        for place, prefix in enumerate(PREFIXES[scheme].all)
+        for row, span_type in enumerate(stored.span_types)
+    }
+    learnt = sorted(closed({names[each] for each in np.unique(written["train"]).tolist()}, scheme))
+    row_of = {tag: row for row, tag in enumerate(learnt)}
+    settled = np.array([row_of.get(names[each], -1) for each in range(-1, len(names) - 1)], dtype=np.int32)
+    splits: Mapping[str, Split] = {
+        name: replace(split, tags_L=settled[written[name] + 1]) for name, split in stored.splits.items()
+    }
+    return replace(stored, tags=tuple(learnt), splits=splits, scheme=scheme)
+
+
+def _written(split: Split, scheme: Scheme, types: int) -> Ids:
+    """A number for the tag of each token: the place of its prefix times ``types``, and its type; -1 outside."""
+    prefixes, spans = PREFIXES[scheme], split.spans
+    assert spans is not None, "a corpus with a scheme has spans"
+    place = {prefix: place for place, prefix in enumerate(prefixes.all)}
+    length_M = spans.stop_M - spans.start_M
+    prefix_N = np.full(len(split.tags_L), place[prefixes.inside])
+    prefix_N[spans.stop_M - 1] = place[prefixes.last]
+    prefix_N[spans.start_M] = np.where(length_M == 1, place[prefixes.single], place[prefixes.first])
+    if prefixes.chained is not None:
+        follows_M = np.append(False, (spans.stop_M[:-1] == spans.start_M[1:]) & (spans.type_M[:-1] == spans.type_M[1:]))
+        chained_M = follows_M & ~np.isin(spans.start_M, split.offsets_S1)
+        prefix_N[spans.start_M[chained_M]] = place[prefixes.chained]
+    type_N = np.full(len(split.tags_L), -1)
+    before_M = np.cumsum(length_M) - length_M
+    inside_P = np.arange(length_M.sum()) + np.repeat(spans.start_M - before_M, length_M)
+    type_N[inside_P] = np.repeat(spans.type_M, length_M)
+    return np.where(type_N < 0, -1, prefix_N * types + type_N)

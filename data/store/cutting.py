@@ -1,0 +1,25 @@
+"""Texts that are cut to a length. Array legend: N tokens, S texts, S1 = S + 1."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.store.stored import Split, StoredCorpus
+
+
+def with_longest(stored: StoredCorpus, longest: int) -> StoredCorpus:
+    """The corpus whose texts are the first ``longest`` tokens of what they were; the vocabulary stays the whole one's.
+
+    Raises UserError where tokens have tags, which would be lost.
+    """
+    if stored.task != "classification":
+        raise UserError(f"data.longest: got {longest} for a corpus whose tokens have tags (allowed: null)")
+    return replace(stored, splits={name: _cut(split, longest) for name, split in stored.splits.items()})
+
+
+def _cut(split: Split, longest: int) -> Split:
+    place_N = np.arange(len(split.forms_N)) - np.repeat(split.offsets_S1[:-1], split.lengths_S)
+    lengths_S = np.minimum(split.lengths_S, longest)
+    offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S, dtype=np.int64)])
+    return replace(split, forms_N=split.forms_N[place_N < longest], lengths_S=lengths_S, offsets_S1=offsets_S1)

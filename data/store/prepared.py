@@ -1,0 +1,59 @@
+"""A corpus as a trial sees it: the stored tokens, and what their training split settles of words and tags."""
+
+from dataclasses import dataclass
+
+from skipstack.data.corpora.config import DataConfig, VocabularyConfig
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.store.conversion import with_scheme
+from skipstack.data.store.cutting import with_longest
+from skipstack.data.store.features import Lexicon, lexicon
+from skipstack.data.store.rare import with_rare_tags
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.vectors import Pretrained, StoredVectors, pretrained
+from skipstack.data.store.vocabulary import Vocabulary
+from skipstack.data.store.word_classes import word_classes
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCorpus:
+    """``lexicon`` holds the features of every form of ``stored`` under ``vocabulary``.
+
+    ``stored`` has the tags that are learnt, in the scheme that is set: RARE among them if a cut-off is
+    set. ``vectors`` are the pretrained ones of the vocabulary's words, None where none are given.
+    """
+
+    stored: StoredCorpus
+    vocabulary: Vocabulary
+    lexicon: Lexicon
+    vectors: Pretrained | None = None
+
+
+def prepare(
+    stored: StoredCorpus, config: DataConfig, affix: int, vectors: StoredVectors | None = None
+) -> PreparedCorpus:
+    """Read a stored corpus as ``config`` says, keeping ``affix`` characters a side of a word.
+
+    Raises UserError as ``with_learnt_tags`` and ``with_longest`` do.
+    """
+    vocabulary = vocabulary_of(stored, config.vocabulary)
+    learnt = with_learnt_tags(stored, config.scheme, config.minimum_tag_count)
+    return PreparedCorpus(
+        learnt if config.longest is None else with_longest(learnt, config.longest),
+        vocabulary,
+        lexicon(vocabulary, stored.forms, affix),
+        None if vectors is None else pretrained(vectors, vocabulary),
+    )
+
+
+def vocabulary_of(stored: StoredCorpus, config: VocabularyConfig) -> Vocabulary:
+    """The words, with their classes, and characters of a stored corpus. Raises UserError as ``word_classes`` does."""
+    return Vocabulary.build(config, stored.forms, stored.counts_F, word_classes(stored, config))
+
+
+def with_learnt_tags(stored: StoredCorpus, scheme: Scheme | None, minimum_tag_count: int | None) -> StoredCorpus:
+    """The corpus in ``scheme``, then with its rare tags as RARE; None leaves either as it is stored.
+
+    Raises UserError as ``with_scheme`` and ``with_rare_tags`` do.
+    """
+    converted = stored if scheme is None else with_scheme(stored, scheme)
+    return converted if minimum_tag_count is None else with_rare_tags(converted, minimum_tag_count)

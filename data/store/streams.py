@@ -1,0 +1,34 @@
+"""Batches of running text, whose rows go on from one batch to the next.
+
+Array legend: R lanes (one, which all share), T time, B streams, N tokens of the split.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from skipstack.data.store.batches import Batch, padded
+from skipstack.data.store.stored import Split
+
+
+def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch]:
+    """A text cut into ``streams`` runs side by side, ``window`` tokens of each at once; each token is in one batch.
+
+    The runs are of one length, the last one shorter where they do not come out even. Row b of a batch goes on where
+    row b of the batch before stopped. There are no more streams than tokens.
+    """
+    total = len(split.forms_N)
+    streams = min(streams, total)
+    length = -(-total // streams)
+    first_RB = (np.arange(streams) * length)[None]
+    ends_RB = np.minimum(first_RB + length, total)
+    for start in range(0, length, window):
+        steps = min(window, length - start)
+        counts_RB = np.clip(ends_RB - first_RB - start, 0, steps)
+        yield Batch(
+            forms_RTB=padded(split.forms_N, first_RB + start, counts_RB, steps, 0),
+            tags_RUB=padded(split.tags_L, first_RB + start, counts_RB, steps, -1),
+            lengths_RB=counts_RB,
+            tag_counts_RB=counts_RB,
+            sentences_RB=np.zeros((1, streams), dtype=np.int64),
+        )

@@ -1,0 +1,50 @@
+"""Word classes: words that stand for one thing, such as a city, read as one word.
+
+Array legend: N tokens, P distinct (form, tag) pairs of train.
+"""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.corpora.config import VocabularyConfig
+from skipstack.data.labels.schemes import parted
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.vocabulary import normalise
+
+LEAST_COUNT, LEAST_SHARE = 2, 0.9
+"""Times that train must have a word to put it into a class, and the share of them in slots of its family."""
+
+
+def word_classes(stored: StoredCorpus, config: VocabularyConfig) -> dict[str, str]:
+    """The class of each normalised word of train that is in one of ``config.word_classes``.
+
+    dinarelli2016 reads ATIS with "word-classes available for this task", of cities, airports and times, whose lists
+    are not published. We derive them: the family of a slot is the last part of its type, ``city_name`` of
+    ``fromloc.city_name``; a word that train has twice or more, nine times in ten in slots of one family, is in that
+    class, ``<city_name>``. (Not always: nearly every city is also part of the name of an airport.) So words that train
+    lacks are in no class, unlike those of the lists. A class replaces the word alone: the characters of its forms stay
+    what they are.
+
+    Raises UserError for a family that train does not have, and for a corpus whose tags have no scheme.
+    """
+    if not config.word_classes:
+        return {}
+    if stored.scheme is None:
+        raise UserError("data.vocabulary.word_classes: the corpus has no slots (allowed: an empty list)")
+    families = [parted(tag, stored.scheme)[1].rpartition(".")[2] for tag in stored.tags]
+    for name in config.word_classes:
+        if not name or name not in families:
+            raise UserError(f"data.vocabulary.word_classes: {unknown('slot family', name, sorted({*families} - {''}))}")
+    train = stored.splits["train"]
+    pairs_P2, counts_P = np.unique(np.stack([train.forms_N, train.tags_L], axis=1), axis=0, return_counts=True)
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for (form, tag), count in zip(pairs_P2.tolist(), counts_P.tolist(), strict=True):
+        seen[normalise(stored.forms[form], config)][families[tag]] += count
+    classes = {}
+    for word, counts in seen.items():
+        [(family, count)] = counts.most_common(1)
+        if family in config.word_classes and counts.total() >= LEAST_COUNT and count >= LEAST_SHARE * counts.total():
+            classes[word] = f"<{family}>"
+    return classes
