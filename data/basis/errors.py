@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from skipstack.data.basis.redaction import redacted
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """A mistake in what the user gave; the command line prints it and exits with 2.
 
     The message is one line: what was got, what is allowed, the nearest valid name, and the
@@ -20,6 +20,13 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
     near = get_close_matches(str(got), names, n=1, cutoff=0.4)
     nearest = f"nearest: {near[0]!r}; " if near else ""
     return f"unknown {kind} {str(got)!r} ({nearest}allowed: {', '.join(names)})"
+
+
+def newer(what: str, got: object, known: int) -> UserError:
+    """What is said of a file that a later version wrote in a format which this one does not know."""
+    return UserError(
+        f"{what} has format {got} (allowed: up to {known}): install the skipstack that wrote it, or a later one"
+    )
 
 
 def one_line(error: BaseException) -> str:

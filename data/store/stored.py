@@ -17,13 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, newer
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus
 from skipstack.data.corpora.division import Splits
@@ -36,8 +36,11 @@ from skipstack.data.labels.tasks import Task
 BOUNDARY = ""
 """Row 0 of the forms: what lies before and after a sentence."""
 
-_LAYOUT = 4
-"""To be raised whenever the files of a store change their form."""
+FORMAT: Final = 4
+"""Of the files of a store, in its manifest and its name: to be raised whenever they change their form."""
+
+FIRST: Final = 4
+"""The format of a store that does not say which it has."""
 
 _MANIFEST = "manifest.json"
 
@@ -98,7 +101,7 @@ def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) ->
     folder. Raises UserError for what cannot be read.
     """
     source = open_source(corpus, data_dir=data_dir, folder=folder)
-    target = root / identity({"layout": _LAYOUT, "source": source.key})
+    target = root / identity({"layout": FORMAT, "source": source.key})
     if target.exists():
         return target
     splits = source.read()
@@ -134,6 +137,8 @@ def open_store(folder: Path) -> StoredCorpus:
             span_types=tuple(manifest["span_types"]),
             task=manifest["task"],
         )
+    except UserError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise UserError(
             f"the stored corpus {folder} is damaged ({error}): delete this folder, and it is prepared anew"
@@ -207,14 +212,19 @@ def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapp
         with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
             writer.write_batch(table)
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables}
-    manifest = json.loads(json.dumps({**notes, "files": digests}))
+    manifest = json.loads(json.dumps({"format": FORMAT, **notes, "files": digests}))
     text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1) + "\n"
     (folder / _MANIFEST).write_text(text, encoding="utf-8")
 
 
 def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
-    """What ``write_tables`` wrote, mapped into memory. Raises ValueError or OSError where it is not that."""
+    """What ``write_tables`` wrote, mapped into memory.
+
+    Raises UserError where a newer version wrote it, and ValueError or OSError where it is not whole.
+    """
     manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if (found := manifest.get("format", FIRST)) > FORMAT:
+        raise newer(f"the stored corpus {folder}", found, FORMAT)
     if manifest.pop("digest") != _digest(manifest):
         raise ValueError(f"{_MANIFEST} is not what was written")
     return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest

@@ -96,6 +96,8 @@ def open_vectors(folder: Path) -> StoredVectors:
         return StoredVectors(
             manifest["sha256"], manifest["cut_line"], tuple(table.column("word").to_pylist()), values_WE
         )
+    except UserError:
+        raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study anew") from error
 

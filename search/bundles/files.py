@@ -13,16 +13,16 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Final, NoReturn
 
-from pydantic import Field, NonNegativeInt, ValidationError
+from pydantic import Field, NonNegativeInt, PositiveInt, ValidationError
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError, newer, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
 
-FORMAT: Literal[3] = 3
-"""Rises when a bundle of another version would be misread."""
+FORMAT: Final = 3
+"""Of a bundle, in its manifest: rises when a bundle of another version would be misread."""
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
 
@@ -47,7 +47,7 @@ class Sealed(Frozen):
 class Manifest(Frozen):
     """Of a bundle: its format, and all its files."""
 
-    format: Literal[3]
+    format: PositiveInt
     files: dict[str, Sealed]
 
 
@@ -134,9 +134,10 @@ class _Archive:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self.members = self._checked(zipfile.ZipFile(path))
+            archive = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError) as error:
             self._refuse(str(error))
+        self.members = self._checked(archive)
 
     def read(self, name: str, most: int) -> bytes:
         """A file's content, of no more bytes than ``most``, and no more than the archive announces."""
@@ -182,8 +183,11 @@ def _without_waiting(path: str, flags: int) -> int:
 def _manifest(path: Path, content: bytes) -> Manifest:
     where = f"{path / MANIFEST}"
     value = parsed(where, content)
-    if not isinstance(value, Mapping) or value.get("format") != FORMAT:
-        raise UserError(f"{path}: not a bundle of this version (allowed: format {FORMAT})")
+    found = value.get("format") if isinstance(value, Mapping) else None
+    if isinstance(found, int) and found > FORMAT:
+        raise newer(f"{path}: the bundle", found, FORMAT)
+    if found != FORMAT:
+        raise UserError(f"{path}: got a bundle of format {found} (allowed: {FORMAT}): export it anew from its study")
     try:
         manifest = Manifest.model_validate(value)
     except ValidationError as error:

@@ -6,7 +6,7 @@ Pages carry checksums of their own.
 
 from collections.abc import Iterable, Iterator
 from io import BytesIO
-from itertools import islice
+from itertools import islice, zip_longest
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,7 +46,7 @@ def lines_in(content: bytes, name: str) -> Iterator[Line]:
 
 def same(lines: Iterable[Line], others: Iterable[Line]) -> bool:
     """Whether both hold the same payloads in the same order."""
-    try:
-        return all(one.payload == other.payload for one, other in zip(lines, others, strict=True))
-    except ValueError:  # one of them is longer
-        return False
+    return all(
+        one is not None and other is not None and one.payload == other.payload
+        for one, other in zip_longest(lines, others)
+    )

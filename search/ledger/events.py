@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
+from pydantic import BaseModel, Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.metrics import Measure
@@ -35,6 +35,11 @@ FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
 Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
 """Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by a fault."""
 
+FORMAT: Final = 2
+"""Of a ledger, in its first event: rises when a ledger of another version would be misread. 1, which says nothing of
+its format, is that of skipstack 0.1.0.
+"""
+
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
@@ -52,6 +57,7 @@ class StudyOpened(_Happened):
     """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it."""
 
     kind: Literal["study_opened"] = "study_opened"
+    format: PositiveInt = 1
     study: dict[str, JsonValue]
     code_version: str
 
@@ -295,6 +301,20 @@ def to_json(events: Sequence[Event]) -> str:
     """The JSON text of events that belong together: one line, ASCII, keys as they stand, since axes have an order."""
     plain = [event.model_dump(mode="json") for event in events]
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
+
+
+class _Head(BaseModel):
+    """Of the first event of a ledger, which a later version may have written, what every version can read."""
+
+    format: int = 1
+
+
+_HEAD: TypeAdapter[tuple[_Head, ...]] = TypeAdapter(tuple[_Head, ...])
+
+
+def format_of(text: bytes) -> int:
+    """The format of a ledger, by the text of its first append. Raises ValidationError where that is no such text."""
+    return _HEAD.validate_json(text)[0].format
 
 
 def from_json(text: str | bytes) -> tuple[Event, ...]:

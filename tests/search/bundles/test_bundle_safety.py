@@ -157,7 +157,13 @@ def test_a_file_that_is_not_what_was_sealed_is_refused(
 @pytest.mark.parametrize(
     ("place", "value", "says"),
     [
-        ("format", 2, "not a bundle of this version (allowed: format 3)"),
+        ("format", 2, "got a bundle of format 2 (allowed: 3): export it anew from its study"),
+        (
+            "format",
+            4,
+            "the bundle has format 4 (allowed: up to 3): install the skipstack that wrote it, or a later one",
+        ),
+        ("format", "3", "got a bundle of format 3 (allowed: 3)"),
         ("files.../../secret", {"bytes": 1, "sha256": "0" * 64}, "unknown file '../../secret'"),
         ("files./etc/passwd", {"bytes": 1, "sha256": "0" * 64}, "unknown file '/etc/passwd'"),
         ("files", {}, "config.json is missing"),
