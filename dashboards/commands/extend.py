@@ -1,6 +1,5 @@
 """``skipstack extend`` and ``skipstack rerun``: more of a study, and one trial of it again."""
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +16,6 @@ from skipstack.dashboards.commands.search import (
     EngineName,
     SharePerTrial,
     TrackingUri,
-    share,
     whole,
 )
 from skipstack.dashboards.report.printing import say
@@ -26,7 +24,6 @@ from skipstack.search.code_version import code_version
 from skipstack.search.records.folder import StudyFolder
 from skipstack.search.records.reading import read_study
 from skipstack.search.study_files.yaml_lines import read_yaml
-from skipstack.search.tracking.tracking import checked_uri
 from skipstack.spaces.domains import Json
 
 DIFFERS = 3
@@ -60,25 +57,20 @@ def extend(
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
             raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
-    uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    gpus = share(gpus_per_trial)
-    record, folder = read_study(study), StudyFolder(study)
-    from skipstack.dashboards.commands.running import check_machines, run, start_engine
-    from skipstack.search.study.study import extend_study
+    from skipstack.dashboards.commands.running import execution, finish
+    from skipstack.search.running import extend as extended
 
-    first = extend_study(
-        record,
-        folder,
+    where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
+    more = extended(
+        study,
+        where,
         trials=trials,
         seeds=seeds,
         choices=_choices(axis or ()),
         data_dir=data_dir,
         corpus_folder=Path.cwd(),
-        clock=time.time,
     )
-    running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-    check_machines(running, folder, lambda: record)
-    return run(folder, running, tracking_uri=uri, device=device, again=True, first=first)
+    return finish(more)
 
 
 def rerun(

@@ -57,15 +57,11 @@ def export(
     device: Device = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
-    if best is not None and trial is not None:
-        raise UserError("--best and --trial exclude each other (allowed: one of them)")
     record = read_study(study)
-    from skipstack.search.bundles.export import chosen_trials, export_bundle
+    from skipstack.search.bundles.export import export_bundles
 
-    chosen = chosen_trials(record, best=best, trial=trial)
-    for rank, each in enumerate(chosen, start=1):
-        path = to if len(chosen) == 1 else to / f"{rank:02d}-trial-{each.number}"
-        print(export_bundle(record, StudyFolder(study), each, path, device))
+    for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
+        print(path)
 
 
 def verify(

@@ -1,22 +1,14 @@
 """``skipstack search`` and ``skipstack resume``."""
 
 import json
-import time
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from skipstack.data.basis.errors import UserError
 from skipstack.search.config import ProposerName, StudyConfig
-from skipstack.search.ledger.ledger import withdrawn_on_failure
-from skipstack.search.records.extension import shortening
-from skipstack.search.records.folder import StudyFolder, free_name, new_folder
-from skipstack.search.records.reading import is_finished, read_study
+from skipstack.search.records.folder import free_name
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.tracking.tracking import checked_uri
-from skipstack.search.trials.faults import full_disk_told
 
 
 def whole(text: str) -> int:
@@ -63,19 +55,6 @@ Device = Annotated[
 EngineName = Annotated[
     Literal["ray", "serial"], typer.Option("--engine", help="`serial`: one trial after another, in this process.")
 ]
-
-
-def share(text: str) -> float | Literal["auto"]:
-    """``--gpus-per-trial`` as it was typed. Raises UserError for what is no share."""
-    if text == "auto":
-        return "auto"
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise UserError(f"--gpus-per-trial: got {text!r} (allowed: a number from 0, or auto)")
-    return number
 
 
 def add_to(app: typer.Typer) -> None:
@@ -152,22 +131,12 @@ def search(
         lanes=lanes,
         seed=seed,
     )
-    uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    gpus = share(gpus_per_trial)
-    from skipstack.dashboards.commands.running import (  # loads torch, ray and mlflow: for a valid study alone
-        check_machines,
-        run,
-        start_engine,
-    )
-    from skipstack.search.study.study import open_study
+    from skipstack.dashboards.commands.running import execution, finish  # takes seconds: for a valid study alone
+    from skipstack.search.running import begin
 
+    where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
     path = free_name(Path("runs"), config.name) if out is None else out
-    with full_disk_told(path), new_folder(path) as beside:
-        open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
-        with withdrawn_on_failure(beside.ledger):
-            running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-            check_machines(running, beside, lambda: read_study(beside.path))
-    return run(StudyFolder(path), running, tracking_uri=uri, device=device, again=False)
+    return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder, ledger=ledger))
 
 
 def resume(
@@ -180,16 +149,8 @@ def resume(
     enough: Annotated[bool, typer.Option("--enough", help="Begin no further trial; finish those that began.")] = False,
 ) -> int:
     """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
-    uri = None if tracking_uri is None else checked_uri(tracking_uri)
-    finished = is_finished(folder)
-    gpus = share(gpus_per_trial)
-    from skipstack.dashboards.commands.running import catch_up, check_machines, finish, run, start_engine
+    from skipstack.dashboards.commands.running import execution, finish
+    from skipstack.search.running import resume as resumed
 
-    if finished:
-        catch_up(StudyFolder(folder), uri)
-        return finish(folder, read_study(folder), uri)
-    record = cache(lambda: read_study(folder))  # which takes time, and only some need it
-    first = shortening(record().study, len(record().trials), time=time.time()) if enough else []
-    running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)
-    check_machines(running, StudyFolder(folder), record)
-    return run(StudyFolder(folder), running, tracking_uri=uri, device=device, again=True, first=first)
+    where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
+    return finish(resumed(folder, where, enough=enough))

@@ -63,7 +63,11 @@ are trees, words with the right head and the right arc (``AttachmentCounts``), a
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A trained network with everything it needs to read text."""
+    """A trained network with everything it needs to read text: ``skipstack.Model`` is another name of it.
+
+    ``task``: what its tags are of; ``unit``: what a token is; ``metrics``: its counts on dev and test, by split;
+    ``provenance``: the study, trial, seed and corpus that it comes from.
+    """
 
     path: Path
     config: TrialConfig
@@ -90,6 +94,20 @@ class Bundle:
         if self.unit != "character":
             return list(zip(tokens, tags, strict=True))
         return in_words(tokens, tags, self.provenance["scheme"])
+
+    def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
+        """Each sentence, given as its tokens, with its ``tags``, in the order they come.
+
+        A tag a token; where texts are classified, a single one, the label; where sentences are parsed, the tags are
+        relations, and ``heads`` has the number of each token's head, from 1, or 0 for the root. A language model's
+        tags are the words that it expects next. Raises UserError for a text that is not split into tokens.
+        """
+        split = []
+        for sentence in sentences:
+            if isinstance(sentence, str):
+                raise UserError(f"got the text {sentence[:40]!r} (allowed: sentences, each a list of tokens)")
+            split.append(list(sentence))
+        return list(self.annotate(split))
 
     def tag(self, sentences: Iterable[list[str]]) -> Iterator[tuple[list[str], list[str]]]:
         """Each sentence, given as its tokens, with its tags, in the order they come; as ``annotate``, without heads."""
@@ -184,6 +202,8 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
         check_shapes(found, _shapes(build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]))
         weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")
         model = trained(config.model, sizes=sizes, weights=weights, dtype=dtype, device=device)
+    except UserError:
+        raise
     except (RuntimeError, ValueError, MemoryError) as error:
         raise UserError(f"{path}: the weights do not fit the config ({_first_line(error)})") from None
     if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):

@@ -48,6 +48,23 @@ def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -
     return [record.trials[trial]]
 
 
+def export_bundles(
+    record: StudyRecord, folder: StudyFolder, to: Path, *, best: int | None, trial: int | None, device: str
+) -> list[Path]:
+    """Write the bundle of the ``best`` trial, or of the one numbered ``trial``, ``to`` a new folder or .zip.
+
+    With ``best`` > 1, ``to`` is a folder of so many bundles. Raises UserError as ``chosen_trials`` and
+    ``export_bundle`` do.
+    """
+    if best is not None and trial is not None:
+        raise UserError("--best and --trial exclude each other (allowed: one of them)")
+    chosen = chosen_trials(record, best=best, trial=trial)
+    ranks = (
+        [to] if len(chosen) == 1 else [to / f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
+    )
+    return [export_bundle(record, folder, each, path, device) for each, path in zip(chosen, ranks, strict=True)]
+
+
 def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, device: str) -> Path:
     """Write the bundle ``to``, a folder or, by its name, a .zip: the lane with the best dev score at its best epoch.
 

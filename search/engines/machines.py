@@ -31,6 +31,8 @@ ray_worker.print_to_stdstream = lambda *_, **__: None
 
 def join(address: str | None) -> None:
     """Join the cluster at ``address``, or start one on this machine. Raises UserError where none answers."""
+    if ray.is_initialized():
+        raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
     if address is not None:
         _knock(address)
     try:

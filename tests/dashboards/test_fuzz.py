@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from skipstack.dashboards.commands import running
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.metrics import MEASURES
+from skipstack.search import execution
 from skipstack.search.bundles.files import FILES, MANIFEST, seal
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
@@ -96,8 +96,8 @@ def alike(split: str, metrics: Metrics) -> Metrics:
 @pytest.fixture
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies whose trials are toys, tracked by nobody."""
-    monkeypatch.setattr(running, "start_engine", lambda name, **options: SerialEngine(AnyWorker))
-    monkeypatch.setattr(running, "Tracker", Nobody)
+    monkeypatch.setattr(execution, "start_engine", lambda name, **options: SerialEngine(AnyWorker))
+    monkeypatch.setattr(execution, "Tracker", Nobody)
 
 
 def copies(original: Path, folder: Path, damages: int, seed: int) -> Iterator[tuple[Path, random.Random]]:

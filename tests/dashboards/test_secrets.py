@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.cli import main
-from skipstack.dashboards.commands import running
+from skipstack.search import execution
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.tracking import background
@@ -69,7 +69,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", TOKEN)
     monkeypatch.setattr(background, "GATHER", 0.002)
     monkeypatch.setattr(background, "LAST_PAUSE", 0.01)
-    monkeypatch.setattr(running, "start_engine", lambda name, **options: SerialEngine(TellTale))
+    monkeypatch.setattr(execution, "start_engine", lambda name, **options: SerialEngine(TellTale))
 
 
 def typed(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:

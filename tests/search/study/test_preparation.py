@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from skipstack.dashboards.commands.running import reach
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.stored import open_store
@@ -18,6 +17,7 @@ from skipstack.search.ledger.events import VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.records.folder import BEST
 from skipstack.search.records.reading import read_study
+from skipstack.search.running import reach
 from skipstack.search.study.preparation import needs
 from skipstack.search.tracking.runs import StudyRuns
 from skipstack.spaces.config import SpaceConfig

@@ -1,0 +1,102 @@
+"""Where the trials of a study run and are tracked, and who is shown what happens. Torch and ray are loaded late."""
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.driver.driver import Reader
+from skipstack.search.engines.serial import Engine, SerialEngine
+from skipstack.search.ledger.events import Event
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.tracking.tracking import Tracker, checked_uri
+from skipstack.search.trials.deferred import DeferredWorker
+
+EngineName = Literal["ray", "serial"]
+DeviceName = Literal["auto", "cpu", "cuda"]
+Share = float | Literal["auto"]
+
+Say = Callable[[str], None]
+"""Takes one line for the user."""
+
+Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
+"""Given what happened before, the reader of what happens now, entered for as long as the study runs."""
+
+
+def unsaid(line: str) -> None:
+    """Leave a line for the user out."""
+
+
+def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
+    """Show nothing of what happens."""
+    return nullcontext(lambda event: None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """Where the trials of a study run, where MLflow keeps them, and who is shown what happens.
+
+    ``address``: of a running Ray cluster; None starts one for the study. ``gpus_per_trial``: the share of a GPU that a
+    trial takes, or ``auto``, by the memory that its config needs. ``tracking_uri``: None is a file in the study's
+    folder. ``say`` takes what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value
+    that is none of those allowed.
+    """
+
+    engine: EngineName = "ray"
+    address: str | None = None
+    gpus_per_trial: Share = 0.0
+    device: DeviceName = "auto"
+    tracking_uri: str | None = None
+    say: Say = unsaid
+    warn: Say = unsaid
+    watch: Watch = unwatched
+
+    def __post_init__(self) -> None:
+        for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):
+            if got not in get_args(allowed):
+                raise UserError(unknown(kind, got, get_args(allowed)))
+        if self.tracking_uri is not None:
+            checked_uri(self.tracking_uri)
+        share(self.gpus_per_trial)
+
+    def start(self) -> Engine:
+        """The engine, ready to train."""
+        return start_engine(self.engine, address=self.address, gpus_per_trial=self.gpus_per_trial, device=self.device)
+
+    def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
+        """Writes into MLflow what happens after ``past``, and what it lacks of it."""
+        uri = self.tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
+        return Tracker(uri, past, private=self.tracking_uri is None)
+
+
+def share(given: str | float) -> Share:
+    """A share of a GPU, as a number or as text, or ``auto``. Raises UserError for what is none."""
+    if given == "auto":
+        return "auto"
+    try:
+        number = float(given)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise UserError(f"--gpus-per-trial: got {given!r} (allowed: a number from 0, or auto)")
+    return number
+
+
+def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: Share, device: DeviceName) -> Engine:
+    """The engine that trains with our networks. Raises UserError where it cannot start."""
+    if name == "serial":
+        from skipstack.models.device import choose_device  # torch takes seconds to import
+        from skipstack.search.trials.worker import TrainingWorker
+
+        choose_device(device)
+        return SerialEngine(TrainingWorker)
+    from skipstack.search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
+
+    memory = None
+    if gpus_per_trial == "auto":
+        from skipstack.search.planning.measuring import memory_of
+
+        memory = memory_of
+    return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)

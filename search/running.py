@@ -1,0 +1,203 @@
+"""A study run to its end: ledger, driver, engine, tracker and retention put together. Nothing here prints.
+
+``begin``, ``resume`` and ``extend`` check what was asked, start the engine and see that every machine can train; the
+``Run`` that they return then finishes the study. Torch and ray are loaded once a study is valid.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from skipstack.search.code_version import code_version
+from skipstack.search.config import StudyConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import Engine
+from skipstack.search.execution import Execution
+from skipstack.search.ledger.events import Event, VectorsPrepared
+from skipstack.search.ledger.ledger import Ledger, Past, withdrawn_on_failure
+from skipstack.search.planning.plan import Meter
+from skipstack.search.records.extension import shortening
+from skipstack.search.records.folder import StudyFolder, new_folder
+from skipstack.search.records.reading import is_finished, read_study
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.interruption import terminated_as_interrupted
+from skipstack.search.study.retention import Retention
+from skipstack.search.study.study import extend_study, open_study, run_study
+from skipstack.search.study.warm_start import told
+from skipstack.search.trials.faults import StudyInterruptedError, full_disk_told
+from skipstack.spaces.domains import Json
+from skipstack.spaces.trial import TrialConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
+
+    ``first``: what the ledger takes before anything else. ``again``: an earlier driver began the study.
+    """
+
+    folder: StudyFolder
+    execution: Execution
+    engine: Engine | None
+    again: bool
+    first: Sequence[Event] = ()
+
+    def finish(self) -> StudyRecord:
+        """Run the study to its end; of one that is finished, write what MLflow lacks of it.
+
+        KeyboardInterrupt and StudyInterruptedError, a UserError, leave a study that can be resumed; the engine is
+        closed, and MLflow has been written.
+        """
+        if self.engine is None:
+            self._warn(self.execution.tracker(self.folder, Ledger(self.folder.ledger).read()).close())
+            return read_study(self.folder.path)
+        with Ledger(self.folder.ledger) as ledger:
+            return self._finish(ledger, self.engine)
+
+    def _finish(self, ledger: Ledger, engine: Engine) -> StudyRecord:
+        folder, execution = self.folder, self.execution
+        if self.first:
+            ledger.append(*self.first)
+        before = StudyRecord()
+        count = parameter_counter(lambda: driver.record, folder)
+        driver = Driver(
+            folder, ledger, device=execution.device, clock=time.time, rehearse=[before.apply], parameters=count
+        )
+        self._warn(ledger.cut)
+        for corpus in before.corpora.values():
+            for name, vectors in corpus.vectors.items():
+                execution.say(reach(name, vectors))
+        for earlier in before.warm_starts:
+            execution.say(told(earlier))
+        tracker = execution.tracker(folder, Past(folder.ledger, driver.past))
+        retention = Retention(folder, lambda: driver.record)
+        goes_on = f"nothing is lost: `skipstack resume {folder.path}` goes on"
+        try:
+            with _interruptible(), execution.watch(before) as progress:
+                driver.listen(tracker, progress, retention)
+                if self.again:
+                    driver.resumed(code_version())
+                run_study(driver, engine)
+        except KeyboardInterrupt:
+            execution.say(f"interrupted; {goes_on}; with --enough it begins no further trial")
+            raise
+        except StudyInterruptedError as cause:
+            raise type(cause)(f"{cause}; {goes_on}") from cause
+        finally:
+            engine.close()
+            self._warn(tracker.close())
+            self._warn(retention.close())
+        return driver.record
+
+    def _warn(self, trouble: str | None) -> None:
+        if trouble is not None:
+            self.execution.warn(trouble)
+
+
+def begin(
+    study: StudyConfig,
+    path: Path,
+    execution: Execution,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    ledger: str | None = None,
+) -> Run:
+    """A new study in the new folder ``path``, its ledger there or at the URI ``ledger``.
+
+    If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
+    machine cannot train.
+    """
+    with full_disk_told(path), new_folder(path) as beside:
+        open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
+        with withdrawn_on_failure(beside.ledger):
+            engine = _checked(execution, beside, lambda: read_study(beside.path))
+    return Run(StudyFolder(path), execution, engine, again=False)
+
+
+def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
+    """A study that was interrupted, from where it was; ``enough``: it begins no further trial. Raises UserError."""
+    folder = StudyFolder(path)
+    if is_finished(path):
+        return Run(folder, execution, None, again=True)
+    record = cache(lambda: read_study(path))  # which takes time, and only some need it
+    first = shortening(record().study, len(record().trials), time=time.time()) if enough else []
+    return Run(folder, execution, _checked(execution, folder, record), again=True, first=first)
+
+
+def extend(
+    path: Path,
+    execution: Execution,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    data_dir: Path | None,
+    corpus_folder: Path,
+) -> Run:
+    """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
+    record, folder = read_study(path), StudyFolder(path)
+    first = extend_study(
+        record,
+        folder,
+        trials=trials,
+        seeds=seeds,
+        choices=choices,
+        data_dir=data_dir,
+        corpus_folder=corpus_folder,
+        clock=time.time,
+    )
+    return Run(folder, execution, _checked(execution, folder, lambda: record), again=True, first=first)
+
+
+def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:
+    """The engine, once every machine of it has said that it can train the study; it is closed where one cannot.
+
+    ``record`` reads the study, which takes time, where there are machines to ask.
+    """
+    engine = execution.start()
+    try:
+        engine.preflight(folder, record)
+    except BaseException:
+        engine.close()
+        raise
+    return engine
+
+
+def _interruptible() -> AbstractContextManager[None]:
+    """Signals reach the main thread alone."""
+    main = threading.current_thread() is threading.main_thread()
+    return terminated_as_interrupted() if main else nullcontext()
+
+
+def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[TrialConfig], int | None]:
+    """Counts the parameters of a config's network; None of one that cannot be built, and the worker says why.
+
+    ``record``: the driver's, which is asked for once something is counted.
+    """
+
+    @cache
+    def meter() -> Meter:
+        from skipstack.search.planning.measuring import TrainingMeter
+
+        return TrainingMeter(record(), folder, "cpu")
+
+    def count(config: TrialConfig) -> int | None:
+        try:
+            return meter().parameters(config)
+        except (RuntimeError, MemoryError):
+            return None
+
+    return count
+
+
+def reach(name: str, vectors: VectorsPrepared) -> str:
+    """How far pretrained vectors reach, in one line: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
+    words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
+    tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
+    cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"
+    return f"data.vectors {name}: {words} and {tokens} have a vector{cut}"
