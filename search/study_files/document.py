@@ -107,11 +107,15 @@ def read_document(path: Path, name: str, scale: str | None = None) -> Document:
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    source = Source(name, lines)
+    return document(data or {}, Source(name, lines), scale)
+
+
+def document(data: Any, source: Source, scale: str | None = None) -> Document:
+    """What a study file says, or a mapping like one, merged over what it extends. Raises UserError as above."""
     try:
-        file = StudyFile.model_validate(data or {})
+        file = StudyFile.model_validate(data)
     except ValidationError as error:
-        raise UserError(explain(error, StudyFile, lines=lines, file=name)) from None
+        raise UserError(explain(error, StudyFile, lines=source.lines, file=source.name)) from None
     extended = _extended(file.extends, source, scale)
     raw = _over(extended.raw, file, source)
     if file.about is not None:

@@ -76,6 +76,12 @@ def parsed_setting(text: str) -> Setting:
     return Setting(source, _parts(path.strip(), source), read_yaml(value, source.name)[0])
 
 
+def given_setting(path: str, value: Any) -> Setting:
+    """A value as Python has it, for a path as ``parsed_setting`` takes it."""
+    source = Source(f"settings {path}")
+    return Setting(source, _parts(path, source), value)
+
+
 def _parts(path: str, source: Source) -> tuple[str, ...]:
     """The path in the file. Fields of the base may do without ``base`` before them."""
     first, _, rest = path.partition(".")

@@ -11,8 +11,14 @@ from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.study_files.document import Raw, Source, StudyFile, presets, read_document
-from skipstack.search.study_files.settings import Setting, corpus_setting, option_setting, parsed_setting
+from skipstack.search.study_files.document import Raw, Source, StudyFile, document, presets, read_document
+from skipstack.search.study_files.settings import (
+    Setting,
+    corpus_setting,
+    given_setting,
+    option_setting,
+    parsed_setting,
+)
 from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -21,48 +27,58 @@ from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 
+MAPPING = "study"
+"""The name of a study that is given as a mapping, for folders and errors."""
+
 SUFFIXES = (".yaml", ".yml")
 Model = TypeVar("Model", bound=BaseModel)
 
 
 def load_study(
-    name_or_path: str | Path,
+    given: str | Path | Mapping[str, Any],
     *,
     scale: str | None = None,
     corpus: str | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str] | Mapping[str, Any] = (),
     trials: int | None = None,
     epochs: int | None = None,
     seeds: int | None = None,
     seed: int | None = None,
 ) -> tuple[StudyConfig, Path]:
-    """A study by the name of a preset or from a YAML file, and the folder from which its corpus paths are read.
+    """A study by the name of a preset, from a YAML file or a mapping like one; and where its corpus paths start.
 
-    That folder is the file's own; for a preset, the working directory. ``scale`` is one of ``scales()``; it ends the
-    study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is ``PATH=VALUE``,
-    the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search (``search.asha=null``), a
-    whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or ``about``. They are
-    applied in order, ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied
+    That is the file's own folder; for a preset and a mapping, the working directory. ``scale`` is one of ``scales()``;
+    it ends the study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is
+    ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
+    (``search.asha=null``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or
+    ``about``. A mapping of paths has the values themselves. Overrides are applied in order, ``corpus`` first, the
+    overrides last. Setting a field of the base fixes it: an axis that varied
     it, or a part of it, is removed. Another ``kind`` drops the fields of the old one.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
-    path, name = _find(name_or_path)
-    document = read_document(path, str(name_or_path), scale)
-    if scale is not None and scale not in document.scales:
-        none = f"{name_or_path} has no scales (allowed: to leave it out)"
-        raise UserError(f"--scale: {unknown('scale', scale, document.scales) if document.scales else none}")
-    raw = document.raw
+    if isinstance(given, Mapping):
+        name, corpora, file = MAPPING, Path.cwd(), document(given, Source(MAPPING), scale)
+    else:
+        path, preset = _find(given)
+        name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
+        file = read_document(path, str(given), scale)
+    if scale is not None and scale not in file.scales:
+        none = f"{file.source.name} has no scales (allowed: to leave it out)"
+        raise UserError(f"--scale: {unknown('scale', scale, file.scales) if file.scales else none}")
+    raw = file.raw
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
     options = {"trials": ("search.trials", trials), "epochs": ("base.training.epochs", epochs)}
     options |= {"seeds": ("search.seeds", seeds), "seed": ("search.seed", seed)}
     settings += [option_setting(option, at, value) for option, (at, value) in options.items() if value is not None]
-    settings += [parsed_setting(text) for text in overrides]
+    if isinstance(overrides, Mapping):
+        settings += [given_setting(path, value) for path, value in overrides.items()]
+    else:
+        settings += [parsed_setting(text) for text in overrides]
     for setting in settings:
         raw = setting.applied(raw)
-    full_name = f"{name or path.stem}{'' if scale is None else f'-{scale}'}"
-    study = _Check(document.source, settings).study(full_name, raw)
-    return study, path.resolve().parent if name is None else Path.cwd()
+    full_name = name if scale is None else f"{name}-{scale}"
+    return _Check(file.source, settings).study(full_name, raw), corpora
 
 
 def scales(name_or_path: str | Path) -> tuple[str, ...]:
