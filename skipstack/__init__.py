@@ -1,1 +1,270 @@
-"""skipstack: searches architectures and hyperparameters of recurrent sequence models on a Ray cluster."""
+"""skipstack: searches architectures and hyperparameters of recurrent sequence models on a Ray cluster.
+
+::
+
+    import skipstack
+
+    study = skipstack.search("quickstart", engine="serial", trials=4, progress=True)
+    print(study.ablation())
+    model = skipstack.load(study.export("best-tagger"))
+    print(model.predict([["the", "cats", "sleep"]])[0].tags)
+
+Importing it loads nothing large: what a function needs is loaded when it is called. Whatever is wrong with what a
+caller gives is a ``UserError``, a ValueError of one line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+from inspect import Signature, signature
+from logging import getLogger
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from skipstack.data.basis.errors import UserError
+    from skipstack.data.formats.sentences import Sentence
+    from skipstack.search.bundles.bundle import Bundle as Model
+    from skipstack.search.execution import DeviceName, EngineName, Execution, Share
+    from skipstack.search.results import Study
+    from skipstack.spaces.domains import Json
+    from skipstack.spaces.space import Space
+
+    AnyPath = str | PathLike[str]
+    AnyStudy = str | PathLike[str] | Mapping[str, Any]
+
+    __version__: str
+    FORMATS: Mapping[str, int]
+    """The versions of the formats of files: ``ledger``, ``store`` (a prepared corpus) and ``bundle``."""
+
+__all__ = [
+    "FORMATS",
+    "Model",
+    "Sentence",
+    "Space",
+    "Study",
+    "UserError",
+    "__version__",
+    "extend",
+    "load",
+    "open",
+    "resume",
+    "search",
+    "space",
+]
+
+
+def search(
+    study: AnyStudy,
+    *,
+    corpus: str | None = None,
+    data_dir: AnyPath | None = None,
+    scale: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    trials: int | None = None,
+    epochs: int | None = None,
+    seeds: int | None = None,
+    out: AnyPath | None = None,
+    ledger: str | None = None,
+    engine: EngineName = "ray",
+    address: str | None = None,
+    gpus_per_trial: Share = 0.0,
+    device: DeviceName = "auto",
+    tracking_uri: str | None = None,
+    progress: bool = False,
+) -> Study:
+    """Run a study to its end: propose trials, train them, record them, rank them.
+
+    ``study``: the name of a preset, a YAML file, or a mapping with the keys of one. ``settings``: values by dotted
+    path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
+    ``runs/STUDY``. The others are those of ``skipstack search``. ``progress`` shows on stderr how far the study is.
+
+    Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full disk and a
+    lost cluster (UserErrors both) leave a study that ``resume`` finishes.
+    """
+    from skipstack.search.records.folder import free_name
+    from skipstack.search.running import begin
+    from skipstack.search.study_files.study_file import load_study
+
+    config, corpora = load_study(
+        study, scale=scale, corpus=corpus, overrides=settings or {}, trials=trials, epochs=epochs, seeds=seeds
+    )
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
+    path = free_name(Path("runs"), config.name) if out is None else Path(out)
+    run = begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora, ledger=ledger)
+    run.finish()
+    return open(path)
+
+
+def resume(
+    folder: AnyPath,
+    *,
+    enough: bool = False,
+    engine: EngineName = "ray",
+    address: str | None = None,
+    gpus_per_trial: Share = 0.0,
+    device: DeviceName = "auto",
+    tracking_uri: str | None = None,
+    progress: bool = False,
+) -> Study:
+    """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
+
+    ``enough``: no further trial begins. Of a study that is finished, what MLflow lacks is written. Options and errors
+    are those of ``search``.
+    """
+    from skipstack.search.running import resume as ready
+
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
+    ready(Path(folder), where, enough=enough).finish()
+    return open(folder)
+
+
+def extend(
+    folder: AnyPath,
+    *,
+    trials: int = 0,
+    seeds: int = 0,
+    choices: Mapping[str, Sequence[Json]] | None = None,
+    data_dir: AnyPath | None = None,
+    engine: EngineName = "ray",
+    address: str | None = None,
+    gpus_per_trial: Share = 0.0,
+    device: DeviceName = "auto",
+    tracking_uri: str | None = None,
+    progress: bool = False,
+) -> Study:
+    """Go on with a study, finished or not, with more than was asked for at first.
+
+    ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
+    their paths. Options and errors are those of ``search``.
+    """
+    from skipstack.search.running import extend as ready
+
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
+    ready(
+        Path(folder),
+        where,
+        trials=trials,
+        seeds=seeds,
+        choices=choices or {},
+        data_dir=_path(data_dir),
+        corpus_folder=Path.cwd(),
+    ).finish()
+    return open(folder)
+
+
+def open(folder: AnyPath) -> Study:
+    """The study in a folder, finished or not. Raises UserError where there is none, or it is damaged."""
+    from skipstack.search.results import Study
+
+    return Study(folder)
+
+
+def load(bundle: AnyPath, *, device: DeviceName = "auto") -> Model:
+    """The trained network of a bundle, a folder or a .zip. Data only: loading one runs no code, whoever made it.
+
+    Raises UserError where it is no whole bundle.
+    """
+    from skipstack.models.device import choose_device
+    from skipstack.search.bundles.bundle import load_bundle
+
+    return load_bundle(Path(bundle), choose_device(device))
+
+
+def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, Any] | None = None) -> Space:
+    """The space of a study, given as for ``search``: its axes, its points, and the config at each of them.
+
+    Raises UserError for a mistake in the study.
+    """
+    from skipstack.search.study_files.study_file import load_study
+    from skipstack.spaces.space import Space
+
+    return Space(load_study(study, scale=scale, overrides=settings or {})[0].space)
+
+
+def _execution(
+    engine: EngineName,
+    address: str | None,
+    gpus_per_trial: Share,
+    device: DeviceName,
+    tracking_uri: str | None,
+    progress: bool,
+) -> Execution:
+    """Where trials run; without progress, what a user should know goes to the logger ``skipstack``."""
+    from skipstack.search.execution import Execution
+
+    where = Execution(
+        engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+    )
+    if progress:
+        from skipstack.dashboards.commands.running import watched
+
+        return watched(where)
+    log = getLogger("skipstack")
+    return replace(where, say=log.info, warn=log.warning)
+
+
+def _path(given: AnyPath | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+_ELSEWHERE = {
+    "Model": ("skipstack.search.bundles.bundle", "Bundle"),
+    "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
+    "Space": ("skipstack.spaces.space", "Space"),
+    "Study": ("skipstack.search.results", "Study"),
+    "UserError": ("skipstack.data.basis.errors", "UserError"),
+}
+"""Classes, each by the module that has it and its name there."""
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """What is loaded once it is asked for."""
+        if name in _ELSEWHERE:
+            module, own_name = _ELSEWHERE[name]
+            return getattr(import_module(module), own_name)
+        if name == "FORMATS":
+            from skipstack.data.store import stored
+            from skipstack.search.bundles import files
+            from skipstack.search.ledger import events
+
+            return {"ledger": events.FORMAT, "store": stored.FORMAT, "bundle": files.FORMAT}
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("skipstack")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+
+class _CallablePackage(ModuleType):
+    """The package ``skipstack.search``, which can be called as the function ``search``.
+
+    Both have the same name. Whoever imports ``skipstack.search.x`` binds ``skipstack.search`` to the package, so that a
+    function there would be lost; and were the function kept, ``import skipstack.search.x as x`` would look for ``x`` in
+    it. So the package, which is empty and is imported here, before anybody can, is also the function.
+    """
+
+    __call__ = staticmethod(search)
+
+    @property
+    def __signature__(self) -> Signature:
+        """That of the function, for ``help``."""
+        return signature(type(self).__call__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as modules are, by name: Ray does so with what a notebook's functions refer to."""
+        return import_module, (self.__name__,)
+
+
+_package = import_module("skipstack.search")  # from here on `search` is this package
+_package.__class__ = _CallablePackage
+_package.__doc__ = search.__doc__

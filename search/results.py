@@ -1,0 +1,83 @@
+"""A study as an object: where it lies, how far it is, and what it found. ``skipstack.Study`` is this one."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from skipstack.data.tasks.metrics import FACTORS, MEASURES
+from skipstack.search.records.folder import StudyFolder
+from skipstack.search.records.reading import read_study
+from skipstack.search.records.study_record import StudyRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@final
+class Study:
+    """A study in its folder, as it stood when this object was made.
+
+    Frames have the columns of ``skipstack.search.frames.COLUMNS``. Raises UserError where ``folder`` holds no study, or
+    one that is damaged.
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._record = read_study(self.folder)
+
+    @property
+    def record(self) -> StudyRecord:
+        """All that happened in the study, trial by trial."""
+        return self._record
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to run; ``skipstack.resume`` goes on with a study that is not finished."""
+        return self._record.finished
+
+    def trials(self) -> "pd.DataFrame":
+        """A row for each trial, in the order of proposal, with its value on every axis."""
+        from skipstack.search import frames
+
+        return frames.trials(self._record)
+
+    def best(self, n: int = 1) -> "pd.DataFrame":
+        """The ``n`` best trials, the best first: rows as those of ``trials``, fewer where fewer have a score."""
+        from skipstack.search import frames
+
+        return frames.trials(self._record, self._record.ranked()[:n])
+
+    def curves(self) -> "pd.DataFrame":
+        """A row for each epoch of each seed of each trial, with every metric that was reported."""
+        from skipstack.search import frames
+
+        return frames.curves(self._record)
+
+    def ablation(self, by: Sequence[str] = ()) -> "pd.DataFrame":
+        """What each value of each axis reaches, or of the axes named ``by``. Raises UserError for what is no axis."""
+        from skipstack.search import frames
+
+        return frames.ablation(self._record, by)
+
+    def export(
+        self, to: str | PathLike[str], *, best: int | None = None, trial: int | None = None, device: str = "auto"
+    ) -> Path:
+        """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
+
+        With ``best`` > 1, ``to`` is a folder of so many bundles. Raises UserError where ``to`` exists, where both are
+        given, and where there is no such trial or its weights were not kept.
+        """
+        from skipstack.search.bundles.export import export_bundles
+
+        export_bundles(self._record, StudyFolder(self.folder), Path(to), best=best, trial=trial, device=device)
+        return Path(to)
+
+    def __repr__(self) -> str:
+        """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
+        record = self._record
+        said = [f"{len(record.trials)} trials", "finished" if record.finished else "not finished"]
+        if ranked := record.ranked():
+            best = FACTORS[record.measure] * (ranked[0].score or 0.0)
+            said.append(f"best {MEASURES[record.measure]} {best:.2f} (trial {ranked[0].number})")
+        return f"Study({str(self.folder)!r}: {', '.join(said)})"
