@@ -1,0 +1,62 @@
+"""Files that skipstack 0.1.0 wrote, copied so that they may be changed, and what it said of them."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+BEFORE = Path(__file__).parent / "before"
+STUDIES = ("asha", "promotion", "extended", "compacted", "interrupted", "trees", "text")
+SPENT = ("seconds", "selected_latency")
+"""What a report says of time."""
+
+
+def copied(name: str, folder: Path) -> Path:
+    """A study or a bundle of the version before, in a folder."""
+    source = BEFORE / name
+    if source.is_file():
+        return Path(shutil.copy(source, folder / name))
+    return Path(shutil.copytree(source, folder / name))
+
+
+def said(name: str) -> str:
+    """What the version before printed."""
+    return (BEFORE / name).read_text()
+
+
+def here() -> bool:
+    """Whether this is the processor that trained them: elsewhere, sums may be rounded otherwise."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return False
+    names = ("vendor_id", "cpu family", "model", "model name", "flags")
+    found = [line for line in lines if line.partition(":")[0].strip() in names][: len(names)]
+    return found == said("processor.txt").splitlines()
+
+
+def untimed(report: Any) -> Any:
+    """A report without the times in it."""
+    match report:
+        case dict():
+            return {key: untimed(value) for key, value in report.items() if key not in SPENT}
+        case list():
+            return [untimed(value) for value in report]
+        case _:
+            return report
+
+
+def agrees(ours: Any, theirs: Any) -> bool:
+    """Whether a report says all that another one does; it may say more."""
+    match theirs:
+        case dict():
+            return isinstance(ours, dict) and all(key in ours and agrees(ours[key], theirs[key]) for key in theirs)
+        case list():
+            return len(ours) == len(theirs) and all(map(agrees, ours, theirs))
+        case _:
+            return bool(ours == theirs)
+
+
+def report(text: str, *, timed: bool = True) -> Any:
+    """What ``report --format json`` printed."""
+    return json.loads(text) if timed else untimed(json.loads(text))

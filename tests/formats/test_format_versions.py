@@ -1,0 +1,78 @@
+"""Files of a later version, and of one that is too old, are refused in one line that says what to do."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.store import stored
+from skipstack.search.bundles import files
+from skipstack.search.bundles.files import read_files
+from skipstack.search.ledger import events
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.segments import encoded
+from tests.dashboards.fuzzing import typed
+from tests.formats.before_files import BEFORE, copied
+
+LATER = "install the skipstack that wrote it, or a later one"
+
+
+def test_a_ledger_says_its_format(tmp_path: Path) -> None:
+    quick = ("--trials", "1", "--epochs", "1", "--seeds", "1", "--set", "data.corpus.train=8")
+    small = ("--set", "data.corpus.dev=4", "--set", "data.corpus.test=4", "--engine", "serial", "--device", "cpu")
+    answer = typed("search", "quickstart", *quick, *small, "--out", str(tmp_path / "study"))
+    assert answer.code == 0, answer
+    first = json.loads((tmp_path / "study" / "ledger" / "000001.jsonl").read_text().split(" ", 2)[2])[0]
+    assert (first["kind"], first["format"]) == ("study_opened", events.FORMAT)
+    (manifest,) = (tmp_path / "study" / "corpora").glob("*/manifest.json")
+    assert json.loads(manifest.read_text())["format"] == stored.FORMAT
+
+
+@pytest.mark.parametrize("command", [("report",), ("resume", "--engine", "serial"), ("rerun", "0")])
+def test_a_later_ledger_is_refused_whatever_else_it_says(command: tuple[str, ...], tmp_path: Path) -> None:
+    ledger = tmp_path / "study" / "ledger"
+    ledger.mkdir(parents=True)
+    later = json.dumps([{"kind": "study_opened", "format": events.FORMAT + 1, "unheard": "of"}, {"kind": "unknown"}])
+    (ledger / "000001.jsonl").write_bytes(encoded(f"1 {later}".encode()))
+    name, *options = command
+    answer = typed(name, str(tmp_path / "study"), *options)
+    assert answer.code == 2
+    assert answer.error == (
+        f"skipstack: {ledger / '000001.jsonl'}: the ledger has format {events.FORMAT + 1} (allowed: up to "
+        f"{events.FORMAT}): {LATER}\n"
+    )
+
+
+def test_a_later_store_is_refused(tmp_path: Path) -> None:
+    (store,) = (copied("asha", tmp_path) / "corpora").iterdir()
+    tables, manifest = stored.read_tables(store)
+    notes = {key: value for key, value in manifest.items() if key != "files"}
+    shutil.rmtree(store)
+    store.mkdir()
+    stored.write_tables(store, tables, {**notes, "format": stored.FORMAT + 1})
+    with pytest.raises(UserError, match=rf"has format {stored.FORMAT + 1} \(allowed: up to {stored.FORMAT}\): {LATER}"):
+        stored.open_store(store)
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        (files.FORMAT + 1, LATER),
+        (files.FORMAT - 1, "export it anew from its study"),
+    ],
+)
+def test_another_bundle_is_refused(version: int, says: str, tmp_path: Path) -> None:
+    bundle = copied("asha-best", tmp_path)
+    manifest = json.loads((bundle / files.MANIFEST).read_text())
+    (bundle / files.MANIFEST).write_text(json.dumps({**manifest, "format": version}))
+    with pytest.raises(UserError, match=says) as refused:
+        read_files(bundle)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_ledger_that_does_not_say_its_format_is_of_the_first() -> None:
+    opened = next(Ledger(BEFORE / "asha" / "ledger").replay())
+    assert isinstance(opened, events.StudyOpened)
+    assert opened.format == 1

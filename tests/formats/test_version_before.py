@@ -1,0 +1,75 @@
+"""What the version before wrote says what it said then: reports, bundles, and studies that go on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.dashboards.fuzzing import typed
+from tests.formats.before_files import BEFORE, STUDIES, agrees, copied, here, report, said
+
+EXTENDED = {
+    "asha": ("--trials", "2", "--axis", "model.stack.depth=2"),
+    "compacted": ("--trials", "2", "--axis", "model.stack.depth=2"),
+    "promotion": ("--trials", "2"),
+    "extended": ("--trials", "1"),
+}
+SERIAL = ("--engine", "serial", "--device", "cpu")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_report_says_what_it_said(name: str, tmp_path: Path) -> None:
+    answer = typed("report", str(copied(name, tmp_path)), "--format", "json")
+    assert answer.code == 0, answer
+    assert agrees(report(answer.out), report(said(f"{name}.report.json")))
+
+
+@pytest.mark.parametrize("name", ["asha", "trees", "text"])
+@pytest.mark.parametrize("suffix", ["", ".zip"])
+def test_a_bundle_counts_and_predicts_what_it_did(name: str, suffix: str) -> None:
+    bundle = str(BEFORE / f"{name}-best{suffix}")
+    verified = typed("verify", bundle, "--data-dir", str(BEFORE / "sources"), "--device", "cpu")
+    assert (verified.code, verified.out) == (0, said(f"{name}.verify.txt"))
+    predicted = typed("predict", bundle, str(BEFORE / "sources" / "sentences.txt"), "--device", "cpu")
+    assert (predicted.code, predicted.out) == (0, said(f"{name}.predict.txt"))
+
+
+@pytest.mark.parametrize("name", ["asha", "trees", "text"])
+def test_a_bundle_exported_now_is_the_one_exported_then(name: str, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle"
+    answer = typed("export", str(BEFORE / name), "--best", "1", "--to", str(bundle), "--device", "cpu")
+    assert answer.code == 0, answer
+    for file in ("weights.safetensors", "config.json", "vocabulary.json", "tags.json", "metrics.json"):
+        assert (bundle / file).read_bytes() == (BEFORE / f"{name}-best" / file).read_bytes(), file
+
+
+def test_an_interrupted_study_ends_as_it_would_have(tmp_path: Path) -> None:
+    study = str(copied("interrupted", tmp_path))
+    answer = typed("resume", study, *SERIAL)
+    assert answer.code == 0, answer
+    _as_then(study, "interrupted.resume.json")
+
+
+@pytest.mark.parametrize("name", EXTENDED)
+def test_a_study_is_extended_as_it_would_have_been(name: str, tmp_path: Path) -> None:
+    study = str(copied(name, tmp_path))
+    answer = typed("extend", study, *EXTENDED[name], *SERIAL)
+    assert answer.code == 0, answer
+    _as_then(study, f"{name}.extend.json")
+
+
+def test_a_trial_trained_again_gives_the_recorded_numbers(tmp_path: Path) -> None:
+    answer = typed("rerun", str(copied("asha", tmp_path)), "0", "--device", "cpu")
+    if here():
+        assert (answer.code, answer.out) == (0, said("asha.rerun.txt"))
+    else:
+        assert answer.out.startswith("trial 0: "), answer
+
+
+def _as_then(study: str, then: str) -> None:
+    """The report is that of the version before; on another processor, about as many trials with the same values."""
+    ours, theirs = (report(text, timed=False) for text in (typed("report", study, "--format", "json").out, said(then)))
+    if here():
+        assert agrees(ours, theirs)
+    names = [[(row["axis"], row["value"]) for row in each["rows"] if row["axis"] != "best"] for each in (ours, theirs)]
+    assert names[0] == names[1]
+    assert sum(ours["ends"].values()) == sum(theirs["ends"].values())
