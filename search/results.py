@@ -1,7 +1,6 @@
 """A study as an object: where it lies, how far it is, and what it found. ``skipstack.Study`` is this one."""
 
 from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -22,7 +21,7 @@ class Study:
     one that is damaged.
     """
 
-    def __init__(self, folder: str | PathLike[str]) -> None:
+    def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self._record = read_study(self.folder)
 
@@ -61,7 +60,7 @@ class Study:
         return frames.ablation(self._record, by)
 
     def export(
-        self, to: str | PathLike[str], *, best: int | None = None, trial: int | None = None, device: str = "auto"
+        self, to: str | Path, *, best: int | None = None, trial: int | None = None, device: str = "auto"
     ) -> Path:
         """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
 

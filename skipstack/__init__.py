@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from os import PathLike
 
     from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from skipstack.spaces.domains import Json
     from skipstack.spaces.space import Space
 
-    AnyPath = str | PathLike[str]
-    AnyStudy = str | PathLike[str] | Mapping[str, Any]
+    AnyPath = str | Path
+    AnyStudy = str | Path | Mapping[str, Any]
 
     __version__: str
     FORMATS: Mapping[str, int]
@@ -232,9 +231,9 @@ if not TYPE_CHECKING:
         if name == "FORMATS":
             from skipstack.data.store import stored
             from skipstack.search.bundles import files
-            from skipstack.search.ledger import events
+            from skipstack.search.ledger import upgrade
 
-            return {"ledger": events.FORMAT, "store": stored.FORMAT, "bundle": files.FORMAT}
+            return {"ledger": upgrade.FORMAT, "store": stored.FORMAT, "bundle": files.FORMAT}
         if name == "__version__":
             from importlib.metadata import version
 

@@ -22,11 +22,9 @@ def unknown(kind: str, got: object, allowed: Iterable[object]) -> str:
     return f"unknown {kind} {str(got)!r} ({nearest}allowed: {', '.join(names)})"
 
 
-def newer(what: str, got: object, known: int) -> UserError:
-    """What is said of a file that a later version wrote in a format which this one does not know."""
-    return UserError(
-        f"{what} has format {got} (allowed: up to {known}): install the skipstack that wrote it, or a later one"
-    )
+def newer(what: str, got: int, known: int) -> UserError:
+    """What is said of a file that a later version wrote, in a format that this one does not know."""
+    return UserError(f"{what} of format {got} (allowed: up to {known}; a newer version of skipstack reads this one)")
 
 
 def one_line(error: BaseException) -> str:

@@ -224,7 +224,7 @@ def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]
     """
     manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     if (found := manifest.get("format", FIRST)) > FORMAT:
-        raise newer(f"the stored corpus {folder}", found, FORMAT)
+        raise newer(f"{folder}: a stored corpus", found, FORMAT)
     if manifest.pop("digest") != _digest(manifest):
         raise ValueError(f"{_MANIFEST} is not what was written")
     return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest

@@ -185,7 +185,7 @@ def _manifest(path: Path, content: bytes) -> Manifest:
     value = parsed(where, content)
     found = value.get("format") if isinstance(value, Mapping) else None
     if isinstance(found, int) and found > FORMAT:
-        raise newer(f"{path}: the bundle", found, FORMAT)
+        raise newer(f"{path}: a bundle", found, FORMAT)
     if found != FORMAT:
         raise UserError(f"{path}: got a bundle of format {found} (allowed: {FORMAT}): export it anew from its study")
     try:

@@ -13,10 +13,11 @@ import math
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import BaseModel, Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
+from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.metrics import Measure
+from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
 
 def _number(value: float) -> float | str:
@@ -35,11 +36,6 @@ FaultReason = Literal["failed", "crashed", "out_of_memory", "timed_out"]
 Reason = Literal["completed", "stopped", "diverged", "failed", "crashed", "out_of_memory", "timed_out"]
 """Why a trial ended: all its epochs, by the scheduler, by a score that is no number, by a fault."""
 
-FORMAT: Final = 2
-"""Of a ledger, in its first event: rises when a ledger of another version would be misread. 1, which says nothing of
-its format, is that of skipstack 0.1.0.
-"""
-
 FAULTS: Final[tuple[FaultReason, ...]] = get_args(FaultReason)
 
 SCORELESS: Final[tuple[Reason, ...]] = ("diverged", *FAULTS)
@@ -54,12 +50,17 @@ class _Happened(Frozen):
 
 
 class StudyOpened(_Happened):
-    """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it."""
+    """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it.
+
+    ``format``: of the ledger (``search/ledger/upgrade.py``). ``earlier_identity``: of the event as it is written, where
+    that is of an earlier format; a study keeps the name that it had.
+    """
 
     kind: Literal["study_opened"] = "study_opened"
-    format: PositiveInt = 1
     study: dict[str, JsonValue]
     code_version: str
+    format: PositiveInt = FORMAT
+    earlier_identity: str | None = None
 
 
 class VectorsPrepared(Frozen):
@@ -303,23 +304,10 @@ def to_json(events: Sequence[Event]) -> str:
     return json.dumps(plain, separators=(",", ":"), allow_nan=False)
 
 
-class _Head(BaseModel):
-    """Of the first event of a ledger, which a later version may have written, what every version can read."""
-
-    format: int = 1
-
-
-_HEAD: TypeAdapter[tuple[_Head, ...]] = TypeAdapter(tuple[_Head, ...])
-
-
-def format_of(text: bytes) -> int:
-    """The format of a ledger, by the text of its first append. Raises ValidationError where that is no such text."""
-    return _HEAD.validate_json(text)[0].format
-
-
 def from_json(text: str | bytes) -> tuple[Event, ...]:
-    """The events of a text; the inverse of ``to_json``.
+    """The events of a text of this format or an earlier one; the inverse of ``to_json``.
 
-    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type.
+    Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type, and UserError for a
+    newer format.
     """
-    return _EVENTS.validate_json(text)
+    return _EVENTS.validate_json(upgraded(text))

@@ -18,8 +18,8 @@ from typing import Final, Self
 
 from pydantic import ValidationError
 
-from skipstack.data.basis.errors import UserError, newer, one_line
-from skipstack.search.ledger.events import FORMAT, Event, Extended, format_of, from_json, to_json
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.ledger.events import Event, Extended, from_json, to_json
 from skipstack.search.ledger.segments import Line, Segments
 from skipstack.search.ledger.segments_local import LocalSegments
 
@@ -193,11 +193,10 @@ def _segments(folder: Path, clock: Callable[[], float], worth_compacting: int | 
 
 def _events(line: Line) -> tuple[Event, ...]:
     assert line.payload is not None
-    number, _, text = line.payload.partition(b" ")
     try:
-        if number == b"1" and (found := format_of(text)) > FORMAT:
-            raise newer(f"{line.segment}: the ledger", found, FORMAT)
-        return from_json(text)
+        return from_json(line.payload.partition(b" ")[2])
+    except UserError as newer:
+        raise UserError(f"{line.segment}:{line.number}: {newer}") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

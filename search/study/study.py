@@ -10,7 +10,7 @@ from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import Engine
-from skipstack.search.ledger.events import FORMAT, Event, StudyOpened
+from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger, point_to
 from skipstack.search.proposers.build import proposer
 from skipstack.search.records.extension import extended, extension
@@ -45,7 +45,7 @@ def open_study(
     earlier = earlier_studies(study, corpus_folder)
     if address is not None:
         point_to(folder.ledger, address)
-    opened = StudyOpened(time=clock(), format=FORMAT, study=study.model_dump(mode="json"), code_version=code_version())
+    opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
     with Ledger(folder.ledger, clock=clock) as ledger:
         if ledger.read():

@@ -208,7 +208,7 @@ class StudyRuns:
 
 def study_id(opened: StudyOpened) -> str:
     """16 hexadecimal digits that name this study, apart from others of the same name: by what was opened, and when."""
-    return identity(opened)
+    return opened.earlier_identity or identity(opened)
 
 
 def _by_lane(metrics: Metrics, seeds: Sequence[int]) -> dict[str, float]:

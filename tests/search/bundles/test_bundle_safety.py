@@ -161,7 +161,7 @@ def test_a_file_that_is_not_what_was_sealed_is_refused(
         (
             "format",
             4,
-            "the bundle has format 4 (allowed: up to 3): install the skipstack that wrote it, or a later one",
+            "a bundle of format 4 (allowed: up to 3; a newer version of skipstack reads this one)",
         ),
         ("format", "3", "got a bundle of format 3 (allowed: 3)"),
         ("files.../../secret", {"bytes": 1, "sha256": "0" * 64}, "unknown file '../../secret'"),

@@ -1,0 +1,104 @@
+"""``import skipstack``: what it loads, and that its function ``search`` and its package ``search`` are one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.library.places import hostile, python
+
+LARGE = {"torch", "ray", "mlflow", "optuna", "pandas", "numpy", "pydantic"}
+
+
+def test_importing_the_library_loads_nothing_large(tmp_path: Path) -> None:
+    code = f"import sys, skipstack; print(*{LARGE} & set(sys.modules))"
+    assert python(hostile(tmp_path), "-c", code).split() == []
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import skipstack",
+        "import skipstack.search.config",
+        "import skipstack.search.config as config; import skipstack; assert config.StudyConfig",
+        "import skipstack; from skipstack.search import config; assert config.StudyConfig",
+        "import skipstack; import skipstack.search",
+        "from skipstack import search; import skipstack.search.config; assert skipstack.search is search",
+        "from skipstack import *; import skipstack; assert search is skipstack.search",
+        "import importlib, skipstack.search; importlib.reload(skipstack.search)",
+    ],
+)
+def test_search_is_a_function_and_a_package_in_whatever_order_they_are_imported(imports: str, tmp_path: Path) -> None:
+    code = f"""
+{imports}
+import inspect, pickle, sys
+found = []
+for search in (skipstack.search, sys.modules["skipstack.search"], pickle.loads(pickle.dumps(skipstack.search))):
+    try:
+        search("no-such-study")
+    except skipstack.UserError as error:
+        found.append(str(error))
+assert len(found) == 3 and all(each.startswith("unknown study 'no-such-study'") for each in found)
+assert next(iter(inspect.signature(skipstack.search).parameters)) == "study"
+import skipstack.search.config
+assert skipstack.search.config.StudyConfig
+"""
+    python(tmp_path, "-c", code)
+
+
+def test_ray_carries_what_a_notebook_says_of_it(tmp_path: Path) -> None:
+    code = """
+from ray import cloudpickle
+from skipstack import search
+import skipstack
+def called():
+    return search is skipstack.search
+assert cloudpickle.loads(cloudpickle.dumps(called))()
+"""
+    python(hostile(tmp_path), "-c", code)
+
+
+@pytest.mark.slow
+def test_types_are_those_of_the_function_and_of_the_classes(tmp_path: Path) -> None:
+    (tmp_path / "typed.py").write_text(
+        """
+import skipstack
+import skipstack.search.config
+from skipstack import search
+from skipstack.search.frames import COLUMNS
+reveal_type(skipstack.search("quickstart", trials=1))
+reveal_type(search("quickstart").best(2))
+reveal_type(skipstack.load("bundle").predict([["a"]]))
+reveal_type(skipstack.FORMATS)
+reveal_type(COLUMNS["trials"][0])
+skipstack.search("quickstart", engine="other")
+skipstack.nothing
+"""
+    )
+    code = f"""
+from mypy import api
+out, error, code = api.run(["--strict", "--cache-dir", {str(tmp_path / "cache")!r}, "typed.py"])
+print(out, error)
+"""
+    out = python(tmp_path, "-c", code)
+    for said in (
+        "skipstack.search.results.Study",
+        "pandas",
+        "builtins.list[skipstack.data.formats.sentences.Sentence]",
+        "typing.Mapping[builtins.str, builtins.int]",
+        "skipstack.search.frames.Column",
+        '"engine" to "search" has incompatible type',
+        'Module has no attribute "nothing"',
+    ):
+        assert said in out, out
+
+
+def test_the_page_names_what_there_is() -> None:
+    import skipstack
+
+    assert set(skipstack.__all__) <= set(dir(skipstack))
+    for name in skipstack.__all__:
+        assert getattr(skipstack, name) is not None
+    assert set(skipstack.FORMATS) == {"ledger", "store", "bundle"}
+    assert issubclass(skipstack.UserError, ValueError)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        skipstack.nothing  # noqa: B018 (what is looked up is not there)

@@ -1,0 +1,173 @@
+"""Studies through the library: the same checks as on the command line, frames that say what the ledger says."""
+
+import json
+import math
+import threading
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import skipstack
+from skipstack.search.frames import COLUMNS
+from skipstack.search.ledger.events import Reported
+from skipstack.search.ledger.ledger import Ledger
+from tests.formats.before_files import BEFORE, copied, said
+
+SMALL: dict[str, Any] = {
+    "extends": "quickstart",
+    "base": {
+        "data": {"corpus": {"train": 12, "dev": 6, "test": 6}},
+        "model": {"stack": {"hidden": 4}, "embedder": {"word_size": 4}},
+    },
+    "search": {"proposer": "random"},
+}
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "says"),
+    [
+        ("quikstart", {}, "unknown study 'quikstart' (nearest: 'quickstart'"),
+        ("missing.yaml", {}, "no study file missing.yaml"),
+        ({"bases": {}}, {}, "study: bases: unknown key 'bases'"),
+        ({"base": {"model": {"stack": {"hidden": "x"}}}}, {}, "study: model.stack.hidden: got 'x'"),
+        (SMALL, {"settings": {"model.stack.hiden": 3}}, "settings model.stack.hiden: unknown path"),
+        (SMALL, {"settings": {"search.trials": 0}}, "settings search.trials: "),
+        (SMALL, {"scale": "small"}, "--scale: study has no scales"),
+        (SMALL, {"corpus": "grammer"}, "unknown corpus 'grammer' (nearest: 'grammar'"),
+        (SMALL, {"engine": "rya"}, "unknown engine 'rya' (nearest: 'ray'"),
+        (SMALL, {"device": "gpu"}, "unknown device 'gpu'"),
+        (SMALL, {"gpus_per_trial": -1}, "--gpus-per-trial: got -1"),
+        (SMALL, {"tracking_uri": "nowhere"}, "--tracking-uri: "),
+        (SMALL, {"out": BEFORE / "asha"}, "holds a study already"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_before_anything_is_made(
+    study: Any, options: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(skipstack.UserError) as refused:
+        skipstack.search(study, **{"engine": "serial", **options})
+    assert says in str(refused.value)
+    assert len(str(refused.value).splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_given_as_a_mapping_runs_in_any_thread_and_is_extended(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    studies: list[skipstack.Study] = []
+    options: dict[str, Any] = {"trials": 2, "epochs": 1, "seeds": 1, "engine": "serial", "device": "cpu"}
+    thread = threading.Thread(
+        target=lambda: studies.append(
+            skipstack.search(SMALL, settings={"model.stack.depth": 1}, out=tmp_path / "study", **options)
+        )
+    )
+    thread.start()
+    thread.join()
+    (study,) = studies
+    assert study.finished
+    assert (study.folder, len(study.trials())) == (tmp_path / "study", 2)
+    assert capfd.readouterr() == ("", "")
+    more = skipstack.extend(study.folder, trials=1, engine="serial", device="cpu", progress=True)
+    assert (len(more.trials()), len(study.trials())) == (3, 2)
+    out, error = capfd.readouterr()
+    assert (out, "3/3 trials" in error) == ("", True)
+    assert len(skipstack.resume(study.folder, engine="serial").trials()) == 3
+
+
+@pytest.mark.parametrize("name", ["asha", "promotion", "extended", "interrupted", "trees", "text"])
+def test_every_frame_has_the_columns_that_are_documented(name: str) -> None:
+    study = skipstack.open(BEFORE / name)
+    found = {"trials": study.trials().reset_index(), "curves": study.curves(), "ablation": study.ablation()}
+    assert found.keys() == COLUMNS.keys()
+    for kind, frame in found.items():
+        columns = {column.name: column.dtype for column in COLUMNS[kind]}
+        assert {key: str(dtype) for key, dtype in frame.dtypes.items() if key in columns} == columns
+        assert list(frame.columns)[: len(columns)] == list(columns)
+    axes = {"trials": set(study.record.space.domains), "ablation": set()}
+    for kind, others in axes.items():
+        assert set(found[kind].columns) - {column.name for column in COLUMNS[kind]} == others
+
+
+@pytest.mark.parametrize("name", ["asha", "extended", "trees", "text"])
+def test_the_ablation_is_that_of_the_report(name: str) -> None:
+    """Which the version before wrote, as scores: a perplexity there is negative."""
+    rows = json.loads(said(f"{name}.report.json"))["rows"]
+    frame = skipstack.open(BEFORE / name).ablation()
+    sign = -1 if name == "text" else 1
+    assert list(frame["axis"]) == [row["axis"] for row in rows]
+    assert list(frame["value"]) == [row["value"] for row in rows]
+    for ours, theirs in {"dev": "dev_mean", "test": "test_mean", "difference": "difference"}.items():
+        expected = [math.nan if row[theirs] is None else sign * row[theirs] for row in rows]
+        assert frame[ours].tolist() == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    assert frame["selected"].astype(object).where(frame["selected"].notna(), None).tolist() == [
+        row["selected_trial"] for row in rows
+    ]
+
+
+def test_curves_are_what_was_reported_and_trials_their_best() -> None:
+    study = skipstack.open(BEFORE / "asha")
+    reports = [event for event in Ledger(BEFORE / "asha" / "ledger").read() if isinstance(event, Reported)]
+    curves, trials = study.curves(), study.trials()
+    assert len(curves) == sum(len(report.metrics["dev_accuracy"]) for report in reports)
+    for report in reports:
+        rows = curves[(curves["trial"] == report.trial) & (curves["epoch"] == report.epoch)]
+        assert tuple(rows["dev"]) == report.metrics["dev_accuracy"]
+        assert tuple(rows["train_loss"]) == report.metrics["train_loss"]
+        assert set(rows["score"]) == {report.score}
+    for number, trial in trials.iterrows():
+        assert trial["score"] == max(report.score for report in reports if report.trial == number)
+    best = study.best(2)
+    assert list(best["score"]) == sorted(trials["score"], reverse=True)[:2]
+    assert best.index[0] == json.loads(said("asha.report.json"))["best"]["trial"]
+    assert best["training.optimiser.learning_rate"].dtype == "float64"
+    assert set(trials["model.stack.depth"]) <= {1, 3}
+
+
+def test_the_best_trial_is_exported_loaded_and_asked(tmp_path: Path) -> None:
+    study = skipstack.open(copied("asha", tmp_path))
+    assert repr(study).startswith(f"Study({str(study.folder)!r}: 5 trials, finished, best accuracy ")
+    path = study.export(tmp_path / "best.zip", device="cpu")
+    sentences = [["the", "cats", "sleep"], ["she", "knows", "that", "they", "saw", "a", "dog"]]
+    tagged = skipstack.load(path, device="cpu").predict(sentences)
+    lines = "".join(
+        "".join(f"{word}\t{tag}\n" for word, tag in zip(each.words, each.tags, strict=True)) + "\n" for each in tagged
+    )
+    assert lines == said("asha.predict.txt")
+    with pytest.raises(skipstack.UserError, match="exists"):
+        study.export(path)
+    with pytest.raises(skipstack.UserError, match="exclude each other"):
+        study.export(tmp_path / "two", best=1, trial=0)
+
+
+def test_a_parser_predicts_heads_and_relations() -> None:
+    parser = skipstack.load(BEFORE / "trees-best", device="cpu")
+    (tree,) = parser.predict([["the", "cats", "sleep"]])
+    first = said("trees.predict.txt").split("\n\n")[0].splitlines()
+    assert tree.heads is not None
+    assert [
+        f"{word}\t{head}\t{tag}" for word, head, tag in zip(tree.words, tree.heads, tree.tags, strict=True)
+    ] == first
+    with pytest.raises(skipstack.UserError, match="got the text 'the cats sleep'"):
+        parser.predict(["the cats sleep"])
+
+
+def test_a_space_is_that_of_its_study() -> None:
+    space = skipstack.space("quickstart", settings={"axes.training.optimiser.learning_rate": None})
+    assert space.count() == 7
+    assert isinstance(space, skipstack.Space)
+    assert pd.Series([point["model.stack.depth"] for point in space.enumerate()]).nunique() == 3
+
+
+def test_ray_that_runs_already_is_left_alone(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")
+    try:
+        with pytest.raises(skipstack.UserError, match="ray runs in this process already"):
+            skipstack.search(SMALL, trials=1, epochs=1, out=tmp_path / "study")
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+    assert not (tmp_path / "study").exists()
