@@ -10,7 +10,7 @@ PACKAGES = ("data", "models", "spaces", "search", "dashboards")
 
 @cache
 def code_version() -> str:
-    """``0.1.0+`` and the first 12 hexadecimal digits of a SHA-256 over every source file of the packages."""
+    """The version, ``+``, and the first 12 hexadecimal digits of a SHA-256 over every source file of the packages."""
     root = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for source in sorted(path for package in PACKAGES for path in (root / package).rglob("*.py")):

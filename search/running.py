@@ -55,8 +55,12 @@ class Run:
         if self.engine is None:
             self._warn(self.execution.tracker(self.folder, Ledger(self.folder.ledger).read()).close())
             return read_study(self.folder.path)
-        with Ledger(self.folder.ledger) as ledger:
-            return self._finish(ledger, self.engine)
+        try:
+            with Ledger(self.folder.ledger) as ledger:
+                return self._finish(ledger, self.engine)
+        except BaseException:
+            self.engine.close()
+            raise
 
     def _finish(self, ledger: Ledger, engine: Engine) -> StudyRecord:
         folder, execution = self.folder, self.execution

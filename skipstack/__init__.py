@@ -15,16 +15,14 @@ caller gives is a ``UserError``, a ValueError of one line.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from importlib import import_module
-from inspect import Signature, signature
-from logging import getLogger
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from inspect import Signature
 
     from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
@@ -195,6 +193,9 @@ def _execution(
     progress: bool,
 ) -> Execution:
     """Where trials run; without progress, what a user should know goes to the logger ``skipstack``."""
+    from dataclasses import replace
+    from logging import getLogger
+
     from skipstack.search.execution import Execution
 
     where = Execution(
@@ -257,6 +258,8 @@ class _CallablePackage(ModuleType):
     @property
     def __signature__(self) -> Signature:
         """That of the function, for ``help``."""
+        from inspect import signature
+
         return signature(type(self).__call__)
 
     def __reduce__(self) -> tuple[Any, ...]:
