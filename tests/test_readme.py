@@ -101,11 +101,9 @@ def head() -> Iterator[None]:
     ray = str(Path(sys.executable).parent / start.split()[0])
     process = subprocess.Popen([ray, *start.split()[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
-    started = time.monotonic()
     for line in process.stdout:
         if "Ray runtime started" in line:
             break
-        assert time.monotonic() - started < 60
     time.sleep(2)
     yield
     process.terminate()
