@@ -40,6 +40,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip("no GPU here")
 
 
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is hidden wherever it stands is kept for as long as the process lives."""
+    monkeypatch.setattr("skipstack.data.basis.redaction._known", set())
+
+
 @pytest.fixture
 def data_dir() -> Path:
     """The folder of the real corpora; the test is skipped, with the reason, where there is none."""
