@@ -24,6 +24,7 @@ def folder(tmp_path: Path) -> Path:
     return hostile(tmp_path / "a folder")
 
 
+@pytest.mark.long
 def test_trials_on_ray_import_nothing_of_the_folder(folder: Path) -> None:
     out = skipstack(Path(sys.executable).parent, folder, "search", "quickstart", "--engine", "ray", *SMALL)
     assert "best: trial" in out

@@ -25,7 +25,10 @@ from skipstack.search.study.study import run_study
 from skipstack.search.trials.task import EpochResult
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
-pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("default"),  # ray's own warnings are not ours to mend
+]
 
 
 class TellingWorker(ToyWorker):
