@@ -55,7 +55,7 @@ def run(folder: Path, command: str) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_the_plain_commands_succeed_one_after_another(folder: Path) -> None:
     assert len(PLAIN) > 10
     for command in PLAIN:
