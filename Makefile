@@ -15,7 +15,7 @@ quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
 
 test: .venv/installed
-	$(RUN)/python -m pytest -n auto --dist loadfile
+	$(RUN)/python -m pytest -n auto --dist worksteal
 
 # The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason.
 test-slow: .venv/installed

@@ -1,6 +1,7 @@
 """What every test shares: one thread, as the workers have, so that numbers and times do not depend on the machine."""
 
 import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,25 @@ from hypothesis import settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Ray reads this when it is imported, which some test modules do before ``search.engines.ray_tune`` sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
+# Else two clusters that start at the same time in a home without ~/.ray/auth_token each make one, and one is lost.
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Among several workers, files with tests marked ``long`` come first, lest one of them runs alone at the end."""
+    if hasattr(config, "workerinput"):
+        long = {item.path for item in items if item.get_closest_marker("long")}
+        items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """How to run the tests in the same order again; pytest-randomly says so only where there is a header."""
+    terminalreporter.write_line(f"random order, again with: --randomly-seed={config.getoption('randomly_seed')}")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -22,6 +38,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         if not torch.cuda.is_available():
             pytest.skip("no GPU here")
+
+
+@pytest.fixture(autouse=True)
+def _no_secrets_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is hidden wherever it stands is kept for as long as the process lives."""
+    monkeypatch.setattr("skipstack.data.basis.redaction._known", set())
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """The house itself: where the packages lie, what they may hold, and that loading one part does not load another."""
 
+import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -22,6 +24,54 @@ def test_an_installed_skipstack_offers_no_package_of_a_generic_name(tmp_path: Pa
     code = f"from importlib.util import find_spec; print([name for name in {PACKAGES} if find_spec(name)])"
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+BARE = "|".join(PACKAGES)
+BEGIN = r"(?:^|[;\"'])[>\s]*"
+IMPORT = re.compile(rf"{BEGIN}(?:from (?:{BARE})(?:\.[\w.]+)? import |import (?:\w[\w.]*, )*(?:{BARE})\b)")
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "skipstack", "tests"])
+def test_lint_refuses_each_way_of_importing_a_package_without_its_house(folder: str) -> None:
+    right = [way for name in PACKAGES for way in (f"import skipstack.{name}.x", f"from skipstack.{name} import x")]
+    forms = (
+        "import {}",
+        "import {} as other",
+        "import {}.x",
+        "import os, {}",
+        "from {} import x",
+        "from {}.x import y",
+    )
+    wrong = [form.format(name) for name in PACKAGES for form in forms]
+    text = "\n".join([*right, *wrong])
+    ruff = [Path(sys.executable).parent / "ruff", "check", "--no-cache", "--output-format=json"]
+    ran = subprocess.run(
+        [*ruff, "--stdin-filename", f"{folder}/other.py", "-"],
+        cwd=ROOT,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    refused = {each["location"]["row"] for each in json.loads(ran.stdout) if each["code"] == "TID251"}
+    assert refused == set(range(len(right) + 1, len(right) + len(wrong) + 1))
+    assert [line for line in text.splitlines() if IMPORT.search(line)] == wrong
+
+
+def test_no_program_in_a_text_imports_a_package_without_its_house() -> None:
+    """What the linter does not see: ``python -c`` in strings, scripts, documents."""
+    folders = [ROOT / name for name in (*PACKAGES, "tests", "docs", ".ci")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".md", ".sh", ".yaml")]
+    files += [*ROOT.glob("*.md"), ROOT / "Makefile", *(ROOT / ".ci").iterdir()]
+    assert len(files) > 400
+    found = {
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in files
+        if path != Path(__file__)
+        for line in path.read_text().splitlines()
+        if IMPORT.search(line)
+    }
+    assert found == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.records.reading import read_study
+from tests.install.environments import hostile
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text()
@@ -26,8 +27,11 @@ SMALL = "--trials 2 --epochs 2 --set data.corpus.train=60 --set data.corpus.dev=
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as the README's reader has it: the studies that stand before `report`, an own corpus, and vectors."""
-    path = tmp_path_factory.mktemp("readme")
+    """A folder as the README's reader has it: the studies that stand before `report`, an own corpus, and vectors.
+
+    Packages of the reader's own, with the names of ours, are there too.
+    """
+    path = hostile(tmp_path_factory.mktemp("a reader's") / "folder")
     (study,) = (block for language, block in BLOCKS if language == "yaml")
     (path / "tagger.yaml").write_text(study)
     sentence = "the\tDET\nold\tADJ\ndogs\tNOUN\nsleep\tVERB\n\n"
@@ -50,7 +54,8 @@ def run(folder: Path, command: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_the_plain_commands_succeed_one_after_another(folder: Path) -> None:
     assert len(PLAIN) > 10
     for command in PLAIN:
@@ -101,11 +106,9 @@ def head() -> Iterator[None]:
     ray = str(Path(sys.executable).parent / start.split()[0])
     process = subprocess.Popen([ray, *start.split()[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
-    started = time.monotonic()
     for line in process.stdout:
         if "Ray runtime started" in line:
             break
-        assert time.monotonic() - started < 60
     time.sleep(2)
     yield
     process.terminate()

@@ -15,8 +15,8 @@ _VARIABLE = re.compile(
 )
 """Names of variables of the environment whose values are secrets."""
 
-_USER = re.compile(r"://(?![/\s])\S*@")
-"""What stands before the host of an address: a user, a password, a token."""
+_USER = re.compile(r"(:/{1,2})(?![/\s])\S*@")
+"""What stands before the host of an address: a user, a password, a token. As a path, an address has one slash."""
 
 _ARGUMENT = re.compile(r"((?:password|passwd|token|secret|api_?key|access_?key)\w*=)[^&\s]+", re.IGNORECASE)
 
@@ -42,7 +42,7 @@ def redacted(text: str) -> str:
     """
     for secret in sorted(_known | _of_environment(), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    text = _USER.sub(f"://{HIDDEN}@", text)
+    text = _USER.sub(rf"\1{HIDDEN}@", text)
     text = _ARGUMENT.sub(rf"\1{HIDDEN}", text)
     return _AUTHORIZATION.sub(rf"\1 {HIDDEN}", text)
 

@@ -31,6 +31,7 @@ def test_a_password_that_was_told_is_hidden_wherever_it_stands_as_typed_and_deco
     ("text", "shown"),
     [
         ("no host at ray://u:pw@head:10001", "no host at ray://***@head:10001"),
+        ("no study at s3:/u:pw@bucket/study", "no study at s3:/***@bucket/study"),
         ("GET /?access_token=abc&page=2", "GET /?access_token=***&page=2"),
         ("sent Authorization: Bearer abc.def-123", "sent Authorization: Bearer ***"),
         ("sent Authorization: Basic YW5uOnB3", "sent Authorization: Basic ***"),

@@ -21,9 +21,12 @@ from skipstack.search.schedulers.scheduler import Decision
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning", "default:.*:ResourceWarning"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings(
+        "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning", "default:.*:ResourceWarning"
+    ),
+]
 
 SEARCH = ("quickstart", *SMALL)
 GRID = (

@@ -1,12 +1,9 @@
 """Real clusters: hosts with addresses of their own, one that is unplugged, jobs that are submitted and stopped."""
 
-import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +18,8 @@ from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.records.trial_record import TrialRecord
 from skipstack.search.trials.task import trial_task
 from tests.search.chaos import SMALL, runs
-from tests.search.hosts import RAY, ROOT, Hosts, missing
+from tests.search.head import Head
+from tests.search.hosts import ROOT, Hosts, missing
 from tests.search.sleeping import EPOCHS, SECONDS
 from tests.search.toy import ToyWorker
 from tests.search.tracking_server import TrackingServer
@@ -152,9 +150,8 @@ def test_three_hosts_do_at_least_2_7_times_the_work_of_one(hosts: Hosts, tmp_pat
 
 def test_a_host_with_other_code_is_named_before_the_first_trial(hosts: Hosts, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    for package in ("data", "models", "spaces", "search", "dashboards"):
-        shutil.copytree(ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (other / "search" / "another.py").write_text('"""Another version."""\n')
+    shutil.copytree(ROOT / "skipstack", other / "skipstack", ignore=shutil.ignore_patterns("__pycache__"))
+    (other / "skipstack" / "search" / "another.py").write_text('"""Another version."""\n')
     hosts.add(1)
     hosts.start_ray(1, cpus=CPUS)
     hosts.add(2)
@@ -175,62 +172,10 @@ def test_a_host_with_other_code_is_named_before_the_first_trial(hosts: Hosts, tm
     assert not (tmp_path / "study").exists()
 
 
-class Head:
-    """Ray's head on this machine, ended by its own process id."""
-
-    def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="skj-"))
-        self.environment = {
-            **os.environ,
-            "PYTHONPATH": str(ROOT),
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": "fedcba9876543210" * 4,
-            "RAY_JOB_STOP_WAIT_TIME_S": "120",
-            "RAY_worker_niceness": "0",
-        }
-        port = _free_port()
-        self.address = f"127.0.0.1:{port}"
-        self.log = self.folder / "log"
-        own = ["--port", str(port), "--include-dashboard", "false", "--num-cpus", "2"]
-        with self.log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [RAY, "start", "--head", "--block", *own, "--temp-dir", str(self.folder / "ray")],
-                env=self.environment,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-            )
-        end = time.monotonic() + 240
-        while b"Ray runtime started" not in self.log.read_bytes():
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < end, self.log.read_text()
-            time.sleep(0.2)
-
-    def job(self, *arguments: str) -> str:
-        """What `ray job` would do; how the job stands then."""
-        ran = subprocess.run(
-            [sys.executable, "-m", "tests.search.jobs", self.address, *arguments],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout.split()[-1]
-
-    def logs(self, job: str) -> str:
-        return next(self.folder.rglob(f"job-driver-{job}.log")).read_text()
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=120)
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
 @pytest.fixture(scope="module")
 def head() -> Iterator[Head]:
-    started = Head()
-    yield started
-    started.close()
+    with Head(PYTHONPATH=str(ROOT)) as started:
+        yield started
 
 
 SKIPSTACK = f"{sys.executable} -c 'from skipstack.dashboards.cli import main; main()'"
@@ -268,10 +213,3 @@ def test_who_does_not_know_the_token_is_told_so_in_one_line(head: Head, tmp_path
     assert f"skipstack: --address {head.address}: no Ray cluster answers" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "study").exists()
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port

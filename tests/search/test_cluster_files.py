@@ -20,8 +20,8 @@ LOGGED = """#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 """
 STUDY = """#!/bin/bash
-echo "skipstack $*" >> "$CALLS"
 trap 'echo "skipstack was told to end" >> "$CALLS"; sleep 0.3; exit 130' TERM
+echo "skipstack $*" >> "$CALLS"
 while [ -e "$HOLD" ]; do sleep 0.05; done
 """
 

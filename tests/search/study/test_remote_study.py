@@ -102,6 +102,7 @@ def test_an_address_takes_one_ledger_and_gives_it_back_where_the_study_does_not_
     assert address_of(tmp_path / "three") == elsewhere.as_uri()
 
 
+@pytest.mark.long
 def test_the_commands_find_the_ledger_from_the_folder(
     endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -330,14 +330,12 @@ def test_a_run_that_the_user_deleted_stays_deleted_and_the_study_goes_on(
     assert set(content(uri, events)) == {"depths", "trial 1", "trial 2", "trial 3", "trial 4"}
 
 
-def test_a_server_that_is_away_costs_the_trials_nothing_and_its_secrets_stay_secret(
+def test_a_server_that_is_away_is_reported_in_one_line_and_its_secrets_stay_secret(
     events: list[Event], hasty: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    begun = time.perf_counter()
     tracker = Tracker("http://ann:s3cret@127.0.0.1:9/?token=t0ken", events[:2])
     for event in events[2:]:
         tracker(event)
-    assert time.perf_counter() - begun < 0.1
     message = tracker.close()
     assert message is not None
     assert message.startswith("MLflow at http://***@127.0.0.1:9/?***: not everything is recorded (")
@@ -348,24 +346,22 @@ def test_a_server_that_is_away_costs_the_trials_nothing_and_its_secrets_stay_sec
     assert "t0ken" not in written
 
 
-def test_a_store_that_hangs_is_left_alone_after_a_while(
+def test_a_store_that_hangs_costs_the_trials_nothing_and_is_left_alone_after_a_while(
     uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "PATIENCE", 0.5)
     released = threading.Event()
 
     def hang(call: Call) -> Any:
-        released.wait(20)
+        assert released.wait(120), "somebody waits for the store"
         return call.whole()
 
     Calls(monkeypatch, hang)
     tracker = Tracker(uri, events[:2], private=True)
-    begun = time.perf_counter()
     for event in events[2:]:
         tracker(event)
-    assert time.perf_counter() - begun < 0.1
-    message = tracker.close()
-    assert time.perf_counter() - begun < 5
+    with monkeypatch.context() as patch:
+        patch.setattr(background, "PATIENCE", 0.5)
+        message = tracker.close()
     assert message is not None
     assert "not everything is recorded (no answer)" in message
     released.set()

@@ -40,10 +40,8 @@ def test_a_server_that_is_killed_and_started_again_has_every_run_once(
         tracker = Tracker(server.uri, events[:8])
         wait_until(lambda: len(search(server.uri, events)) > 1)
         server.kill()
-        begun = time.perf_counter()
         for event in events[8:16]:
             tracker(event)
-        assert time.perf_counter() - begun < 0.1
         time.sleep(1)
         server.start()
         for event in events[16:]:

@@ -1,0 +1,68 @@
+"""What a user has: an installed skipstack, and a folder in which packages of common names stand already."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from sysconfig import get_paths
+from venv import EnvBuilder
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("data", "models", "spaces", "search", "dashboards")
+
+SMALL = [
+    *("--trials", "2", "--epochs", "1", "--set", "data.corpus.train=60"),
+    *("--set", "data.corpus.dev=30", "--set", "data.corpus.test=30"),
+]
+"""Options that make the quickstart a matter of seconds."""
+
+
+def hostile(folder: Path) -> Path:
+    """Make ``folder`` one whose packages raise when they are imported, with an empty one of our own name."""
+    for name in (*PACKAGES, "tests"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(f"raise ImportError('{name} is the package of somebody else')\n")
+    (folder / "skipstack").mkdir()
+    return folder
+
+
+def skipstack(programs: Path, folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """What the command of an environment prints in ``folder``; it must succeed."""
+    apart = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RAY_ADDRESS")}
+    ran = subprocess.run(
+        [programs / "skipstack", *arguments],
+        cwd=folder,
+        env={**apart, **environment},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{arguments}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+def checkout(folder: Path) -> Path:
+    """A copy of the files that git knows, in which building leaves what it leaves."""
+    ignored = shutil.ignore_patterns(".*", "runs", "build", "*.egg-info", "__pycache__")
+    return Path(shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored))
+
+
+def wheel(source: Path, folder: Path) -> Path:
+    """The wheel of a checkout or of a source distribution, built into ``folder`` with what is installed here."""
+    built = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, source]
+    subprocess.run([sys.executable, "-m", "pip", *built], check=True, capture_output=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+def install(built: Path, folder: Path) -> Path:
+    """The programs of a new environment that holds ``built``, and finds what it needs where these tests do."""
+    EnvBuilder(symlinks=True).create(folder)
+    programs, versions = folder / "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"
+    into = ["--python", programs / "python", "install", "--quiet", "--no-deps", "--no-index", built]
+    subprocess.run([sys.executable, "-m", "pip", *into], check=True, capture_output=True)
+    # As a plain path: the links of editable installs that lie there do not count.
+    (folder / "lib" / versions / "site-packages" / "rest.pth").write_text(get_paths()["purelib"])
+    return programs

@@ -1,0 +1,79 @@
+"""Ray's head on this machine, which a test starts on a free port and in a folder of its own, and ends by its id."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+STARTED = "from ray.scripts.scripts import main; main()"
+"""`ray`, of whichever Python runs it."""
+
+
+class Head:
+    """A cluster of one machine with two CPUs. Its processes, and so its trials, run in ``python`` and in ``folder``."""
+
+    def __init__(self, python: str = sys.executable, folder: Path | None = None, **environment: str) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="skj-"))  # short: Ray's sockets lie below it
+        self.environment = {
+            **os.environ,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": "fedcba9876543210" * 4,
+            "RAY_JOB_STOP_WAIT_TIME_S": "120",
+            "RAY_worker_niceness": "0",
+            **environment,
+        }
+        port = _free_port()
+        self.address = f"127.0.0.1:{port}"
+        log = self.folder / "log"
+        own = ["--port", str(port), "--include-dashboard", "false", "--num-cpus", "2"]
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [python, "-P", "-c", STARTED, "start", "--head", "--block", *own, "--temp-dir", f"{self.folder}/ray"],
+                cwd=folder,
+                env=self.environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        end = time.monotonic() + 240
+        while b"Ray runtime started" not in log.read_bytes():
+            assert self.process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.2)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=120)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def job(self, *arguments: str) -> str:
+        """What `ray job` would do; how the job stands then."""
+        ran = subprocess.run(
+            [sys.executable, "-m", "tests.search.jobs", self.address, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.split()[-1]
+
+    def logs(self, job: str) -> str:
+        return next(self.folder.rglob(f"job-driver-{job}.log")).read_text()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
