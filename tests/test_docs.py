@@ -13,10 +13,14 @@ import numpy as np
 import pytest
 import torch
 
+from skipstack.data.basis.fields import describe, fields, kinds
+from skipstack.data.corpora.config import DataConfig
 from skipstack.models import gates
 from skipstack.models.cells.base import LayerSizes
+from skipstack.search.config import SearchConfig
 from skipstack.search.records.reading import read_study
 from skipstack.search.study_files.document import presets
+from skipstack.spaces.constraints import CONSTRAINTS
 from tests.oracles import networks
 from tests.pages import GUIDE, ROOT, TYPED, WRITTEN, Page
 
@@ -125,6 +129,19 @@ def test_the_index_of_the_guide_and_the_readme_name_every_page() -> None:
     pages = {path.name for path in GUIDE.glob("*.md")} - {"README.md"}
     assert pages == set(re.findall(r"\(([\w-]+\.md)\)", (GUIDE / "README.md").read_text()))
     assert pages == set(re.findall(r"\(docs/guide/([\w-]+\.md)\)", (ROOT / "README.md").read_text()))
+
+
+def test_the_tables_of_the_guide_leave_nothing_out() -> None:
+    def first_cells(page: str) -> set[str]:
+        return set(re.findall(r"^\| `([^`:]+)", (GUIDE / page).read_text(), re.MULTILINE))
+
+    assert first_cells("studies.md") == set(CONSTRAINTS)
+    assert first_cells("corpora.md") == set(kinds(fields(DataConfig)["corpus"])) - {"grammar", "numbers", "named"}
+    proposers = set(re.findall(r"\w+", describe(fields(SearchConfig)["proposer"])))
+    assert first_cells("searching.md") & proposers == proposers - {"a", "mapping", "with", "kind", "or"}
+    papers = (GUIDE / "papers.md").read_text()
+    assert [name for name in presets() if f"`{name}`" not in papers] == []
+    assert {path.name for path in (ROOT / "docs" / "results").iterdir()} == set(re.findall(r"results/([^)`]+)", papers))
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=str)
