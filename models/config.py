@@ -87,7 +87,6 @@ class StackConfig(Frozen):
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
-    """What a layer without a source is."""
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
     """Which earlier layer each layer takes."""
     shortcut: ShortcutConfig = ShortcutConfig()
