@@ -154,7 +154,8 @@ def test_what_a_page_names_is_there(page: Page) -> None:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=str)
 def test_lines_fit_and_speak_of_no_folder_outside_the_project(page: Page) -> None:
-    assert [line for line in page.text.splitlines() if len(line) > 120 and not line.startswith("|")] == []
+    prose = [line for line in page.text.splitlines() if not line.startswith(("|", "skipstack "))]
+    assert [line for line in prose if len(line) > 120] == []
     assert not re.search(r"(?<![\w.])/(?:home|root|tmp|work)\b", page.text)
 
 
