@@ -1,5 +1,5 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, lint, format, bench, mlflow, clean.
+# The other targets: test-slow, lint, format, docs, bench, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -9,7 +9,7 @@ STUDY ?= $(shell ls -td $(RUNS)/*/ledger 2>/dev/null | head -n 1 | xargs -r dirn
 # One thread a process: trials run side by side, and threads that spin on shared cores only slow each other down.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: quickstart test test-slow lint format bench mlflow clean
+.PHONY: quickstart test test-slow lint format docs bench mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -30,6 +30,11 @@ lint: .venv/installed
 format: .venv/installed
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
+
+# The page of all fields, made from the configs.
+docs: .venv/installed
+	$(RUN)/python docs/fields.py > docs/guide/fields.md.new
+	mv docs/guide/fields.md.new docs/guide/fields.md
 
 bench: .venv/installed
 	$(RUN)/python -m pytest -m benchmark -s

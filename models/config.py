@@ -83,9 +83,12 @@ class StackConfig(Frozen):
 
     kind: Literal["recurrent"] = "recurrent"
     depth: NonNegativeInt = 7
+    """Layers."""
     hidden: PositiveInt = 465
+    """Units of each layer, in each direction."""
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
+    """Which earlier layer each layer takes."""
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
     """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
@@ -94,6 +97,7 @@ class StackConfig(Frozen):
     forget_bias: float = 0.0
     """What the biases of the forget gates start at, in LSTM layers without a source."""
     directions: Literal["both", "forward"] = "both"
+    """Whether the text is read from its start alone, or by other layers from its end, too."""
     join: Literal["top", "each_layer"] = "top"
     """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
     dropout: Rate = 0.5

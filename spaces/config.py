@@ -20,10 +20,15 @@ class Axis(Frozen):
     """
 
     choice: Annotated[tuple[Json, ...], Field(min_length=1)] | None = None
+    """The values."""
     named: Annotated[dict[str, Json], Field(min_length=1)] | None = None
+    """The values by their names."""
     integer: tuple[int, int] | None = None
+    """The lowest and the highest integer."""
     real: tuple[float, float] | None = None
+    """The lowest and the highest number."""
     log: tuple[float, float] | None = None
+    """The lowest and the highest number, drawn evenly by the logarithm."""
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """The axis is active where each of these paths has one of these values; elsewhere it leaves the base's value.
 

@@ -16,7 +16,9 @@ class GrammarCorpus(Frozen):
     tags: Literal["pos", "heads"] = "pos"
     """What is learnt of a sentence: the part of speech of each word, or its head and the relation to it."""
     seed: int = 0
+    """Settles which sentences these are."""
     train: PositiveInt = 600
+    """Sentences of train; of dev and test, below."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
 
@@ -26,10 +28,13 @@ class NumbersCorpus(Frozen):
 
     kind: Literal["numbers"] = "numbers"
     seed: Annotated[int, Field(ge=0)] = 0
+    """Settles which texts these are."""
     length: Annotated[int, Field(ge=11)] = 11
     """Numbers of a text: T."""
     jumps: PositiveInt = 1
+    """How many numbers point at another one before the label is reached."""
     train: PositiveInt = 100_000
+    """Texts of train; of dev and test, below."""
     dev: PositiveInt = 10_000
     test: PositiveInt = 10_000
 
@@ -39,6 +44,7 @@ class NamedCorpus(Frozen):
 
     kind: Literal["named"] = "named"
     name: str
+    """One of those that ``skipstack data list`` prints."""
     tags: str | None = None
     """The annotation layer to learn, for example ``upos`` or ``xpos``; the corpus's own default if None."""
     held_out: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -74,8 +80,11 @@ class ColumnCorpus(Frozen):
     dev: Paths
     test: Paths
     word: Annotated[int, Field(ge=0)] = 0
+    """The column of the words."""
     tag: Annotated[int, Field(ge=0)] = 1
+    """The column of the tags to learn."""
     separator: Literal["tab", "whitespace"] = "tab"
+    """What stands between columns: one tab, or any run of tabs and spaces."""
     comment: str | None = None
     """Lines that start with this text are passed over."""
     encoding: Encoding = "utf-8"
@@ -128,7 +137,9 @@ class WordTagCorpus(Frozen):
     dev: Paths
     test: Paths
     separator: Literal["_", "/"] = "_"
+    """What stands between a word and its tag."""
     unit: Literal["word", "character"] = "word"
+    """What is tagged."""
     encoding: Encoding = "utf-8"
     identified: bool = False
     """Whether a line begins with its id, as those of the People's Daily do."""
@@ -193,8 +204,11 @@ class VocabularyConfig(Frozen):
     """Which forms of the training split become words of their own; the others are unknown."""
 
     minimum_count: PositiveInt = 1
+    """Words that train has less often are unknown words."""
     lowercase: bool = True
+    """Whether forms that differ in case alone are one word; characters and capitals are read in their own case."""
     digits_to_nine: bool = True
+    """Whether every digit of a word is read as 9, so that numbers of one length are one word."""
     word_classes: tuple[str, ...] = ()
     """Slot families, such as ``city_name``, whose words are read as one (``data/store/word_classes.py``)."""
 

@@ -28,6 +28,7 @@ class FeedbackConfig(Frozen):
     kind: Literal["feedback"] = "feedback"
     variant: Variant = "i"
     hidden: PositiveInt = 100
+    """Units of the hidden layer."""
     context: PositiveInt = 6
     """Earlier positions that are fed back: c."""
     label_size: PositiveInt = 200

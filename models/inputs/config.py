@@ -21,6 +21,7 @@ class CharacterCnnConfig(Frozen):
     size: PositiveInt = 30
     """Numbers for a character."""
     filters: PositiveInt = 50
+    """Features of a spelling: how many patterns of characters are looked for."""
     width: PositiveInt = 3
     """Characters that a filter sees; an odd number."""
     highways: NonNegativeInt = 0
@@ -74,12 +75,17 @@ class EmbedderConfig(Frozen):
 
     kind: Literal["tokens"] = "tokens"
     word_size: NonNegativeInt = 100
+    """Numbers for a word; 0: words are not read."""
     capital_size: NonNegativeInt = 5
+    """Numbers for whether, and where, a word has capitals; 0: not read."""
     affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
+    """Characters read at each side of a word; 0: none."""
     affix_size: PositiveInt = 5
+    """Numbers for each of these characters."""
     spelling: AnySpelling = None
     """What reads the whole spelling; None, as in the paper: only the affixes are read."""
     window: NonNegativeInt = 3
+    """Tokens read at each time step, the own one in the middle."""
     window_gate: bool = False
     """Weigh each word of the window by a logistic gate that reads all of its words (wu2017 section 4.1)."""
     dropout: Rate = 0.25

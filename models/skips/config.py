@@ -29,6 +29,7 @@ class AttentionSkipConfig(Frozen):
     reach: PositiveInt = 10
     """K."""
     policy_hidden: PositiveInt = 50
+    """Hidden units of the perceptron that weighs the states."""
     addressing: Addressing = "distance"
 
 
@@ -41,6 +42,7 @@ class DynamicSkipConfig(Frozen):
     share: Share = 0.5
     """lambda: the share of the chosen state, beside the previous one's 1 - lambda."""
     policy_hidden: PositiveInt = 50
+    """Hidden units of the policy."""
     addressing: Addressing = "distance"
     previous_bias: float = 0.0
     """Where the policy's bias for the previous state starts: at 0 all K states are likely, at 3 a layer begins nearly

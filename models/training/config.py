@@ -49,7 +49,9 @@ class Halving(Frozen):
 
     kind: Literal["halving"] = "halving"
     tolerance: PositiveFloat = 0.005
+    """The share of the error rate; after a change smaller than that the rate is halved."""
     minimum: PositiveFloat = 0.0005
+    """A rate below this one is not halved again."""
 
 
 class Linear(Frozen):
@@ -63,7 +65,9 @@ class Decay(Frozen):
 
     kind: Literal["decay"] = "decay"
     factor: Annotated[float, Field(gt=0, lt=1)] = 1 / 1.2
+    """What the rate is multiplied by."""
     after: PositiveInt = 6
+    """Epochs with the first rate."""
 
 
 Optimiser = Annotated[Sgd | Adam | Adagrad, Field(discriminator="kind")]
@@ -84,6 +88,7 @@ class PretrainingConfig(Frozen):
     context: PositiveInt = 3
     """Words or labels seen on either side of the one that is predicted: w for the paper's taggers."""
     hidden: PositiveInt = 100
+    """Hidden units of the language models."""
     batch_size: PositiveInt = 32
     """Predictions a step."""
     optimiser: Optimiser = Sgd(learning_rate=0.1, momentum=0.9)
@@ -93,7 +98,9 @@ class TrainingConfig(Frozen):
     """Epochs at most, sentences a step, the optimiser and what surrounds it."""
 
     epochs: PositiveInt = 20
+    """Of a trial that is not stopped early."""
     batch_size: PositiveInt = 1
+    """Sentences in each update."""
     optimiser: Optimiser = Sgd()
     schedule: Schedule = Halving()
     averaged_over: Literal["tokens", "sentences"] = "tokens"
@@ -109,3 +116,4 @@ class TrainingConfig(Frozen):
     """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how
     many places the text is read side by side. Other corpora do not read this."""
     precision: Literal["float32", "float64"] = "float32"
+    """Of all numbers of the network."""

@@ -54,12 +54,19 @@ class StudyFile(Frozen):
     """
 
     about: str | None = None
+    """What the study asks, in one line."""
     extends: str | None = None
+    """The preset that this study starts from."""
     base: PartOfBase = Field(default_factory=dict)
+    """The config that is varied: ``data``, ``model`` and ``training``."""
     axes: dict[str, Axis | None] = Field(default_factory=dict)
+    """What varies, by dotted paths into the base."""
     constraints: tuple[str, ...] | None = None
+    """Rules by name that every config of the study keeps."""
     search: PartOfSearch = Field(default_factory=dict)
+    """How many trials, chosen how, stopped when."""
     scales: dict[str, Scale] = Field(default_factory=dict)
+    """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,43 @@
+"""The pages that people read: their blocks of code, and the commands in them."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+GUIDE = ROOT / "docs" / "guide"
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Page:
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path.relative_to(ROOT))
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text()
+
+    def blocks(self, language: str) -> list[str]:
+        return [code for own, code in BLOCK.findall(self.text) if own == language]
+
+    @property
+    def commands(self) -> list[str]:
+        return [line for block in self.blocks("sh") for line in block.splitlines()]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The study files of the page, whose first line is their name."""
+        yaml = [block for block in self.blocks("yaml") if block.startswith("# ")]
+        return {block.splitlines()[0].removeprefix("# "): block for block in yaml}
+
+
+README = Page(ROOT / "README.md")
+CONTRIBUTING = Page(ROOT / "CONTRIBUTING.md")
+TYPED = [README, *map(Page, sorted(GUIDE.glob("*.md")))]
+"""Those whose commands are run."""
+WRITTEN = [*TYPED, CONTRIBUTING, *map(Page, sorted((ROOT / "docs" / "decisions").glob("*.md")))]
+"""Those that people wrote, but for ``fields.md``."""

@@ -1,0 +1,40 @@
+"""CONTRIBUTING: short, and its table of where to add what is true."""
+
+import re
+
+from tests.pages import CONTRIBUTING, ROOT
+
+PIECES = {
+    *("gate", "cell", "head", "corpus", "format", "task"),
+    *("measure", "scheduler", "proposer", "event", "command"),
+}
+"""What the table must have a line for."""
+
+MOST_FILES = 3
+"""Files that a new piece touches at most, the tests aside."""
+
+
+def table() -> dict[str, tuple[list[str], list[str]]]:
+    """By what is added: the files to touch, and those of the tests."""
+    _, section = CONTRIBUTING.text.split("## Where to add what\n")
+    rows = [re.split(r" *\| *", line.strip("| ")) for line in section.splitlines() if line.startswith("|")]
+    assert rows[0] == ["to add a", "touch", "and the tests"]
+    return {piece: (_names(touched), _names(tests)) for piece, touched, tests in rows[2:]}
+
+
+def _names(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_it_is_short() -> None:
+    assert len(CONTRIBUTING.text.splitlines()) < 200
+
+
+def test_every_piece_has_a_line_of_files_that_exist_and_are_few() -> None:
+    lines = table()
+    assert set(lines) >= PIECES
+    for piece, (touched, tests) in lines.items():
+        assert 1 <= len(touched) <= MOST_FILES, piece
+        assert tests, piece
+        assert [name for name in touched if not (ROOT / name).exists() or name.startswith("tests/")] == []
+        assert [name for name in tests if not (ROOT / name).exists() or not name.startswith("tests/")] == []

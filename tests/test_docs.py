@@ -1,0 +1,207 @@
+"""Every command of the README and of the guide is run as it stands; what the pages name is there."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from skipstack.data.basis.fields import describe, fields, kinds
+from skipstack.data.corpora.config import DataConfig
+from skipstack.models import gates
+from skipstack.models.cells.base import LayerSizes
+from skipstack.search.config import SearchConfig
+from skipstack.search.records.reading import read_study
+from skipstack.search.study_files.document import presets
+from skipstack.spaces.constraints import CONSTRAINTS
+from tests.install.environments import hostile
+from tests.oracles import networks
+from tests.pages import GUIDE, ROOT, TYPED, WRITTEN, Page
+
+SHORT = "--trials 2 --epochs 2"
+SMALL = "--set data.corpus.train=60 --set data.corpus.dev=30 --set data.corpus.test=30"
+
+
+def needs_corpora(command: str) -> bool:
+    return "--data-dir" in command
+
+
+def needs_a_cluster(command: str) -> bool:
+    return "ray start" in command or "--address" in command
+
+
+def is_plain(command: str) -> bool:
+    return not (needs_corpora(command) or needs_a_cluster(command) or command.startswith("make"))
+
+
+def shortened(command: str) -> str:
+    """A search in its full size belongs to no test; the engine without ray is as good here."""
+    if command.startswith("skipstack search"):
+        generated = SMALL if command.split()[2] in presets() else ""
+        return f"{command} --engine serial {SHORT} {generated}"
+    return f"{command} --engine serial" if command.startswith("skipstack extend") else command
+
+
+PLAIN = [page for page in TYPED if any(map(is_plain, page.commands))]
+REAL = [command for page in TYPED for command in page.commands if needs_corpora(command)]
+CLUSTER = [command for page in TYPED for command in page.commands if needs_a_cluster(command)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a reader has it: the pages' study files, an own corpus, vectors, and two studies that are over.
+
+    Packages of the reader's own, with the names of ours, are there too.
+    """
+    path = hostile(tmp_path_factory.mktemp("a reader's") / "folder")
+    for page in TYPED:
+        for name, study in page.files.items():
+            (path / name).write_text(study)
+    sentence = "the\tDET\nold\tADJ\ndogs\tNOUN\nsleep\tVERB\n\n"
+    for split in ("train", "dev", "test"):
+        (path / f"{split}.tsv").write_text(sentence * 8)
+    (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
+    run(path, shortened("skipstack search quickstart --out runs/quickstart"))
+    small = "--scale small --corpus grammar --seeds 1"
+    run(path, shortened(f"skipstack search wu2017/topologies {small} --out runs/topologies"))
+    return path
+
+
+def run(folder: Path, command: str) -> str:
+    """What a shell prints that finds `skipstack` on its path; the command must succeed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        command, shell=True, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, f"{command}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", PLAIN, ids=str)
+def test_the_plain_commands_of_a_page_succeed_one_after_another(folder: Path, page: Page) -> None:
+    """Beside the studies that all pages find, a page needs none but its own commands."""
+    for command in filter(is_plain, page.commands):
+        assert run(folder, shortened(command)) or "> " in command
+
+
+def test_no_command_is_run_twice() -> None:
+    commands = [command for page in TYPED for command in page.commands]
+    assert len(commands) > 40
+    assert len(set(commands)) == len(commands)
+
+
+def test_the_python_of_the_guide_finds_the_trials(folder: Path) -> None:
+    (code,) = Page(GUIDE / "results.md").blocks("python")
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "tags.skipstack.trial" in ran.stdout
+    trials = read_study(folder / "runs" / "quickstart").trials  # those that `extend` added, too
+    assert len(ran.stdout.splitlines()) == 1 + len(trials)
+
+
+def test_the_gate_that_the_guide_adds_computes_what_its_twin_does() -> None:
+    written, _, twin = Page(GUIDE / "adding-a-gate.md").blocks("python")
+    ours, theirs = dict(vars(gates)), dict(vars(networks))
+    exec(written, ours)
+    exec(f"twin = {{{twin}}}", theirs)
+    gate = ours["HardSigmoidGate"](LayerSizes(lanes=1, directions=1, below=4, hidden=3)).double()
+    generator = torch.Generator().manual_seed(0)
+    for parameter in gate.parameters():
+        torch.nn.init.normal_(parameter, 0, 3, generator=generator)
+    below, skip = (torch.randn(1, 1, 1, size, generator=generator, dtype=torch.float64) for size in (4, 3))
+    weights = {name: parameter.detach().numpy()[0, 0] for name, parameter in gate.named_parameters()}
+    x, skipped = below.numpy()[0, 0, 0], skip.numpy()[0, 0, 0]
+    moment = networks.Moment(weights, x, x, skipped, skipped, 0.5, None)
+    (of_twin,) = (each(moment) for each in theirs["twin"].values())
+    assert np.abs(np.diag(gate.values(below, skip).detach().numpy()[0, 0, 0]) - of_twin).max() < 1e-10
+
+
+def test_the_page_of_all_fields_is_what_the_configs_say() -> None:
+    made = subprocess.run([sys.executable, "docs/fields.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert made.stdout == (GUIDE / "fields.md").read_text(), "out of date: run `make docs`"
+
+
+def test_the_index_of_the_guide_and_the_readme_name_every_page() -> None:
+    pages = {path.name for path in GUIDE.glob("*.md")} - {"README.md"}
+    assert pages == set(re.findall(r"\(([\w-]+\.md)\)", (GUIDE / "README.md").read_text()))
+    assert pages == set(re.findall(r"\(docs/guide/([\w-]+\.md)\)", (ROOT / "README.md").read_text()))
+
+
+def test_the_tables_of_the_guide_leave_nothing_out() -> None:
+    def first_cells(page: str) -> set[str]:
+        return set(re.findall(r"^\| `([^`:]+)", (GUIDE / page).read_text(), re.MULTILINE))
+
+    assert first_cells("studies.md") == set(CONSTRAINTS)
+    assert first_cells("corpora.md") == set(kinds(fields(DataConfig)["corpus"])) - {"grammar", "numbers", "named"}
+    proposers = set(re.findall(r"\w+", describe(fields(SearchConfig)["proposer"])))
+    assert first_cells("searching.md") & proposers == proposers - {"a", "mapping", "with", "kind", "or"}
+    papers = (GUIDE / "papers.md").read_text()
+    assert [name for name in presets() if f"`{name}`" not in papers] == []
+    assert {path.name for path in (ROOT / "docs" / "results").iterdir()} == set(re.findall(r"results/([^)`]+)", papers))
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=str)
+def test_what_a_page_names_is_there(page: Page) -> None:
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", page.text):
+        assert (page.path.parent / link).exists(), link
+    for name in re.findall(r"`((?:data|models|spaces|search|dashboards|tests|docs|skipstack)/[\w./-]*)`", page.text):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=str)
+def test_lines_fit_and_speak_of_no_folder_outside_the_project(page: Page) -> None:
+    prose = [line for line in page.text.splitlines() if not line.startswith(("|", "skipstack "))]
+    assert [line for line in prose if len(line) > 120] == []
+    assert not re.search(r"(?<![\w.])/(?:home|root|tmp|work)\b", page.text)
+
+
+def test_the_terms_of_the_glossary_are_in_order() -> None:
+    terms = re.findall(r"^\| ([^|]+) \|", (GUIDE / "glossary.md").read_text(), re.MULTILINE)[1:]
+    assert terms == sorted(terms, key=str.casefold)
+
+
+@pytest.mark.corpus
+@pytest.mark.timeout(1800)
+def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path) -> None:
+    for command in REAL:
+        there = command.replace("--data-dir corpora", f"--data-dir {data_dir}")
+        if "--out" in command:
+            shutil.rmtree(folder / command.split("--out ")[1].split()[0], ignore_errors=True)
+        run(folder, f"{there} --trials 1 --epochs 1" if "search" in command else there)
+
+
+@pytest.fixture
+def head() -> Iterator[None]:
+    """The guide's Ray head, on this machine, until the test is over."""
+    (start,) = (command for command in CLUSTER if command.startswith("ray start"))
+    ray = str(Path(sys.executable).parent / start.split()[0])
+    process = subprocess.Popen([ray, *start.split()[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    started = time.monotonic()
+    for line in process.stdout:
+        if "Ray runtime started" in line:
+            break
+        assert time.monotonic() - started < 60
+    time.sleep(2)
+    yield
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("head")
+def test_the_commands_on_a_cluster_succeed(folder: Path) -> None:
+    for command in CLUSTER:
+        if not command.startswith("ray start"):
+            shutil.rmtree(folder / "runs" / "cluster", ignore_errors=True)
+            assert "best: trial" in run(folder, f"{command} {SHORT} {SMALL}")
