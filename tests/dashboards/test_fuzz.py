@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from skipstack.dashboards.commands import running
 from skipstack.data.basis.errors import UserError
-from skipstack.data.tasks.metrics import MEASURES
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.bundles.files import FILES, MANIFEST, seal
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics

@@ -101,7 +101,7 @@ def test_another_process_finds_the_same_identity(hash_seed: str) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program, config.model_dump_json()],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,

@@ -23,7 +23,7 @@ def test_a_derived_seed_never_changes() -> None:
 
 @pytest.mark.parametrize("hash_seed", ["0", "12345"])
 def test_another_process_derives_the_same_seeds(hash_seed: str) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     program = (
         "from skipstack.data.basis.seeding import derive, generator;"
         "print(derive(7, 'ä', 3), generator(7, 'ä', 3).random())"

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +12,13 @@ from skipstack.data.corpora.card_files import check, read_files
 from skipstack.data.corpora.cards import Card, FileCard, FilesCard, SectionsCard
 from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.division import Consecutive, HeldOut
-from skipstack.data.corpora.named import CORPORA, find_card
-from skipstack.data.corpora.sources import open_source, read_splits
+from skipstack.data.corpora.named import find_card, named_corpora
+from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.format import read_sentences
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.store.conversion import with_scheme
 from skipstack.data.store.stored import open_store, store
+from tests.splits import read_splits
 
 CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}
 
@@ -27,23 +26,25 @@ CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}
 @pytest.fixture
 def card(tmp_path: Path) -> Card:
     """A card whose files lie, whole, under ``tmp_path``."""
-    files = {split: FileCard(f"{split}.tsv", hashlib.sha256(CONTENTS[split]).hexdigest()) for split in SPLITS}
+    files = {
+        split: FileCard(name=f"{split}.tsv", sha256=hashlib.sha256(CONTENTS[split]).hexdigest()) for split in SPLITS
+    }
     (tmp_path / "folder").mkdir()
     for split in SPLITS:
         (tmp_path / "folder" / f"{split}.tsv").write_bytes(CONTENTS[split])
-    return replace(CORPORA["pmb-ccg-en"], name="planted", folder="folder", files=files)
+    return find_card("pmb-ccg-en").model_copy(update={"name": "planted", "folder": "folder", "files": files})
 
 
 def test_every_card_is_complete() -> None:
-    for name, card in CORPORA.items():
+    for name, card in named_corpora().items():
         assert card.name == name
         match card.division:
             case None:
                 assert tuple(card.files) == SPLITS
-            case HeldOut(share):
+            case HeldOut(share=share):
                 assert tuple(card.files) == ("train", "test")
                 assert 0 < share < 1
-            case Consecutive(dev, test):
+            case Consecutive(dev=dev, test=test):
                 assert tuple(card.files) == ("train",)
                 assert dev > 0 < test
         if card.verified:
@@ -57,7 +58,7 @@ def test_every_card_is_complete() -> None:
 
 
 def test_the_default_layers_are_the_documented_ones() -> None:
-    assert {name: card.layers for name, card in CORPORA.items()} == {
+    assert {name: card.layers for name, card in named_corpora().items()} == {
         "ud-english-ewt": ("xpos", "upos", "heads"),
         "pmb-ccg-en": ("category",),
         "wsj-sample": ("pos",),
@@ -126,16 +127,18 @@ def test_what_is_missing_is_told(card: Card, tmp_path: Path) -> None:
 
 def test_several_files_are_checked_by_the_digest_that_sha256sum_gives_them(card: Card, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
-    names = ("train.tsv", "dev.tsv")
+    names = ("8.tsv", "9.tsv")
+    for name in names:
+        (folder / name).write_text(f"{name}\tX\n")
     printed = "".join(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
-    several = FilesCard(names, hashlib.sha256(printed.encode()).hexdigest())
-    joined = replace(card, files={**card.files, "train": several})
+    several = FilesCard(name="{}.tsv", first=8, last=9, sha256=hashlib.sha256(printed.encode()).hexdigest())
+    joined = card.model_copy(update={"files": {**card.files, "train": several}})
     assert [file.path.name for file in read_files(joined, "train", tmp_path)] == list(names)
-    for files in (FilesCard(names[::-1], several.sha256), FilesCard(names[:1], several.sha256)):
+    for files in (several.model_copy(update={"last": 8}), several.model_copy(update={"first": 9})):
         with pytest.raises(UserError, match=r"folder: one of .* is damaged or another version: got sha256 "):
-            read_files(replace(card, files={"train": files}), "train", tmp_path)
-    (folder / "dev.tsv").write_text("other")
-    with pytest.raises(UserError, match=r"one of train.tsv to dev.tsv is damaged or another version"):
+            read_files(card.model_copy(update={"files": {"train": files}}), "train", tmp_path)
+    (folder / "9.tsv").write_text("other")
+    with pytest.raises(UserError, match=r"one of 8.tsv to 9.tsv is damaged or another version"):
         read_files(joined, "train", tmp_path)
 
 
@@ -213,12 +216,12 @@ def test_documents_and_lines_of_a_tab_are_no_tokens_of_the_entity_corpora() -> N
     conll = (
         "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nBBC NNP I-NP B-ORG\n\n-DOCSTART- -X- -X- O\n\nrose VB I-VP I-PER\n"
     )
-    assert read_sentences(SourceFile(Path("eng"), conll.encode()), find_card("conll2003").format, "ner") == [
+    assert find_card("conll2003").format.read(SourceFile(Path("eng"), conll.encode()), "ner") == [
         Sentence(("EU", "BBC"), ("I-ORG", "B-ORG")),
         Sentence(("rose",), ("I-PER",)),
     ]
     wnut = "Empire\tB-location\n\t\nESB\tB-location\nis\tI-location\n"
-    assert read_sentences(SourceFile(Path("wnut"), wnut.encode()), find_card("wnut17").format, "ner") == [
+    assert find_card("wnut17").format.read(SourceFile(Path("wnut"), wnut.encode()), "ner") == [
         Sentence(("Empire",), ("B-location",)),
         Sentence(("ESB", "is"), ("B-location", "I-location")),
     ]

@@ -189,10 +189,10 @@ def test_a_longer_split_begins_with_the_shorter_one() -> None:
 def test_another_process_draws_the_same_corpus(splits: dict[str, list[Sentence]]) -> None:
     program = (
         "from skipstack.data.corpora.config import GrammarCorpus;"
-        "from skipstack.data.corpora.sources import read_splits;"
+        "from skipstack.data.corpora.sources import open_source;"
         "from pathlib import Path;"
         "from skipstack.data.store.stored import fingerprint;"
-        "print(fingerprint(read_splits(GrammarCorpus(), data_dir=None, folder=Path())))"
+        "print(fingerprint(open_source(GrammarCorpus(), data_dir=None, folder=Path()).read()))"
     )
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}

@@ -1,7 +1,6 @@
 """Sources: every kind of corpus gives its splits, and a key that changes with what stands behind it."""
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +19,11 @@ from skipstack.data.corpora.config import (
     WordTagCorpus,
 )
 from skipstack.data.corpora.division import HeldOut
-from skipstack.data.corpora.named import CORPORA
-from skipstack.data.corpora.sources import open_source, read_splits
+from skipstack.data.corpora.named import find_card
+from skipstack.data.corpora.sources import open_source
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import SPLITS, Sentence
+from tests.splits import read_splits
 
 COLUMNS = ColumnCorpus(train="train.tsv", dev="sub/dev.tsv", test="test.tsv")
 
@@ -80,9 +80,12 @@ def test_a_missing_column_file_is_told(own: Path) -> None:
 
 def test_a_named_corpus_is_read_in_its_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "\t".join(["1", "word", "lemma", "UPOS", "XPOS", "_", "0", "root", "_", "_"]) + "\n"
-    card = CORPORA["ud-english-ewt"]
-    files = {split: FileCard(f"{split}.conllu", hashlib.sha256(line.encode()).hexdigest()) for split in SPLITS}
-    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: replace(card, files=files)})
+    card = find_card("ud-english-ewt")
+    digest = hashlib.sha256(line.encode()).hexdigest()
+    files = {split: FileCard(name=f"{split}.conllu", sha256=digest) for split in SPLITS}
+    monkeypatch.setattr(
+        skipstack.data.corpora.named, "named_corpora", lambda: {card.name: card.model_copy(update={"files": files})}
+    )
     (tmp_path / card.folder).mkdir()
     for file in files.values():
         (tmp_path / card.folder / file.name).write_text(line)
@@ -146,9 +149,9 @@ def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
 ) -> None:
     corpora = (GrammarCorpus(), NamedCorpus(name="pmb-ccg-en"))
     before = [key(corpus, tmp_path) for corpus in corpora]
-    card = CORPORA["pmb-ccg-en"]
-    newer = replace(card, files={**card.files, "test": FileCard("test.conll", "0" * 64)})
-    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: newer})
+    card = find_card("pmb-ccg-en")
+    newer = card.model_copy(update={"files": {**card.files, "test": FileCard(name="test.conll", sha256="0" * 64)}})
+    monkeypatch.setattr(skipstack.data.corpora.named, "named_corpora", lambda: {card.name: newer})
     monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
     assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
 
@@ -158,14 +161,16 @@ SLOTS = "BOS to rome EOS\tO O B-city atis_flight\n"
 
 def slots(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 20) -> None:
     """ATIS as ``count`` sentences of train and one of test."""
-    card = CORPORA["atis"]
+    card = find_card("atis")
     (folder / card.folder).mkdir()
     files = {}
     for split, lines in (("train", count), ("test", 1)):
         text = "".join(SLOTS.replace("to", f"{split}{number}") for number in range(lines))
         (folder / card.folder / f"{split}.iob").write_text(text)
-        files[split] = FileCard(f"{split}.iob", hashlib.sha256(text.encode()).hexdigest())
-    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: replace(card, files=files)})
+        files[split] = FileCard(name=f"{split}.iob", sha256=hashlib.sha256(text.encode()).hexdigest())
+    monkeypatch.setattr(
+        skipstack.data.corpora.named, "named_corpora", lambda: {card.name: card.model_copy(update={"files": files})}
+    )
 
 
 def test_a_corpus_without_dev_draws_it_from_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,8 +189,8 @@ def test_a_corpus_without_dev_draws_it_from_train(tmp_path: Path, monkeypatch: p
 def test_the_key_covers_the_share_that_the_card_holds_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpora = (NamedCorpus(name="atis"), NamedCorpus(name="atis", held_out_seed=1))
     keys = [key(corpus, tmp_path) for corpus in corpora]
-    card = replace(CORPORA["atis"], division=HeldOut(0.2))
-    monkeypatch.setattr(skipstack.data.corpora.named, "CORPORA", {card.name: card})
+    card = find_card("atis").model_copy(update={"division": HeldOut(share=0.2)})
+    monkeypatch.setattr(skipstack.data.corpora.named, "named_corpora", lambda: {card.name: card})
     keys += [key(corpus, tmp_path) for corpus in corpora]
     assert len(set(keys)) == 4
 

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, FileCorpus
-from skipstack.data.corpora.sources import open_source, read_splits
-from skipstack.data.formats.derivations import read_derivations
+from skipstack.data.corpora.sources import open_source
+from skipstack.data.formats.derivations import DerivationFormat
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.piped import read_piped
+from skipstack.data.formats.piped import PipedFormat
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.formats.treebank import read_treebank
+from skipstack.data.formats.treebank import TreebankFormat
+from tests.splits import read_splits
 
 ID = "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
 TREE = (
@@ -37,8 +38,8 @@ def told(text: str | bytes, read: object) -> str:
 
 def test_the_leaves_of_a_derivation_are_its_words_and_categories() -> None:
     file = file_of(f"{ID}{TREE}\n\n{ID}(<L N NN NN Yes N>)")
-    assert read_derivations(file, "category") == [DOGS, Sentence(("Yes",), ("N",))]
-    assert read_derivations(file, "pos")[0] == Sentence(DOGS.words, ("NNP", "VBP", "."))
+    assert DerivationFormat().read(file, "category") == [DOGS, Sentence(("Yes",), ("N",))]
+    assert DerivationFormat().read(file, "pos")[0] == Sentence(DOGS.words, ("NNP", "VBP", "."))
 
 
 leaf = st.tuples(atoms, atoms, atoms, st.text("ab>)(<|/", min_size=1, max_size=5))
@@ -61,8 +62,8 @@ def written(tree: tuple[object, ...]) -> tuple[str, list[tuple[str, ...]]]:
 def test_any_tree_that_is_written_is_read_back(tree: tuple[object, ...]) -> None:
     text, leaves = written(tree)
     words, categories, pos = (tuple(part) for part in zip(*leaves, strict=True))
-    assert read_derivations(file_of(f"{ID}{text}\n"), "category") == [Sentence(words, categories)]
-    assert read_derivations(file_of(f"{ID}{text}\n"), "pos") == [Sentence(words, pos)]
+    assert DerivationFormat().read(file_of(f"{ID}{text}\n"), "category") == [Sentence(words, categories)]
+    assert DerivationFormat().read(file_of(f"{ID}{text}\n"), "pos") == [Sentence(words, pos)]
 
 
 @pytest.mark.parametrize(
@@ -81,20 +82,20 @@ def test_any_tree_that_is_written_is_read_back(tree: tuple[object, ...]) -> None
     ],
 )
 def test_a_derivation_that_is_none_is_told(text: str | bytes, expected: str) -> None:
-    assert told(text, lambda file: read_derivations(file, "category")).startswith(expected)
+    assert told(text, lambda file: DerivationFormat().read(file, "category")).startswith(expected)
 
 
 def test_piped_tokens_are_read_in_either_layer() -> None:
     file = file_of("# made by hand\n\nDogs|NNS|N bark|VBP|S[dcl]\\NP .|.|.\r\n#|#|N a|b|NN|N  \n")
-    dogs, other = read_piped(file, "category")
+    dogs, other = PipedFormat().read(file, "category")
     assert dogs == DOGS
     assert other == Sentence(("#", "a|b"), ("N", "N"))
-    assert [sentence.tags for sentence in read_piped(file, "pos")] == [("NNS", "VBP", "."), ("#", "NN")]
+    assert [sentence.tags for sentence in PipedFormat().read(file, "pos")] == [("NNS", "VBP", "."), ("#", "NN")]
 
 
 @pytest.mark.parametrize("token", ["Dogs", "Dogs|N", "|NNS|N", "Dogs||N", "Dogs|NNS|"])
 def test_a_token_without_its_three_parts_is_told(token: str) -> None:
-    message = told(f"a|b|c\n\na|b|c {token}\n", lambda file: read_piped(file, "pos"))
+    message = told(f"a|b|c\n\na|b|c {token}\n", lambda file: PipedFormat().read(file, "pos"))
     assert message == f"made:3: got {token!r}, allowed: word|pos|category"
 
 
@@ -130,7 +131,7 @@ left/VBD
 
 def test_sentences_of_the_treebank_end_where_a_full_stop_meets_an_empty_line() -> None:
     """As the treebank's own trees have them: an empty line also stands between chunks, and before a closing mark."""
-    sentences = read_treebank(file_of(TAGGED))
+    sentences = TreebankFormat().read(file_of(TAGGED), "pos")
     assert [" ".join(sentence.words) for sentence in sentences] == [
         "Five things you can do :",
         r"`` Is 1\/2 enough ? '' he asked ( twice . ) .",
@@ -143,9 +144,12 @@ def test_sentences_of_the_treebank_end_where_a_full_stop_meets_an_empty_line() -
 @pytest.mark.parametrize("token", ["word", "/NN", "word/", "5050/NNP/CD", r"1\/2", "word/|NN", "[the/DT]x"])
 def test_a_token_of_the_treebank_without_word_and_tag_is_told(token: str) -> None:
     if token == "[the/DT]x":
-        assert read_treebank(file_of(token)) == [Sentence(("[the",), ("DT]x",))]
+        assert TreebankFormat().read(file_of(token), "pos") == [Sentence(("[the",), ("DT]x",))]
         return
-    assert told(f"\na/DT {token} ./.\n", read_treebank) == f"made:2: got {token!r}, allowed: word/TAG, [ and ]"
+    assert (
+        told(f"\na/DT {token} ./.\n", lambda file: TreebankFormat().read(file, "pos"))
+        == f"made:2: got {token!r}, allowed: word/TAG, [ and ]"
+    )
 
 
 KINDS = {

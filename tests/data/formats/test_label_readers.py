@@ -1,7 +1,7 @@
 """Readers of labelled spans: slot lines, tagged words, segmented text; what is wrong is told with file and line."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -19,12 +19,13 @@ from skipstack.data.corpora.config import (
     WordTagCorpus,
 )
 from skipstack.data.corpora.sources import token_unit
-from skipstack.data.formats.columns import read_columns
+from skipstack.data.formats.characters import in_characters, in_words
+from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.segmented import in_characters, in_words, read_segmented
+from skipstack.data.formats.segmented import SegmentedFormat
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.formats.slots import read_slots
-from skipstack.data.formats.word_tags import Mark, read_word_tags
+from skipstack.data.formats.slots import SlotFormat
+from skipstack.data.formats.word_tags import Mark, WordTagFormat
 from skipstack.data.labels.schemes import Scheme, Span, converted, spans_of
 
 words = st.text("a_/漢字-[]1", min_size=1, max_size=4)
@@ -33,6 +34,22 @@ tagged = st.lists(st.tuples(words, st.sampled_from(["n", "NR", "v-x"])), min_siz
 
 def file_of(text: str, encoding: str = "utf-8") -> SourceFile:
     return SourceFile(Path("train.txt"), text.encode(encoding))
+
+
+def read_slots(file: SourceFile) -> list[Sentence]:
+    return SlotFormat().read(file, "slot")
+
+
+def read_word_tags(file: SourceFile, separator: Mark, **options: Any) -> list[Sentence]:
+    return WordTagFormat(separator=separator, **options).read(file, "pos")
+
+
+def read_segmented(file: SourceFile, **options: Any) -> list[Sentence]:
+    return SegmentedFormat(**options).read(file, "segmentation")
+
+
+def read_columns(file: SourceFile, word: int, tag: int, **options: Any) -> list[Sentence]:
+    return ColumnFormat(word=word, tags={"tag": tag}, **options).read(file, "tag")
 
 
 def sentence(text: str, tags: str) -> Sentence:
@@ -174,14 +191,14 @@ def test_segmented_text_is_read_without_types() -> None:
 def test_columns_are_read_in_their_scheme_and_repaired() -> None:
     text = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nrejects VBZ I-VP O\nGerman JJ I-NP B-MISC\n"
     read = read_columns(
-        file_of(text), word=0, tag=3, separator="whitespace", comments=("-DOCSTART-",), columns=4, scheme="iob1"
+        file_of(text), word=0, tag=3, separator="whitespace", comments=("-DOCSTART-",), columns=4, label_scheme="iob1"
     )
     assert read == [sentence("EU rejects German", "I-ORG O I-MISC")]
 
 
 def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> None:
     with pytest.raises(UserError) as error:
-        read_columns(file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, scheme="bio")
+        read_columns(file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, label_scheme="bio")
     assert str(error.value) == "train.txt:4: got the tag 'E-x', allowed in bio: O, B-type, I-type"
 
 
@@ -194,8 +211,8 @@ def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> Non
 )
 def test_spans_with_and_without_a_type_in_one_file_are_told(tags: list[str], said: str) -> None:
     with pytest.raises(UserError) as error:
-        read_columns(file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, scheme="bio")
+        read_columns(file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, label_scheme="bio")
     assert str(error.value) == f"train.txt:{said}"
     untyped = [tag[:1] for tag in tags]
-    read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), word=0, tag=1, scheme="bio")
+    read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), word=0, tag=1, label_scheme="bio")
     assert [tag[:1] for tag in read[0].tags] == [tag.replace("I", "B") for tag in untyped]

@@ -1,14 +1,15 @@
 """The readers: what is written is read back, and what is wrong is told with file and line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.formats.columns import Separator, read_columns
-from skipstack.data.formats.conllu import Layer, read_conllu
+from skipstack.data.formats.columns import ColumnFormat, Separator
+from skipstack.data.formats.conllu import ConlluFormat, Layer
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.sentences import Sentence
 from tests.oracles.trees import trees
@@ -29,6 +30,14 @@ last = st.sampled_from([0, 1, 2, 5])
 
 def file_of(text: str | bytes) -> SourceFile:
     return SourceFile(Path("train.txt"), text if isinstance(text, bytes) else text.encode())
+
+
+def read_conllu(file: SourceFile, layer: Layer) -> list[Sentence]:
+    return ConlluFormat(tags=(layer,)).read(file, layer)
+
+
+def read_columns(file: SourceFile, word: int, tag: int, **options: Any) -> list[Sentence]:
+    return ColumnFormat(word=word, tags={"tag": tag}, **options).read(file, "tag")
 
 
 def conllu_line(

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, GrammarCorpus, TextCorpus
 from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.texts import read_texts, tokens_of
+from skipstack.data.formats.texts import TextFormat, tokens_of
 from skipstack.data.store.batches import evaluation_batches, put_back, training_batches
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import StoredCorpus, open_store, store
-from skipstack.data.tasks.baseline import most_frequent_tag
+from skipstack.data.tasks.tasks import TASKS
 
 REVIEWS = "neg\tdull , dull\npos\tnot dull\nneg\tno\nneg\ta b c d e f\n"
 
@@ -45,7 +45,7 @@ def test_words_keep_their_apostrophes_and_marks_stand_alone(text: str, tokens: l
 
 def test_a_text_is_read_with_its_label_and_its_escapes() -> None:
     line = "pos\t9\t17\tone\\ttwo\\nthree \\\\ \u2028 four\n"
-    (text,) = read_texts(file(line), label=0, text=3, columns=4)
+    (text,) = TextFormat(label=0, text=3, columns=4).read(file(line), "label")
     assert text.words == ("one", "two", "three", "\\", "four")
     assert text.tags == ("pos",)
 
@@ -60,7 +60,7 @@ def test_a_text_is_read_with_its_label_and_its_escapes() -> None:
 )
 def test_what_is_no_labelled_text_is_told_with_its_line(line: str, message: str) -> None:
     with pytest.raises(UserError, match=message.replace("'", ".")):
-        read_texts(file("neg\tbad\n" + line), label=0, text=1, columns=2)
+        TextFormat(label=0, text=1, columns=2).read(file("neg\tbad\n" + line), "label")
 
 
 def test_a_text_has_one_tag_whatever_its_length(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_what_is_decided_on_each_text_comes_back_to_its_place(
 
 def test_the_baseline_is_the_most_frequent_label_of_train(tmp_path: Path) -> None:
     corpus = stored(tmp_path)
-    assert most_frequent_tag(corpus, "dev") == pytest.approx(1 / 3)  # pos, neg and one that train lacks
-    assert most_frequent_tag(corpus, "test") == 0.0
+    assert TASKS[corpus.task].baseline(corpus, "dev") == pytest.approx(1 / 3)  # pos, neg and one that train lacks
+    assert TASKS[corpus.task].baseline(corpus, "test") == 0.0
 
 
 def test_texts_are_cut_and_their_labels_and_vocabulary_stay(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.labels.schemes import PREFIXES, RARE, Scheme, joined, spans_of
-from skipstack.data.labels.spans import SpanCounts, Spans, count_spans, find_spans, reading, types_of
+from skipstack.data.labels.spans import Spans, find_spans, reading, types_of
+from skipstack.data.tasks.f1 import SpanCounts, count_spans
 from tests.oracles import conlleval
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)

@@ -15,7 +15,7 @@ from skipstack.data.labels.schemes import RARE
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.rare import with_rare_tags
 from skipstack.data.store.stored import Split, StoredCorpus
-from skipstack.data.tasks.metrics import correct_tags
+from skipstack.data.tasks.accuracy import correct_tags
 
 NAMES = "ABCDEF"
 rows = st.lists(st.sampled_from(NAMES), min_size=1, max_size=20)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 import skipstack.data.store.stored
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus
-from skipstack.data.corpora.sources import Splits, read_splits
+from skipstack.data.corpora.division import Splits
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
-from skipstack.data.labels.tasks import Task
 from skipstack.data.store.stored import StoredCorpus, fingerprint, open_store, store
+from tests.splits import read_splits
 
 SMALL = GrammarCorpus(train=30, dev=10, test=10)
 FILES = ("forms.arrow", "train.arrow", "dev.arrow", "test.arrow", "manifest.json")
@@ -179,7 +179,7 @@ def test_nothing_stays_behind_when_reading_fails(tmp_path: Path) -> None:
 
 
 def test_nothing_stays_behind_when_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> None:
+    def full(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
         (folder / "forms.arrow").write_bytes(b"half")
         raise OSError("No space left on device")
 
@@ -193,7 +193,7 @@ def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypa
     write = skipstack.data.store.stored._write
     firsts: list[Path] = []
 
-    def overtaken(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> None:
+    def overtaken(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
         monkeypatch.setattr(skipstack.data.store.stored, "_write", write)
         firsts.append(stored(SMALL, tmp_path))  # another process ends while this one still writes
         write(splits, scheme, task, folder)

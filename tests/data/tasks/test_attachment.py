@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.labels.trees import find_cycle
-from skipstack.data.tasks.attachment import AttachmentCounts, count_attachments
+from skipstack.data.tasks.las import AttachmentCounts, count_attachments
 from tests.oracles.trees import trees
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
-from skipstack.data.corpora.sources import read_splits
 from skipstack.data.labels.spans import find_spans, reading
 from skipstack.data.store.stored import Split, StoredCorpus, open_store, store
-from skipstack.data.tasks.baseline import most_frequent_tag
+from skipstack.data.tasks.tasks import TASKS
 from tests.oracles import conlleval
+from tests.splits import read_splits
 
 Tokens = Sequence[tuple[int, int]]
 
@@ -46,7 +46,7 @@ def test_the_figure_agrees_with_a_counter_a_word(train: Tokens, test: Tokens) ->
         return min(counter, key=lambda tag: (-counter[tag], tag))
 
     right = sum(guess(form) == tag for form, tag in test)
-    assert most_frequent_tag(corpus_of(train, test), "test") == right / len(test)
+    assert TASKS["tagging"].baseline(corpus_of(train, test), "test") == right / len(test)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_the_figure_agrees_with_a_counter_a_word(train: Tokens, test: Tokens) ->
     ],
 )
 def test_a_worked_example(test: Tokens, wanted: float) -> None:
-    assert most_frequent_tag(corpus_of([(1, 1), (1, 0), (2, 1), (2, 2), (2, 1)], test), "test") == wanted
+    assert TASKS["tagging"].baseline(corpus_of([(1, 1), (1, 0), (2, 1), (2, 2), (2, 1)], test), "test") == wanted
 
 
 def test_of_all_tags_equally_frequent_the_smallest_goes_to_unknown_forms() -> None:
-    assert most_frequent_tag(corpus_of([(1, 2), (2, 1)], [(3, 1), (3, 2)]), "test") == 0.5
-    assert most_frequent_tag(corpus_of([(1, 2), (2, 1)], [(3, 1)]), "test") == 1.0
+    assert TASKS["tagging"].baseline(corpus_of([(1, 2), (2, 1)], [(3, 1), (3, 2)]), "test") == 0.5
+    assert TASKS["tagging"].baseline(corpus_of([(1, 2), (2, 1)], [(3, 1)]), "test") == 1.0
 
 
 def test_where_sentences_are_parsed_the_figure_is_the_las_of_the_most_frequent_arc_of_each_word(
@@ -93,7 +93,7 @@ def test_where_sentences_are_parsed_the_figure_is_the_las_of_the_most_frequent_a
         return min(counter, key=lambda arc: (-counter[arc], arc))
 
     right = sum(guess(word) == arc for word, arc in arcs("test"))
-    assert most_frequent_tag(stored, "test") == right / len(arcs("test"))
+    assert TASKS[stored.task].baseline(stored, "test") == right / len(arcs("test"))
     assert 0.2 < right / len(arcs("test")) < 0.5
 
 
@@ -111,7 +111,7 @@ def test_real_corpora_give_the_known_figures(
     """
     corpus = NamedCorpus(name=name)
     stored = open_store(store(corpus, root=tmp_path, data_dir=data_dir, folder=tmp_path))
-    assert round(100 * most_frequent_tag(stored, "test"), 2) == ours
+    assert round(100 * TASKS[stored.task].baseline(stored, "test"), 2) == ours
 
     splits = read_splits(corpus, data_dir=data_dir, folder=tmp_path)
     by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -158,7 +158,7 @@ def test_where_tags_have_a_scheme_the_figure_is_the_f1_of_conlleval(data: st.Dat
         [([tags[tag] for _, tag in tokens], [guess(form) for form, _ in tokens]) for tokens in test]
     )
     wanted = 2 * correct / (gold + predicted) if gold + predicted else 0.0
-    assert most_frequent_tag(corpus, "test") == wanted
+    assert TASKS[corpus.task].baseline(corpus, "test") == wanted
 
 
 @pytest.mark.corpus
@@ -178,5 +178,5 @@ def test_real_corpora_of_spans_give_what_conlleval_counts(name: str, f1: float, 
     gold, predicted, correct = conlleval.counts(
         [(one.tags, [guesses.get(word, guesses[""]) for word in one.words]) for one in splits["test"]]
     )
-    assert most_frequent_tag(stored, "test") == 2 * correct / (gold + predicted)
-    assert round(100 * most_frequent_tag(stored, "test"), 2) == f1
+    assert TASKS[stored.task].baseline(stored, "test") == 2 * correct / (gold + predicted)
+    assert round(100 * TASKS[stored.task].baseline(stored, "test"), 2) == f1

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.tasks.metrics import accuracy, correct_tags
+from skipstack.data.tasks.accuracy import accuracy, correct_tags
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.booleans(), st.integers(1, 5), st.integers(1, 4))
