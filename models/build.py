@@ -7,10 +7,12 @@ from typing import Self, assert_never
 import torch
 
 from skipstack.data.labels.schemes import Scheme, transitions
-from skipstack.data.labels.tasks import Task
 from skipstack.data.labels.transitions import Transitions
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary
+from skipstack.data.tasks.tagging import Tagging
+from skipstack.data.tasks.task import Task
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.feedforward import FeedForwardLayer
 from skipstack.models.cells.lstm import LstmCell
@@ -75,11 +77,11 @@ class Sizes:
     tags: int
     transitions: Transitions | None = None
     """What the tags' label scheme allows; None where they have none."""
-    task: Task = "tagging"
+    task: Task = TASKS[Tagging.name]
 
     @classmethod
     def of(
-        cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = "tagging"
+        cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = TASKS[Tagging.name]
     ) -> Self:
         """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
         return cls(
@@ -94,7 +96,7 @@ class Sizes:
     def of_corpus(cls, corpus: PreparedCorpus) -> Self:
         """The sizes that a corpus asks for as it is prepared."""
         stored = corpus.stored
-        return cls.of(corpus.vocabulary, stored.tags, stored.scheme, stored.task)
+        return cls.of(corpus.vocabulary, stored.tags, stored.scheme, TASKS[stored.task])
 
 
 def build(
@@ -114,7 +116,7 @@ def build(
     match config.stack:
         case StackConfig():
             stack = _stack(config.stack, below, lanes, dropout)
-            skip, pooling = config.stack.skip, config.stack.pooling if sizes.task == "classification" else None
+            skip, pooling = config.stack.skip, config.stack.pooling if sizes.task.single_label else None
             reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
             if isinstance(config.head, BiaffineConfig):
                 arcs = _biaffine(config.head, sizes.tags, stack.features, streams)

@@ -13,7 +13,7 @@ from pydantic import (
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.labels.tasks import Task
+from skipstack.data.tasks.task import Task
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
 from skipstack.models.inputs.config import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
@@ -168,22 +168,16 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
-    if task == "parsing" and config.head.kind != "biaffine":
+    if config.head.kind not in task.heads:
         raise UserError(
-            f"model.head.kind: got {config.head.kind} for a corpus of dependency trees "
-            "(allowed: biaffine, or another layer of tags as data.corpus.tags)"
+            f"model.head.kind: got {config.head.kind} for {task.corpus} "
+            f"(allowed: {', '.join(task.heads)}{task.otherwise})"
         )
-    if task != "parsing" and config.head.kind == "biaffine":
-        raise UserError(
-            "model.head.kind: got biaffine for a corpus without heads "
-            "(allowed: softmax, crf, margin, or data.corpus.tags: heads where the corpus has trees)"
-        )
-    if task == "language_modelling":
+    if not task.reads_ahead:
         _check_reads_no_further(config)
-    if task == "classification" and config.stack.kind == "feedback":
+    if config.stack.kind not in task.stacks:
         raise UserError(
-            "model.stack.kind: got feedback for a corpus of classified texts, whose tags do not follow one another "
-            "(allowed: recurrent)"
+            f"model.stack.kind: got {config.stack.kind} for {task.corpus} (allowed: {', '.join(task.stacks)})"
         )
 
 
@@ -198,5 +192,3 @@ def _check_reads_no_further(config: ModelConfig) -> None:
         raise UserError(
             f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
         )
-    if config.head.kind != "softmax":
-        raise UserError(f"model.head.kind: got {config.head.kind} for a language model (allowed: softmax)")

@@ -1,6 +1,5 @@
 """How well a network does on a split. Shapes: R lanes, U tags of a sentence, B sentences, L tags of the split."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,13 +7,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.labels.spans import SpanCounts
-from skipstack.data.store.batches import Batch, Ids, evaluation_batches, put_back
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.store.batches import Batch, evaluation_batches, put_back
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.streams import stream_batches
-from skipstack.data.tasks.attachment import AttachmentCounts
-from skipstack.data.tasks.metrics import accuracy, correct_tags
-from skipstack.data.tasks.scoring import attachment_counts, span_counts
+from skipstack.data.tasks.accuracy import accuracy, correct_tags
+from skipstack.data.tasks.measure import Counts, Measure, Predicted
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.model import Gold, Network, Tokens
 from skipstack.models.stack import Memory
@@ -26,24 +25,19 @@ STREAMS, STREAM_WINDOW = 10, 50
 """At how many places running text is read side by side, and how far at once: each place but the first begins without
 what stands before it, which is a word in some thousands."""
 
-LARGEST_LOSS = 700.0
-"""Beyond it there is no floating point number for the perplexity."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
-    """What the lanes reach on a split: right tags of ``total``, and the mean of the loss a tag.
+    """What the lanes reach on a split: right tags of ``total``, the mean of the loss a tag, and ``counts``.
 
-    Counts of each lane: ``spans``, empty where the tags have no scheme; ``attachments``, empty where nothing is parsed.
-    ``running``: whether it is running text that is predicted.
+    These, one a lane, are what ``measure``, by which trials are ranked, is made of.
     """
 
+    measure: Measure
     correct: tuple[int, ...]
     total: int
     loss: tuple[float, ...]
-    spans: tuple[SpanCounts, ...] = ()
-    attachments: tuple[AttachmentCounts, ...] = ()
-    running: bool = False
+    counts: tuple[Counts, ...]
 
     @property
     def accuracy(self) -> tuple[float, ...]:
@@ -51,28 +45,17 @@ class Evaluation:
         return tuple(accuracy(correct, self.total) for correct in self.correct)
 
     @property
-    def perplexity(self) -> tuple[float, ...]:
-        """The exponential of the loss of a tag; infinite where no number holds it."""
-        return tuple(math.exp(loss) if loss < LARGEST_LOSS else math.inf for loss in self.loss)
-
-    @property
     def score(self) -> tuple[float, ...]:
-        """What trials are ranked by: LAS of trees, F1 where the tags have a scheme, accuracy where not, in [0, 1].
-
-        Of running text it is the negative perplexity.
-        """
-        if self.running:
-            return tuple(-value for value in self.perplexity)
-        las = tuple(counts.las for counts in self.attachments)
-        return las or tuple(counts.f1 for counts in self.spans) or self.accuracy
+        """What trials are ranked by, the larger the better."""
+        return tuple(self.measure.score(counts.value) for counts in self.counts)
 
 
 @torch.no_grad()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
     """Every lane on the same sentences; a gold tag that training never showed counts as an error."""
     model.eval()
-    running = corpus.task == "language_modelling"
-    memory = Memory() if running else None
+    task = TASKS[corpus.task]
+    memory = Memory() if task.continues else None
     chosen = corpus.splits[split]
     device = lexicon.word_F.device
     correct_R = np.zeros(lanes, dtype=np.int64)
@@ -85,27 +68,34 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
         loss_RB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
         correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
-        if not running:
+        if not task.continues:
             put_back(predicted_RUB, batch, chosen, predicted_RL)
         if heads_RL is not None:
             assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
             put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RL)
         loss_R += loss_RB.sum(dim=1)
         total += int(batch.tag_counts_RB.sum())
-    return Evaluation(
+    predicted = Predicted(
         correct=tuple(correct_R.tolist()),
         total=total,
         loss=tuple((loss_R / total).tolist()),
-        spans=span_counts(predicted_RL, corpus, split),
-        attachments=attachment_counts(heads_RL, predicted_RL, corpus, split),
-        running=running,
+        tags_RL=None if task.continues else predicted_RL,
+        heads_RN=heads_RL,
+    )
+    measure = task.measure(corpus.scheme)
+    return Evaluation(
+        correct=predicted.correct,
+        total=total,
+        loss=predicted.loss,
+        measure=measure,
+        counts=measure.counts(predicted, corpus, split),
     )
 
 
 def evaluated(corpus: StoredCorpus, split: str) -> Iterator[Batch]:
     """What an evaluation reads: all sentences of a split, or its running text."""
     chosen = corpus.splits[split]
-    if corpus.task == "language_modelling":
+    if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
     return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE)
 

@@ -6,13 +6,12 @@ better; a perplexity as it is, the smaller the better. What is not known is NaN 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import copysign, nan
+from math import nan
 from typing import Any, Final
 
 import pandas as pd
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.tasks.metrics import FACTORS, Measure
 from skipstack.search.ablation.ablation import ablation as table
 from skipstack.search.ablation.statistics import Spread
 from skipstack.search.records.study_record import StudyRecord
@@ -92,7 +91,7 @@ each other metric that the trials reported, by its name, such as ``train_loss``.
 def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.DataFrame:
     """A row for each trial, or for each of ``of``, in this order; see ``COLUMNS``."""
     chosen = list(record.trials.values()) if of is None else of
-    sign = _sign(record.measure)
+    sign = record.measure.score(1.0)
     rows = [
         {
             "trial": trial.number,
@@ -125,7 +124,7 @@ def curves(record: StudyRecord) -> pd.DataFrame:
 
 def ablation(record: StudyRecord, by: Sequence[str] = ()) -> pd.DataFrame:
     """What each value of each axis reaches, or of the axes ``by``; see ``COLUMNS``. Raises UserError for no axis."""
-    sign = _sign(record.measure)
+    sign = record.measure.score(1.0)
     rows = [
         {
             "axis": row.axis,
@@ -155,7 +154,7 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def _curve(record: StudyRecord, trial: TrialRecord) -> Iterator[dict[str, Any]]:
-    dev = f"dev_{record.measure}"
+    dev = f"dev_{record.measure.name}"
     for report in trial.reports:
         for place, seed in enumerate(report.seeds or trial.seeds):
             metrics = {name: lanes[place] for name, lanes in report.metrics.items() if place < len(lanes)}
@@ -216,8 +215,3 @@ def _of(values: Iterable[float]) -> Spread | None:
 
 def _number(value: float | None) -> float:
     return nan if value is None else value
-
-
-def _sign(measure: Measure) -> float:
-    """Scores are the larger the better: a perplexity is its negative."""
-    return copysign(1.0, FACTORS[measure])

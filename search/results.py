@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from skipstack.data.tasks.metrics import FACTORS, MEASURES
 from skipstack.search.records.folder import StudyFolder
 from skipstack.search.records.reading import read_study
 from skipstack.search.records.study_record import StudyRecord
@@ -77,6 +76,6 @@ class Study:
         record = self._record
         said = [f"{len(record.trials)} trials", "finished" if record.finished else "not finished"]
         if ranked := record.ranked():
-            best = FACTORS[record.measure] * (ranked[0].score or 0.0)
-            said.append(f"best {MEASURES[record.measure]} {best:.2f} (trial {ranked[0].number})")
+            best = record.measure.factor * (ranked[0].score or 0.0)
+            said.append(f"best {record.measure.label} {best:.2f} (trial {ranked[0].number})")
         return f"Study({str(self.folder)!r}: {', '.join(said)})"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from skipstack.data.corpora.card_files import check
-from skipstack.data.corpora.named import CORPORA, find_card
+from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
 from skipstack.search.study_files.document import presets
@@ -76,8 +76,9 @@ def _walked(study: StudyConfig, space: Space) -> str:
 
 def list_corpora() -> None:
     """The corpora that are known by name, their layers of tags, licence and origin."""
-    width = max(map(len, CORPORA))
-    for card in CORPORA.values():
+    cards = named_corpora()
+    width = max(map(len, cards))
+    for card in cards.values():
         print(f"{card.name:<{width}} {card.about}")
         print(f"{'':<{width}} tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
 

@@ -1,16 +1,14 @@
-"""Text that is to be tagged, and tagged text, as ``skipstack predict`` reads and writes them."""
+"""Text that is to be tagged, as ``skipstack predict`` reads it."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import assert_never
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.formats.characters import split_words
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.texts import tokens_of
-from skipstack.data.formats.word_tags import split_words
-
-Form = Literal["columns", "lines"]
 
 
 def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
@@ -29,21 +27,6 @@ def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
                 yield tokens_of(line)
             case _:
                 assert_never(unit)
-
-
-def tagged(pairs: Sequence[tuple[str, str]], form: Form) -> str:
-    """A sentence of words and tags: in ``columns`` with an empty line after it, or as one of the ``lines``.
-
-    There a word is ``word_TAG``, or itself where its tag is empty.
-    """
-    if form == "columns":
-        return columns(pairs)
-    return " ".join(f"{word}_{tag}" if tag else word for word, tag in pairs) + "\n"
-
-
-def columns(lines: Iterable[Sequence[str]]) -> str:
-    """A sentence as lines of columns, with an empty line after it."""
-    return "".join("\t".join(line) + "\n" for line in lines) + "\n"
 
 
 def _lines(file: Path | None) -> Iterator[str]:

@@ -6,9 +6,11 @@ from typing import Annotated, Literal
 
 import typer
 
-from skipstack.dashboards.commands.plain_text import Form, columns, sentences, tagged
+from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
+from skipstack.data.tasks.measures import measure_in
+from skipstack.data.tasks.task import Form
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.ablation.against import compare
 from skipstack.search.ablation.papers import find_table
@@ -70,22 +72,10 @@ def verify(
     device: Device = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
-    from skipstack.search.bundles.bundle import attachments_in, spans_in
     from skipstack.search.bundles.export import verify_bundle
 
-    for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
-        share = counts["correct"] / counts["total"]
-        told = f"{counts['correct']} of {counts['total']} tokens right ({share:.2%})"
-        if (arcs := attachments_in(counts)) is not None:
-            told = (
-                f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
-                f"{arcs.labelled} the right relation to it (LAS {arcs.las:.2%})"
-            )
-        if (spans := spans_in(counts)) is not None:
-            told += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
-        if (perplexity := counts.get("perplexity")) is not None:
-            told = f"perplexity {perplexity:.2f}, {told.replace('tokens', 'next words')}"
-        print(f"{split}: {told}, as exported")
+    for split, metrics in verify_bundle(bundle, data_dir=data_dir, device=device).items():
+        print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
 
 
 def predict(
@@ -111,14 +101,8 @@ def predict(
 
     tagger = load_bundle(bundle, choose_device(device))
     chosen = form or ("lines" if tagger.unit == "character" else "columns")
-    if tagger.task == "parsing" and chosen == "lines":
-        raise UserError("--format: got lines for a bundle that parses (allowed: columns)")
+    if chosen not in tagger.task.forms:
+        allowed = ", ".join(tagger.task.forms)
+        raise UserError(f"--format: got {chosen} for a bundle of {tagger.task.corpus} (allowed: {allowed})")
     for sentence in tagger.annotate(sentences(file, tagger.unit)):
-        tokens, tags = sentence.words, sentence.tags
-        if tagger.task == "classification":
-            sys.stdout.write(f"{tags[0]}\t{' '.join(tokens)}\n")
-        elif sentence.heads is not None:
-            sys.stdout.write(columns(zip(tokens, map(str, sentence.heads), tags, strict=True)))
-        else:
-            pairs = list(zip(tokens, tags, strict=True)) if chosen == "columns" else tagger.words(tokens, tags)
-            sys.stdout.write(tagged(pairs, chosen))
+        sys.stdout.write(tagger.task.written(sentence, chosen, tagger.segmentation))

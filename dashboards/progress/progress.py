@@ -14,7 +14,6 @@ from rich.text import Text
 from skipstack.dashboards.progress.standing import Level, Standing
 from skipstack.dashboards.report.sheet import NONE, named
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.tasks.metrics import FACTORS
 from skipstack.search.ablation.parts import written
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
 from skipstack.search.records.study_record import StudyRecord
@@ -204,7 +203,7 @@ def _label(domain: Domain, value: Json) -> str:
 
 
 def _score(trial: TrialRecord) -> str:
-    return NONE if trial.score is None else f"{FACTORS[trial.measure] * trial.score:.2f}"
+    return NONE if trial.score is None else f"{trial.measure.factor * trial.score:.2f}"
 
 
 def _pace(standing: Standing, now: float) -> list[str]:

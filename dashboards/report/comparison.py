@@ -16,7 +16,7 @@ from rich.text import Text
 from skipstack.dashboards.report.sheet import EXCEEDS, NONE, Numbers, headed, with_error
 from skipstack.dashboards.report.tables import Format, csv_lines, escaped, markdown_row
 from skipstack.dashboards.report.text import printed
-from skipstack.data.tasks.metrics import Measure
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.against import ComparedRow, Comparison
 from skipstack.spaces.trial import Scalar
 
@@ -51,7 +51,7 @@ NUMBERS: Mapping[str, Callable[[ComparedRow], Scalar]] = {
     "test_mean": lambda row: row.test.mean if row.test else None,
     "test_deviation": lambda row: row.test.deviation if row.test else None,
 }
-"""The numbers of a row by their full names. Scores and their differences are those of ``data.tasks.metrics``."""
+"""The numbers of a row by their full names. Scores and their differences are those of ``data.tasks.measure``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _json(comparison: Comparison, lines: Sequence[Numbers]) -> str:
         "table": comparison.table,
         "title": comparison.title,
         "note": comparison.note,
-        "measure": comparison.measure,
+        "measure": comparison.measure.name,
         "split": comparison.split,
         "rows": [
             {**line, "by_seed": {"seeds": row.seeds, **values}}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skipstack.data.tasks.metrics import FACTORS, MEASURES, Measure
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
 from skipstack.search.ablation.parts import written
 from skipstack.search.ablation.statistics import Spread
@@ -50,7 +50,7 @@ NUMBERS: Mapping[str, Callable[[Row], Scalar]] = {
     "selected_on_front": lambda row: row.on_front,
     "selected_reused": lambda row: row.reused,
 }
-"""The numbers of a row by their full names. Scores and their differences are those of ``data.tasks.metrics``: shares in
+"""The numbers of a row by their full names. Scores and their differences are those of ``data.tasks.measure``: shares in
 [-1, 1], not percent, and negative perplexities."""
 
 
@@ -68,7 +68,7 @@ class Column:
 
 def headed(heading: str, measure: Measure) -> str:
     """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
-    return heading if measure == "accuracy" else heading.replace("%", MEASURES[measure])
+    return heading.replace("%", measure.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +169,12 @@ class Sheet:
         seeds = max((int(numbers["seeds"] or 0) for numbers in lines), default=0)
         unequal = any(numbers["difference_is_unequal"] for numbers in lines)
         unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in lines)
-        article, points = ("a", "") if self.measure == "perplexity" else ("an", ", in points")
+        points = ", in points" if self.measure.in_points else ""
         has_base = any(numbers["selected_is_base"] for numbers in lines)
         return " ".join(
             [
                 f"n: trials{' (2/3: 2 of 3 have a score)' if unscored else ''}; a row shows the best of them on dev.",
-                f"After {article} {MEASURES[self.measure]}: ± standard deviation"
+                f"After {self.measure.article} {self.measure.label}: ± standard deviation"
                 + (f" over {seeds} seeds." if seeds > 1 else f" ({NONE}: one seed has none)."),
                 f"Difference: to the base on dev{points}, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
                 if has_base
@@ -219,7 +219,7 @@ def _on_front(trial: TrialRecord, ablation: Ablation) -> OnFront:
     values: Numbers = {"score": trial.score, "parameters": trial.parameters, "latency": trial.latency}
     dev = Spread(tuple(trial.dev.values()))
     score = with_error(dev.mean, dev.deviation, ".2f", ablation.measure).rstrip()
-    told = [f"dev {MEASURES[ablation.measure]} {score}"]
+    told = [f"dev {ablation.measure.label} {score}"]
     if "parameters" in ablation.objectives:
         told.append(NONE if trial.parameters is None else f"{trial.parameters:,} parameters")
     if "latency" in ablation.objectives:
@@ -263,7 +263,7 @@ def with_error(mean: Scalar, error: Scalar, form: str, measure: Measure) -> str:
 
 def _shown(score: float, measure: Measure) -> float:
     """In percent, or as perplexity, to the two decimals shown; never -0.0."""
-    return round(FACTORS[measure] * score, 2) + 0.0
+    return round(measure.factor * score, 2) + 0.0
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 from skipstack.dashboards.report.quantities import duration
 from skipstack.dashboards.report.sheet import NONE, headed
 from skipstack.dashboards.report.text import printed
-from skipstack.data.tasks.metrics import FACTORS
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import SearchConfig
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings
@@ -30,7 +30,7 @@ def content(
     epochs = record.study.space.base.training.epochs
     return {
         "study": record.study.name,
-        "measure": record.measure,
+        "measure": record.measure.name,
         "recorded_trials": len(record.trials),
         "recorded_trials_with_score": len(recorded.scores),
         "replayed_trials": len(recorded.points),
@@ -51,12 +51,13 @@ def as_json(told: Content) -> str:
 
 def as_text(told: Content, width: int = WIDTH) -> str:
     """The content for people, no line longer than ``width``."""
+    measure = MEASURES[told["measure"]]
     table = Table(box=None, pad_edge=False, header_style="")
     table.add_column("")
-    for heading in (headed("dev %", told["measure"]), "rank", "time", "best after", "epochs", "stopped"):
+    for heading in (headed("dev %", measure), "rank", "time", "best after", "epochs", "stopped"):
         table.add_column(heading, justify="right", no_wrap=True)
     for setting in told["settings"]:
-        table.add_row(*_cells(setting, FACTORS[told["measure"]]))
+        table.add_row(*_cells(setting, measure.factor))
     lines = [Text(line) for line in _lines(told)]
     note = (
         f"rank: among the {told['recorded_trials_with_score']:,} recorded trials that have a score, as far as each was "

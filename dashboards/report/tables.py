@@ -91,7 +91,7 @@ def _json(sheet: Sheet) -> str:
     best = sheet.best
     content = {
         "study": sheet.study,
-        "measure": sheet.measure,
+        "measure": sheet.measure.name,
         "rows": [{**line.numbers, "by_seed": line.by_seed} for line in sheet.lines],
         "ends": sheet.ends,
         "reused": sheet.reused,

@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend, told in one line."""
+"""Errors that are the user's to mend, in one line."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

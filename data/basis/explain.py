@@ -1,4 +1,4 @@
-"""A config that does not validate, told in one line for the person who wrote it."""
+"""A config that does not validate, in one line for the person who wrote it."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -34,11 +34,13 @@ def _descend(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The type without its ``Annotated``, and what was said there: pydantic's ``Field`` comes apart into its bounds."""
+    """The type without its ``Annotated``, and what that holds: pydantic's ``Field`` as its bounds."""
     if get_origin(annotation) is not Annotated:
         return annotation, ()
-    inner, *said = get_args(annotation)
-    return inner, tuple(part for item in said for part in ([item, *item.metadata] if _is_field(item) else [item]))
+    inner, *constraints = get_args(annotation)
+    return inner, tuple(
+        part for item in constraints for part in ([item, *item.metadata] if _is_field(item) else [item])
+    )
 
 
 def _is_field(item: Any) -> bool:
@@ -59,8 +61,8 @@ def models(annotation: Any) -> tuple[type[BaseModel], ...]:
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
     """The members of a union of configs told apart by ``kind``, by that kind; empty for other types."""
-    _, said = bare(annotation)
-    if not any(_is_field(item) and item.discriminator == "kind" for item in said):
+    _, constraints = bare(annotation)
+    if not any(_is_field(item) and item.discriminator == "kind" for item in constraints):
         return {}
     return {kind: member for member in models(annotation) for kind in literals(fields(member)["kind"])}
 
@@ -78,37 +80,37 @@ def describe(annotation: Any) -> str:
         return f"a mapping with kind {' or '.join(kinds(annotation))}{nothing}"
     if len(members := alternatives(annotation)) > 1:
         return ", or ".join(describe(member) for member in members)
-    inner, said = bare(annotation)
+    inner, constraints = bare(annotation)
     if values := literals(annotation):
         return ", ".join(str(value) for value in values)
     if found := models(annotation):
         return f"a mapping of {', '.join(fields(found[0]))}"
     if get_origin(inner) in (tuple, list):
-        return _list(get_args(inner), said)
+        return _list(get_args(inner), constraints)
     if get_origin(inner) is dict:
         return "a mapping"
-    return _scalar(inner, said)
+    return _scalar(inner, constraints)
 
 
-def _scalar(inner: Any, said: tuple[Any, ...]) -> str:
+def _scalar(inner: Any, constraints: tuple[Any, ...]) -> str:
     match inner:
         case types.NoneType:
             return "null"
         case _ if inner is bool:
             return "true or false"
         case _ if inner is int:
-            return "an integer" + _between(said, whole=True)
+            return "an integer" + _between(constraints, whole=True)
         case _ if inner is float:
-            return "a number" + _between(said, whole=False)
+            return "a number" + _between(constraints, whole=False)
         case _ if inner is str:
-            return "text that is not empty" if any(isinstance(item, bounds.MinLen) for item in said) else "text"
+            return "text that is not empty" if any(isinstance(item, bounds.MinLen) for item in constraints) else "text"
         case _:
             return "any value"
 
 
-def _between(said: tuple[Any, ...], *, whole: bool) -> str:
+def _between(constraints: tuple[Any, ...], *, whole: bool) -> str:
     words = []
-    for item in said:
+    for item in constraints:
         match item:
             case bounds.Ge(low):
                 words.append(f"from {low}")
@@ -123,10 +125,10 @@ def _between(said: tuple[Any, ...], *, whole: bool) -> str:
     return " ".join(["", *words])
 
 
-def _list(items: tuple[Any, ...], said: tuple[Any, ...]) -> str:
+def _list(items: tuple[Any, ...], constraints: tuple[Any, ...]) -> str:
     if len(items) == 2 and items[1] is Ellipsis:
         items = items[:1]
     elif len(items) > 1:
         return f"a list of {len(items)}: {' and '.join(describe(item) for item in items)}"
-    least = next((item.min_length for item in said if isinstance(item, bounds.MinLen)), 0)
+    least = next((item.min_length for item in constraints if isinstance(item, bounds.MinLen)), 0)
     return f"a list{f' of {least} or more' if least else ''}, each {describe(items[0])}"

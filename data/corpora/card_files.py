@@ -20,11 +20,11 @@ def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFil
     if not folder.is_dir():
         raise UserError(f"corpus {card.name!r} got no folder {folder} (its files come from {card.origin})")
     match card.files[split]:
-        case FileCard(name, sha256):
+        case FileCard(name=name, sha256=sha256):
             file = SourceFile.read(folder / name)
             _check_digest(str(file.path), file.sha256, sha256)
             return (file,)
-        case FilesCard(names, sha256):
+        case FilesCard(names=names, sha256=sha256):
             files = tuple(SourceFile.read(folder / name) for name in names)
             _check_digest(f"{folder}: one of {names[0]} to {names[-1]}", joint_sha256(files), sha256)
             return files

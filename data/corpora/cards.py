@@ -1,40 +1,74 @@
 """What is known about a named corpus without having it: its files, their digests, its format and licence."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.frozen import Frozen
 from skipstack.data.corpora.division import Division, HeldOut
-from skipstack.data.formats.format import (
-    Format,
-)
+from skipstack.data.formats.columns import ColumnFormat
+from skipstack.data.formats.conllu import ConlluFormat
+from skipstack.data.formats.derivations import DerivationFormat
+from skipstack.data.formats.piped import PipedFormat
+from skipstack.data.formats.running_text import RunningTextFormat
+from skipstack.data.formats.segmented import SegmentedFormat
+from skipstack.data.formats.slots import SlotFormat
+from skipstack.data.formats.texts import TextFormat
+from skipstack.data.formats.treebank import TreebankFormat
+from skipstack.data.formats.word_tags import WordTagFormat
+
+AnyFormat = Annotated[
+    ColumnFormat
+    | ConlluFormat
+    | DerivationFormat
+    | PipedFormat
+    | RunningTextFormat
+    | SegmentedFormat
+    | SlotFormat
+    | TextFormat
+    | TreebankFormat
+    | WordTagFormat,
+    Field(discriminator="kind"),
+]
+"""The formats that a card may name."""
+
+Text = Annotated[str, Field(min_length=1)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class FileCard:
+class FileCard(Frozen):
     """A file by its name, and the SHA-256 of its bytes."""
 
-    name: str
-    sha256: str
+    name: Text
+    sha256: Sha256
 
 
-@dataclass(frozen=True, slots=True)
-class FilesCard:
-    """Several files in their order, and one SHA-256 for all of them (``data.formats.files.joint_sha256``)."""
+class FilesCard(Frozen):
+    """Files that are numbered ``first`` to ``last``, and one SHA-256 for all (``data.formats.files.joint_sha256``).
 
-    names: tuple[str, ...]
-    sha256: str
+    ``name`` has the number in braces, as Python formats it: ``wsj_{:04}.dp``.
+    """
+
+    name: Text
+    first: int
+    last: int
+    sha256: Sha256
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the files, in their order."""
+        return tuple(self.name.format(number) for number in range(self.first, self.last + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class SectionsCard:
+class SectionsCard(Frozen):
     """The sections of a corpus that only its owners have: no digest is known, but where its files lie.
 
     Those of section 2 are ``<root>/02/wsj_02NN<suffix>``, in lower or in upper case, under the first of ``roots``
     that is there. Every section must have a file.
     """
 
-    roots: tuple[str, ...]
+    roots: tuple[Text, ...]
     suffix: str
     numbers: tuple[int, ...]
 
@@ -42,20 +76,21 @@ class SectionsCard:
 Files = FileCard | FilesCard | SectionsCard
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Frozen):
     """What is known about a corpus without having it.
 
-    ``files`` has the files of each split that there is; ``division`` says how the others are taken from train.
+    ``place``: where it stands when corpora are listed. ``files`` has the files of each split that there is;
+    ``division`` says how the others are taken from train.
     """
 
-    name: str
-    about: str
-    folder: str
-    files: Mapping[str, Files]
-    format: Format
-    licence: str
-    origin: str
+    name: Text
+    place: PositiveInt
+    about: Text
+    folder: Text
+    files: dict[Annotated[str, Field(pattern="^(train|dev|test)$")], Files]
+    format: AnyFormat
+    licence: Text
+    origin: Text
     division: Division | None = None
 
     @property
@@ -66,7 +101,7 @@ class Card:
     @property
     def layers(self) -> tuple[str, ...]:
         """The layers of tags that may be learnt, the default first."""
-        return tuple(self.format.layers)
+        return self.format.layers
 
     def layer(self, name: str | None) -> str:
         """The layer called ``name``, the default for None. Raises UserError where there is none of that name."""
@@ -85,4 +120,4 @@ class Card:
             return self.division
         if not isinstance(self.division, HeldOut):
             raise UserError(f"held_out: got {held_out}, but {self.name} has a dev split of its own (allowed: null)")
-        return HeldOut(held_out)
+        return HeldOut(share=held_out)

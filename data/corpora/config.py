@@ -1,11 +1,22 @@
 """What a corpus is and how its words are read. No torch here: a space is described without it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.formats.columns import ColumnFormat
+from skipstack.data.formats.conllu import ConlluFormat
+from skipstack.data.formats.derivations import DerivationFormat
+from skipstack.data.formats.format import Format
+from skipstack.data.formats.piped import PipedFormat
+from skipstack.data.formats.running_text import RunningTextFormat
+from skipstack.data.formats.segmented import SegmentedFormat
+from skipstack.data.formats.texts import TextFormat
+from skipstack.data.formats.treebank import TreebankFormat
+from skipstack.data.formats.word_tags import WordTagFormat
 from skipstack.data.labels.schemes import Scheme
 
 
@@ -69,16 +80,29 @@ Encoding = Annotated[str, AfterValidator(_text_encoding)]
 """How the characters of a file are written as bytes, such as ``utf-8``, ``gbk`` or ``latin-1``."""
 
 
-class ColumnCorpus(Frozen):
-    """Column files of the user's own: one token a line, an empty line after each sentence.
+class OwnFiles(Frozen, ABC):
+    """Files of the user's own, whose paths are read from the folder of the study file that names them."""
 
-    Paths are read from the folder of the study file that names them. Columns count from 0.
-    """
-
-    kind: Literal["columns"] = "columns"
+    kind: str
     train: Paths
     dev: Paths
     test: Paths
+
+    @property
+    @abstractmethod
+    def format(self) -> Format:
+        """What the files look like."""
+
+    @property
+    def layer(self) -> str:
+        """The layer of the format that is learnt."""
+        return self.format.layers[0]
+
+
+class ColumnCorpus(OwnFiles):
+    """Column files: one token a line, an empty line after each sentence. Columns count from 0."""
+
+    kind: Literal["columns"] = "columns"
     word: Annotated[int, Field(ge=0)] = 0
     """The column of the words."""
     tag: Annotated[int, Field(ge=0)] = 1
@@ -91,18 +115,30 @@ class ColumnCorpus(Frozen):
     scheme: Scheme | None = None
     """Of the tags (``data/labels/schemes.py``), which are then scored as spans; None: one by one, by accuracy."""
 
+    @property
+    def format(self) -> ColumnFormat:
+        """Columns with one layer, of as many columns as the first line has."""
+        return ColumnFormat(
+            word=self.word,
+            tags={"tag": self.tag},
+            comments=() if self.comment is None else (self.comment,),
+            separator=self.separator,
+            encoding=self.encoding,
+            label_scheme=self.scheme,
+        )
 
-LAYERS_OF_FILES: Mapping[str, tuple[str, ...]] = {
-    "ccgbank_auto": ("category", "pos"),
-    "word_pos_supertag": ("category", "pos"),
-    "treebank_pos": ("pos",),
-    "conllu": ("upos", "xpos", "heads"),
+
+FILE_FORMATS: Mapping[str, Format] = {
+    "ccgbank_auto": DerivationFormat(),
+    "word_pos_supertag": PipedFormat(),
+    "treebank_pos": TreebankFormat(),
+    "conllu": ConlluFormat(tags=("upos", "xpos", "heads")),
 }
-"""The layers of tags that the files of a format have, the default first."""
+"""The formats of the field whose files have nothing but their layer to be settled."""
 
 
-class FileCorpus(Frozen):
-    """Files of the user's own in a format of the field, which ``kind`` names; paths as for column files.
+class FileCorpus(OwnFiles):
+    """Files in a format of the field, which ``kind`` names.
 
     ``ccgbank_auto``: derivations (``data/formats/derivations.py``). ``word_pos_supertag``: one sentence a line
     (``data/formats/piped.py``). ``treebank_pos``: the Penn Treebank's tagged files (``data/formats/treebank.py``).
@@ -111,31 +147,35 @@ class FileCorpus(Frozen):
     """
 
     kind: Literal["ccgbank_auto", "word_pos_supertag", "treebank_pos", "conllu"]
-    train: Paths
-    dev: Paths
-    test: Paths
     tags: Literal["category", "pos", "upos", "xpos", "heads"] | None = None
-    """The layer to learn, one of those of the format (``LAYERS_OF_FILES``); its first if None."""
+    """The layer to learn, one of those of the format; its first if None."""
 
     @model_validator(mode="after")
     def _has_the_layer(self) -> Self:
-        layers = LAYERS_OF_FILES[self.kind]
+        layers = self.format.layers
         if self.tags is not None and self.tags not in layers:
             raise ValueError(f"tags: the files of {self.kind} have no {self.tags!r} (allowed: {', '.join(layers)})")
         return self
 
+    @property
+    def format(self) -> Format:
+        """That of the kind."""
+        return FILE_FORMATS[self.kind]
 
-class WordTagCorpus(Frozen):
+    @property
+    def layer(self) -> str:
+        """As ``tags`` says."""
+        return self.tags or super().layer
+
+
+class WordTagCorpus(OwnFiles):
     """Files of ``word_TAG`` or ``word/TAG`` tokens, one sentence a line (``data/formats/word_tags.py``).
 
     ``unit``: what is tagged, words (as of the French Treebank) or, to segment them as well, the characters of words
-    (as of the Chinese Treebanks), with BMES and the word's tag. Paths as for column files.
+    (as of the Chinese Treebanks), with BMES and the word's tag.
     """
 
     kind: Literal["word_tag"] = "word_tag"
-    train: Paths
-    dev: Paths
-    test: Paths
     separator: Literal["_", "/"] = "_"
     """What stands between a word and its tag."""
     unit: Literal["word", "character"] = "word"
@@ -146,44 +186,55 @@ class WordTagCorpus(Frozen):
     brackets: bool = False
     """Whether ``[`` before a word and ``]`` after a tag are brackets around a name, which are passed over."""
 
+    @property
+    def format(self) -> WordTagFormat:
+        """Tagged words, with the same options."""
+        return WordTagFormat(
+            separator=self.separator,
+            tagged=self.unit,
+            encoding=self.encoding,
+            identified=self.identified,
+            brackets=self.brackets,
+        )
 
-class SegmentedCorpus(Frozen):
-    """Files of words between blanks, one sentence a line, as those of SIGHAN's bakeoffs: characters with BMES.
 
-    Paths as for column files.
-    """
+class SegmentedCorpus(OwnFiles):
+    """Files of words between blanks, one sentence a line, as those of SIGHAN's bakeoffs: characters with BMES."""
 
     kind: Literal["segmented"] = "segmented"
-    train: Paths
-    dev: Paths
-    test: Paths
     encoding: Encoding = "utf-8"
 
+    @property
+    def format(self) -> SegmentedFormat:
+        """Words between blanks."""
+        return SegmentedFormat(encoding=self.encoding)
 
-class TextCorpus(Frozen):
-    """Texts to be classified, one a line: its label, a tab, the text (``data/formats/texts.py``).
 
-    Paths as for column files.
-    """
+class TextCorpus(OwnFiles):
+    """Texts to be classified, one a line: its label, a tab, the text (``data/formats/texts.py``)."""
 
     kind: Literal["labelled_text"] = "labelled_text"
-    train: Paths
-    dev: Paths
-    test: Paths
     encoding: Encoding = "utf-8"
 
+    @property
+    def format(self) -> TextFormat:
+        """Two columns."""
+        return TextFormat(label=0, text=1, columns=2, encoding=self.encoding)
 
-class RunningTextCorpus(Frozen):
+
+class RunningTextCorpus(OwnFiles):
     """Running text for a language model, one sentence a line (``data/formats/running_text.py``).
 
-    Words of dev and test that train lacks must have been replaced, by ``<unk>`` for example. Paths as for column files.
+    Words of dev and test that train lacks must have been replaced, by ``<unk>`` for example.
     """
 
     kind: Literal["running_text"] = "running_text"
-    train: Paths
-    dev: Paths
-    test: Paths
     encoding: Encoding = "utf-8"
+
+    @property
+    def format(self) -> RunningTextFormat:
+        """One text."""
+        return RunningTextFormat(encoding=self.encoding)
 
 
 Corpus = Annotated[

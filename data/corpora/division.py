@@ -1,26 +1,27 @@
 """Splits that a corpus does not come with: what is missing is taken from train."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.seeding import generator
 from skipstack.data.formats.sentences import Sentence
 
 
-@dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOut(Frozen):
     """There is no dev split: a ``share`` of train, drawn at random, is dev and no longer train."""
 
-    share: float
+    share: Annotated[float, Field(gt=0, lt=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Consecutive:
+class Consecutive(Frozen):
     """There is train alone: its last ``test`` sentences of a hundred are test, and the ``dev`` before them dev."""
 
-    dev: int
-    test: int
+    dev: PositiveInt
+    test: PositiveInt
 
 
 Division = HeldOut | Consecutive

@@ -1,7 +1,7 @@
 """From a corpus config to its sentences: generated, named, or the user's own files."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -10,44 +10,16 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.card_files import read_files
 from skipstack.data.corpora.cards import SectionsCard
-from skipstack.data.corpora.config import (
-    LAYERS_OF_FILES,
-    ColumnCorpus,
-    Corpus,
-    FileCorpus,
-    GrammarCorpus,
-    NamedCorpus,
-    NumbersCorpus,
-    RunningTextCorpus,
-    SegmentedCorpus,
-    TextCorpus,
-    WordTagCorpus,
-)
+from skipstack.data.corpora.config import Corpus, GrammarCorpus, NamedCorpus, NumbersCorpus, OwnFiles
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
 from skipstack.data.corpora.synthetic import grammar, numbers
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
-from skipstack.data.formats.format import (
-    ColumnFormat,
-    ConlluFormat,
-    DerivationFormat,
-    Format,
-    PipedFormat,
-    RunningTextFormat,
-    SegmentedFormat,
-    TextFormat,
-    TreebankFormat,
-    Unit,
-    WordTagFormat,
-    read_sentences,
-    task_of,
-    unit_of,
-)
+from skipstack.data.formats.format import Format, Unit
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.labels.schemes import Scheme
-from skipstack.data.labels.tasks import TREES, Task
+from skipstack.data.labels.trees import TREES
 
-OwnFiles = ColumnCorpus | FileCorpus | WordTagCorpus | SegmentedCorpus | TextCorpus | RunningTextCorpus
 Json = str | int | list[str] | list[float]
 SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 
@@ -60,13 +32,13 @@ class Source:
     or the edition of the grammar. Files whose digests are not known beforehand are held here as
     bytes, so that one that changes later cannot come under the key of what it was. ``read`` gives
     every split. ``scheme`` is that of the tags, None where they are of single tokens; ``task``
-    says what they are tags of.
+    names what they are for (``data.tasks.tasks.TASKS``).
     """
 
     key: str
     read: Callable[[], Splits]
     scheme: Scheme | None = None
-    task: Task = "tagging"
+    task: str = "tagging"
 
 
 def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Source:
@@ -76,7 +48,7 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     read; ``read`` raises it for the files of a named corpus and for what the files hold.
     """
     scheme: Scheme | None = None
-    task: Task = "tagging"
+    task: str = "tagging"
     match corpus:
         case GrammarCorpus():
             if corpus.tags == TREES:
@@ -88,17 +60,16 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             read = partial(_numbers, corpus)
         case NamedCorpus():
             card = find_card(corpus.name)
-            scheme, task = card.format.scheme, task_of(card.format, card.layer(corpus.tags))
+            scheme, task = card.format.scheme, card.format.task(card.layer(corpus.tags))
             behind, read = _named(corpus, data_dir)
-        case ColumnCorpus() | FileCorpus() | WordTagCorpus() | SegmentedCorpus() | TextCorpus() | RunningTextCorpus():
+        case OwnFiles():
             files = {
                 split: tuple(map(SourceFile.read, matching(folder, [paths] if isinstance(paths, str) else paths)))
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
-            form, layer = _format(corpus)
-            scheme, task = form.scheme, task_of(form, layer)
-            read = partial(_read, form, layer, files)
+            scheme, task = corpus.format.scheme, corpus.format.task(corpus.layer)
+            read = partial(_read, corpus.format, corpus.layer, files)
         case _:
             assert_never(corpus)
     return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme, task)
@@ -107,13 +78,8 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
 def token_unit(corpus: Corpus) -> Unit:
     """What a token of the corpus is. Raises UserError for a name that is not known."""
     if isinstance(corpus, NamedCorpus):
-        return unit_of(find_card(corpus.name).format)
-    return unit_of(_format(corpus)[0]) if isinstance(corpus, OwnFiles) else "word"
-
-
-def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:
-    """Every split of a corpus, none of them empty. Raises UserError as ``open_source`` and its ``read`` do."""
-    return open_source(corpus, data_dir=data_dir, folder=folder).read()
+        return find_card(corpus.name).format.unit
+    return corpus.format.unit if isinstance(corpus, OwnFiles) else "word"
 
 
 def _generate(corpus: GrammarCorpus) -> Splits:
@@ -143,15 +109,15 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
         else:
             behind[split] = known.sha256
     if division is not None:
-        behind["division"] = list(astuple(division))
+        behind["division"] = list(division.model_dump().values())
 
     def read() -> Splits:
         rest = {split: read_files(card, split, data_dir) for split in card.files if split not in held}
         splits = _read(card.format, layer, {**held, **rest})
         match division:
-            case HeldOut(share):
+            case HeldOut(share=share):
                 return held_out(splits, share, corpus.held_out_seed)
-            case Consecutive(dev, test):
+            case Consecutive(dev=dev, test=test):
                 return consecutive(splits["train"], dev, test)
             case None:
                 return splits
@@ -161,45 +127,16 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
     return behind, read
 
 
-def _format(corpus: OwnFiles) -> tuple[Format, str]:
-    """The format of the user's own files, and the layer that is learnt."""
-    match corpus:
-        case ColumnCorpus():
-            comments = () if corpus.comment is None else (corpus.comment,)
-            layers = {"tag": corpus.tag}
-            columns = ColumnFormat(
-                corpus.word, layers, None, comments, corpus.separator, corpus.encoding, corpus.scheme
-            )
-            return columns, "tag"
-        case WordTagCorpus():
-            options = (corpus.separator, corpus.unit, corpus.encoding, corpus.identified, corpus.brackets)
-            return WordTagFormat(*options), "pos"
-        case SegmentedCorpus():
-            return SegmentedFormat(corpus.encoding), "segmentation"
-        case RunningTextCorpus():
-            return RunningTextFormat(corpus.encoding), "word"
-        case TextCorpus():
-            return TextFormat(label=0, text=1, columns=2, encoding=corpus.encoding), "label"
-        case FileCorpus(kind="ccgbank_auto"):
-            form: Format = DerivationFormat()
-        case FileCorpus(kind="word_pos_supertag"):
-            form = PipedFormat()
-        case FileCorpus(kind="conllu"):
-            form = ConlluFormat(LAYERS_OF_FILES["conllu"])
-        case FileCorpus():
-            form = TreebankFormat()
-    return form, corpus.tags or next(iter(form.layers))
-
-
 def _read(form: Format, layer: str, files: SplitFiles) -> Splits:
     splits = {}
     for split, those in files.items():
-        sentences = [sentence for file in those for sentence in read_sentences(file, form, layer)]
+        sentences = [sentence for file in those for sentence in form.read(file, layer)]
         if not sentences:
             first, *others = (str(file.path) for file in those)
             several = f" to {others[-1]}" if others else ""
             raise UserError(f"{first}{several}: got an empty split, allowed: at least one sentence")
         splits[split] = sentences
+    form.check(splits)
     return splits
 
 

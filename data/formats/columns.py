@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import OUTSIDE, Scheme, parted, repaired
 
@@ -13,46 +14,65 @@ _BLANKS: dict[Separator, str] = {"tab": " ", "whitespace": " \t"}
 """What an empty line may hold. Not all that Unicode calls a space: a word may hold U+00A0."""
 
 
-def read_columns(
-    file: SourceFile,
-    *,
-    word: int,
-    tag: int,
-    separator: Separator = "tab",
-    comments: tuple[str, ...] = (),
-    columns: int | None = None,
-    encoding: str = "utf-8",
-    scheme: Scheme | None = None,
-) -> list[Sentence]:
-    """The sentences of a file.
+class ColumnFormat(Format):
+    """Columns, which count from 0: that of the word, and that of each layer of tags, the default first.
 
-    ``word`` and ``tag`` are columns, counted from 0; ``separator`` is one tab, or any run of tabs
-    and spaces; a line that starts with one of ``comments`` is passed over; ``columns`` is how many
-    columns every line has, as many as the first token where None; ``scheme`` is that of the tags,
-    whose illegal sequences are repaired (``data.labels.schemes.repaired``). Raises UserError with file and
-    line for a column count that differs, too few columns for ``word`` and ``tag``, an empty word
-    or tag, a tag outside the scheme (``TagCheck``), and bytes that are not text in ``encoding``.
+    ``separator`` is one tab, or any run of tabs and spaces; a line that starts with one of ``comments`` is passed over;
+    ``columns`` is how many columns every line has, as many as the first token where None; ``label_scheme`` is that of
+    the tags, None where they are of single tokens.
     """
-    sentences = []
-    check_tag = None if scheme is None else TagCheck(file, scheme)
-    for block in file.blocks(encoding, comments=comments, blanks=_BLANKS[separator]):
-        rows = []
-        for number, line in block:
-            fields = _fields(line, separator)
-            if columns is None:
-                _check_reach(file, number, len(fields), word=word, tag=tag, separator=separator)
-                columns = len(fields)
-            if len(fields) != columns:
-                raise file.error(number, f"got {_columns(len(fields), separator)}, allowed: {columns} on every line")
-            for name, column in (("word", word), ("tag", tag)):
-                if not fields[column].strip(" "):
-                    raise file.error(number, f"got an empty {name}, allowed: text in column {column}, counted from 0")
-            if check_tag is not None:
-                check_tag(number, fields[tag])
-            rows.append((fields[word], fields[tag]))
-        words, tags = zip(*rows, strict=True)
-        sentences.append(Sentence(words, tags if scheme is None else repaired(tags, scheme)))
-    return sentences
+
+    kind: Literal["columns"] = "columns"
+    word: int
+    tags: dict[str, int]
+    columns: int | None = None
+    comments: tuple[str, ...] = ()
+    separator: Separator = "tab"
+    encoding: str = "utf-8"
+    label_scheme: Scheme | None = None
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Those of ``tags``."""
+        return tuple(self.tags)
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """The label scheme, if the tags have one."""
+        return self.label_scheme
+
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The sentences of a file.
+
+        Illegal sequences of tags are repaired (``data.labels.schemes.repaired``). Raises UserError with file and line
+        for a column count that differs, too few columns for word and tag, an empty word or tag, a tag outside the
+        scheme (``TagCheck``), and bytes that are not text in the encoding.
+        """
+        word, tag, separator, columns, scheme = self.word, self.tags[layer], self.separator, self.columns, self.scheme
+        sentences = []
+        check_tag = None if scheme is None else TagCheck(file, scheme)
+        for block in file.blocks(self.encoding, comments=self.comments, blanks=_BLANKS[separator]):
+            rows = []
+            for number, line in block:
+                fields = _fields(line, separator)
+                if columns is None:
+                    _check_reach(file, number, len(fields), word=word, tag=tag, separator=separator)
+                    columns = len(fields)
+                if len(fields) != columns:
+                    raise file.error(
+                        number, f"got {_columns(len(fields), separator)}, allowed: {columns} on every line"
+                    )
+                for name, column in (("word", word), ("tag", tag)):
+                    if not fields[column].strip(" "):
+                        raise file.error(
+                            number, f"got an empty {name}, allowed: text in column {column}, counted from 0"
+                        )
+                if check_tag is not None:
+                    check_tag(number, fields[tag])
+                rows.append((fields[word], fields[tag]))
+            words, tags = zip(*rows, strict=True)
+            sentences.append(Sentence(words, tags if scheme is None else repaired(tags, scheme)))
+        return sentences
 
 
 class TagCheck:

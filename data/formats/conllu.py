@@ -5,55 +5,71 @@ from collections.abc import Sequence
 from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.trees import ROOT, find_cycle
+from skipstack.data.labels.trees import ROOT, TREES, find_cycle
 
 Layer = Literal["xpos", "upos", "heads"]
 
 _COLUMNS = 10
 _FORM = 1
 _HEAD = 6
-_TAG: dict[Layer, int] = {"upos": 3, "xpos": 4, "heads": 7}
-_NAME: dict[Layer, str] = {"upos": "the upos tag", "xpos": "the xpos tag", "heads": "the relation"}
+_TAG = {"upos": 3, "xpos": 4, "heads": 7}
+_NAME = {"upos": "the upos tag", "xpos": "the xpos tag", "heads": "the relation"}
 _NO_WORD = re.compile(r"[0-9]+[-.][0-9]+")
 """The id of a multiword range (``3-4``: its words follow) or of an empty node (``3.1``: not in the text)."""
 
 
-def read_conllu(file: SourceFile, layer: Layer) -> list[Sentence]:
-    """The syntactic words of a file with one layer of their tags.
+class ConlluFormat(Format):
+    """CoNLL-U; ``tags`` are its columns of tags that may be learnt, the default first; ``heads`` for its trees."""
 
-    The layer ``heads`` is the basic tree: the head of each word, and as its tag the relation to it, subtype included
-    (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing annotation. Raises UserError
-    with file and line for a missing tag, an empty word, a wrong column count, an id that does not follow the one before
-    it, heads that are no tree with one word under the root, and bytes that are not UTF-8.
-    """
-    sentences = []
-    for block in file.blocks("utf-8", comments=("#",), blanks=" "):
-        words: list[str] = []
-        tags: list[str] = []
-        heads: list[str] = []
-        lines: list[int] = []
-        for number, line in block:
-            fields = line.split("\t")
-            if len(fields) != _COLUMNS:
-                raise file.error(number, f"got {len(fields)} columns, allowed: {_COLUMNS} separated by tabs")
-            if _NO_WORD.fullmatch(fields[0]):
-                continue
-            if fields[0] != str(len(words) + 1):
-                raise file.error(number, f"got the id {fields[0]!r}, allowed here: {len(words) + 1}")
-            word, tag = fields[_FORM], fields[_TAG[layer]]
-            if not word.strip(" "):
-                raise file.error(number, "got an empty word, allowed: a word, or _ for an underscore")
-            if tag.strip(" ") in ("", "_"):
-                raise file.error(number, f"got {tag!r} as {_NAME[layer]} of {word!r}, allowed: one for every word")
-            words.append(word)
-            tags.append(tag)
-            heads.append(fields[_HEAD])
-            lines.append(number)
-        if words:
-            tree = _tree(file, lines, heads) if layer == "heads" else None
-            sentences.append(Sentence(tuple(words), tuple(tags), tree))
-    return sentences
+    kind: Literal["conllu"] = "conllu"
+    tags: tuple[Layer, ...]
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Those of ``tags``."""
+        return self.tags
+
+    def task(self, layer: str) -> str:
+        """Trees are parsed, words are tagged."""
+        return "parsing" if layer == TREES else "tagging"
+
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The syntactic words of a file with one layer of their tags.
+
+        The layer ``heads`` is the basic tree: the head of each word, and as its tag the relation to it, subtype
+        included (``nsubj:pass``). A word ``_`` is an underscore in the text; a tag ``_`` is a missing annotation.
+        Raises UserError with file and line for a missing tag, an empty word, a wrong column count, an id that does not
+        follow the one before it, heads that are no tree with one word under the root, and bytes that are not UTF-8.
+        """
+        sentences = []
+        for block in file.blocks("utf-8", comments=("#",), blanks=" "):
+            words: list[str] = []
+            tags: list[str] = []
+            heads: list[str] = []
+            lines: list[int] = []
+            for number, line in block:
+                fields = line.split("\t")
+                if len(fields) != _COLUMNS:
+                    raise file.error(number, f"got {len(fields)} columns, allowed: {_COLUMNS} separated by tabs")
+                if _NO_WORD.fullmatch(fields[0]):
+                    continue
+                if fields[0] != str(len(words) + 1):
+                    raise file.error(number, f"got the id {fields[0]!r}, allowed here: {len(words) + 1}")
+                word, tag = fields[_FORM], fields[_TAG[layer]]
+                if not word.strip(" "):
+                    raise file.error(number, "got an empty word, allowed: a word, or _ for an underscore")
+                if tag.strip(" ") in ("", "_"):
+                    raise file.error(number, f"got {tag!r} as {_NAME[layer]} of {word!r}, allowed: one for every word")
+                words.append(word)
+                tags.append(tag)
+                heads.append(fields[_HEAD])
+                lines.append(number)
+            if words:
+                tree = _tree(file, lines, heads) if layer == TREES else None
+                sentences.append(Sentence(tuple(words), tuple(tags), tree))
+        return sentences
 
 
 def _tree(file: SourceFile, lines: Sequence[int], written: Sequence[str]) -> tuple[int, ...]:

@@ -8,40 +8,49 @@ import re
 from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
-
-Layer = Literal["category", "pos"]
 
 _NODE = re.compile(r"\(<L (\S+) \S+ (\S+) (\S+) \S+>\)|\(<T \S+ [01] ([12])>|(\))")
 _SHAPES = "(<L CATEGORY POS POS WORD PREDARG>), (<T CATEGORY HEAD CHILDREN> with one or two children, or )"
 
 
-def read_derivations(file: SourceFile, layer: Layer) -> list[Sentence]:
-    """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.
+class DerivationFormat(Format):
+    """CCGbank's ``.auto`` derivations."""
 
-    Of a leaf's two parts of speech ``pos`` is the second, the Penn Treebank's own; the first is as the
-    translation to CCG changed it. Raises UserError with file and line for a derivation that is missing
-    or has no ID, a node of another shape, brackets that do not match, and bytes that are not UTF-8.
-    """
-    sentences = []
-    identified: int | None = None
-    for number, line in file.lines("utf-8"):
-        if not line.strip(" "):
-            continue
-        if line.startswith("ID=") != (identified is None):
-            allowed = "a line ID=..." if identified is None else "a derivation after its ID"
-            raise file.error(number, f"got {line[:40]!r}, allowed here: {allowed}")
-        if identified is None:
-            identified = number
-        else:
-            sentences.append(_leaves(file, number, line, layer))
-            identified = None
-    if identified is not None:
-        raise file.error(identified, "got an ID at the end of the file, allowed: a derivation after it")
-    return sentences
+    kind: Literal["ccgbank_auto"] = "ccgbank_auto"
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Lexical categories, and the Penn Treebank's parts of speech."""
+        return ("category", "pos")
+
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The leaves of every derivation, left to right: words, and lexical categories or parts of speech.
+
+        Of a leaf's two parts of speech ``pos`` is the second, the Penn Treebank's own; the first is as the
+        translation to CCG changed it. Raises UserError with file and line for a derivation that is missing
+        or has no ID, a node of another shape, brackets that do not match, and bytes that are not UTF-8.
+        """
+        sentences = []
+        identified: int | None = None
+        for number, line in file.lines("utf-8"):
+            if not line.strip(" "):
+                continue
+            if line.startswith("ID=") != (identified is None):
+                allowed = "a line ID=..." if identified is None else "a derivation after its ID"
+                raise file.error(number, f"got {line[:40]!r}, allowed here: {allowed}")
+            if identified is None:
+                identified = number
+            else:
+                sentences.append(_leaves(file, number, line, layer))
+                identified = None
+        if identified is not None:
+            raise file.error(identified, "got an ID at the end of the file, allowed: a derivation after it")
+        return sentences
 
 
-def _leaves(file: SourceFile, number: int, line: str, layer: Layer) -> Sentence:
+def _leaves(file: SourceFile, number: int, line: str, layer: str) -> Sentence:
     words, tags = [], []
     missing = [1]  # children that the open nodes still wait for; the first is the line itself
     place = 0

@@ -1,26 +1,55 @@
 """Running text for language models: one sentence a line, words between blanks."""
 
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Literal
+
 from skipstack.data.basis.errors import UserError
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
 
 END = "<eos>"
 """The word that ends every sentence, and that stands before the first one."""
 
 
-def read_running_text(file: SourceFile, *, encoding: str = "utf-8") -> list[Sentence]:
-    """The whole file as one sentence: each word's tag is the word after it, with ``END`` after the last of each line.
+class RunningTextFormat(Format):
+    """Running text, one sentence a line."""
 
-    So every word of the text, ``END`` included, is predicted once. Empty lines are passed over. Raises UserError for a
-    file without a word, and with file and line for a word ``END`` in the text.
-    """
-    predicted: list[str] = []
-    for number, line in file.lines(encoding):
-        words = line.split()
-        if END in words:
-            raise file.error(number, f"got the word {END}, allowed: words; ends of lines are ends of sentences")
-        if words:
-            predicted += [*words, END]
-    if not predicted:
-        raise UserError(f"{file.path}: got an empty text, allowed: at least one word")
-    return [Sentence((END, *predicted[:-1]), tuple(predicted))]
+    kind: Literal["running_text"] = "running_text"
+    encoding: str = "utf-8"
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The word after each."""
+        return ("word",)
+
+    def task(self, layer: str) -> str:
+        """That of every layer."""
+        return "language_modelling"
+
+    def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
+        """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
+        words = {word for sentence in splits["train"] for word in sentence.tags}
+        for split, texts in splits.items():
+            for word in chain.from_iterable(text.tags for text in texts):
+                if word not in words:
+                    allowed = "words of train, one of which may stand for rare ones, such as <unk>"
+                    raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
+
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The whole file as one sentence: each word's tag is the word after it, ``END`` after the last of each line.
+
+        So every word of the text, ``END`` included, is predicted once. Empty lines are passed over. Raises UserError
+        for a file without a word, and with file and line for a word ``END`` in the text.
+        """
+        predicted: list[str] = []
+        for number, line in file.lines(self.encoding):
+            words = line.split()
+            if END in words:
+                raise file.error(number, f"got the word {END}, allowed: words; ends of lines are ends of sentences")
+            if words:
+                predicted += [*words, END]
+        if not predicted:
+            raise UserError(f"{file.path}: got an empty text, allowed: at least one word")
+        return [Sentence((END, *predicted[:-1]), tuple(predicted))]

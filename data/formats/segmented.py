@@ -1,45 +1,39 @@
-"""Segmented text as tagged characters: BMES says where words begin and end, for joint tagging with the word's tag."""
+"""Segmented text: words between blanks, as tagged characters."""
 
-from collections.abc import Sequence
-from itertools import groupby
+from typing import Literal
 
+from skipstack.data.formats.characters import in_characters, split_words
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format, Unit
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.formats.word_tags import split_words
-from skipstack.data.labels.schemes import OUTSIDE, RARE, Scheme, Span, spans_of, tags_of
+from skipstack.data.labels.schemes import Scheme
 
 
-def read_segmented(file: SourceFile, *, encoding: str = "utf-8") -> list[Sentence]:
-    """The characters of each line's words, which stand between blanks; empty lines are passed over.
+class SegmentedFormat(Format):
+    """Words between blanks, one sentence a line."""
 
-    Raises UserError with file and line for bytes that are not text in ``encoding``.
-    """
-    lines = [split_words(line) for _, line in file.lines(encoding)]
-    return [in_characters(words, [""] * len(words)) for words in lines if words]
+    kind: Literal["segmented"] = "segmented"
+    encoding: str = "utf-8"
 
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Where words begin and end."""
+        return ("segmentation",)
 
-def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """The characters of words, each a span in BMES whose type is its tag: ``中国 NR`` is ``中 B-NR``, ``国 E-NR``."""
-    spans: list[Span] = []
-    for word, tag in zip(words, tags, strict=True):
-        start = spans[-1].stop if spans else 0
-        spans.append(Span(start, start + len(word), tag))
-    characters = tuple("".join(words))
-    return Sentence(characters, tags_of(spans, len(characters), "bmes"))
+    @property
+    def scheme(self) -> Scheme:
+        """Words are spans of characters."""
+        return "bmes"
 
+    @property
+    def unit(self) -> Unit:
+        """Characters."""
+        return "character"
 
-def in_words(characters: Sequence[str], tags: Sequence[str], scheme: Scheme) -> list[tuple[str, str]]:
-    """The words that tagged characters make, each with its tag: on legal tags the inverse of ``in_characters``.
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The characters of each line's words, which stand between blanks; empty lines are passed over.
 
-    Of illegal ones the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character in no
-    span is a word of its own, with its tag.
-    """
-    words: list[tuple[str, str]] = []
-    for alone, run in groupby(zip(characters, tags, strict=True), key=lambda pair: pair[1] in (OUTSIDE, RARE)):
-        pairs = list(run)
-        if alone:
-            words += pairs
-            continue
-        text = "".join(character for character, _ in pairs)
-        words += [(text[span.start : span.stop], span.type) for span in spans_of([tag for _, tag in pairs], scheme)]
-    return words
+        Raises UserError with file and line for bytes that are not text in the encoding.
+        """
+        lines = [split_words(line) for _, line in file.lines(self.encoding)]
+        return [in_characters(words, [""] * len(words)) for words in lines if words]

@@ -1,8 +1,10 @@
 """Texts with a label each: one a line, in columns apart by tabs, as reviews with their sentiment."""
 
 import re
+from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format, Unit
 from skipstack.data.formats.sentences import Sentence
 
 _TOKEN = re.compile(r"<br */?>|[^\W_]+(?:'[^\W_]+)*|[^\w\s]|_")
@@ -17,23 +19,46 @@ def tokens_of(text: str) -> list[str]:
     return [token for token in _TOKEN.findall(text) if not token.startswith("<br")]
 
 
-def read_texts(file: SourceFile, *, label: int, text: int, columns: int, encoding: str = "utf-8") -> list[Sentence]:
-    r"""The tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
+class TextFormat(Format):
+    """Texts with a label each: the columns of both, which count from 0, and how many there are."""
 
-    ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, for ends of lines and for a backslash. Raises
-    UserError with file and line for another count of columns, an empty label, and a text without any token.
-    """
-    sentences = []
-    for number, line in file.lines(encoding):
-        if not line:
-            continue
-        fields = line.split("\t")
-        if len(fields) != columns:
-            raise file.error(number, f"got {len(fields)} columns, allowed: {columns} separated by tabs")
-        if not fields[label].strip():
-            raise file.error(number, "got an empty label, allowed: a label for every text")
-        tokens = tokens_of(_ESCAPED.sub(lambda found: _CHARACTER[found[0]], fields[text]))
-        if not tokens:
-            raise file.error(number, f"got the text {fields[text][:40]!r}, allowed: one word at least")
-        sentences.append(Sentence(tuple(tokens), (fields[label].strip(),)))
-    return sentences
+    kind: Literal["labelled_text"] = "labelled_text"
+    label: int
+    text: int
+    columns: int
+    encoding: str = "utf-8"
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The label."""
+        return ("label",)
+
+    @property
+    def unit(self) -> Unit:
+        """The words and marks of a text."""
+        return "text"
+
+    def task(self, layer: str) -> str:
+        """That of every layer."""
+        return "classification"
+
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        r"""The tokens of each text and, as their single tag, its label. Lines end at ``\n`` only.
+
+        ``\t``, ``\r``, ``\n`` and ``\\`` in a text stand for a tab, for ends of lines and for a backslash. Raises
+        UserError with file and line for another count of columns, an empty label, and a text without any token.
+        """
+        sentences = []
+        for number, line in file.lines(self.encoding):
+            if not line:
+                continue
+            fields = line.split("\t")
+            if len(fields) != self.columns:
+                raise file.error(number, f"got {len(fields)} columns, allowed: {self.columns} separated by tabs")
+            if not fields[self.label].strip():
+                raise file.error(number, "got an empty label, allowed: a label for every text")
+            tokens = tokens_of(_ESCAPED.sub(lambda found: _CHARACTER[found[0]], fields[self.text]))
+            if not tokens:
+                raise file.error(number, f"got the text {fields[self.text][:40]!r}, allowed: one word at least")
+            sentences.append(Sentence(tuple(tokens), (fields[self.label].strip(),)))
+        return sentences

@@ -6,8 +6,10 @@ a line of ``=`` stands between paragraphs. So the ends of sentences are put toge
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format
 from skipstack.data.formats.sentences import Sentence
 
 _SLASH = re.compile(r"(?<!\\)/")
@@ -20,38 +22,48 @@ _CLOSING = ("''", ")")
 Token = tuple[str, str]
 
 
-def read_treebank(file: SourceFile) -> list[Sentence]:
-    """The sentences of a file with their parts of speech.
+class TreebankFormat(Format):
+    """The Penn Treebank's tagged ``.pos`` files."""
 
-    A sentence ends at a line of ``=``, and at an empty line if its last tag, closing quotation marks and
-    brackets aside, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. A
-    heading without a full stop thus joins what follows within its paragraph. Of alternative tags,
-    ``NN|JJ``, the first is taken. Lines of the copyright notice (``*x*``) are passed over. Raises UserError
-    with file and line for a token that is not ``word/TAG`` and for bytes that are not UTF-8.
-    """
-    sentences: list[Sentence] = []
-    sentence: list[Token] = []
+    kind: Literal["treebank_pos"] = "treebank_pos"
 
-    def end() -> None:
-        if sentence:
-            words, tags = zip(*sentence, strict=True)
-            sentences.append(Sentence(words, tags))
-            sentence.clear()
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Parts of speech."""
+        return ("pos",)
 
-    empty = False
-    for number, line in file.lines("utf-8"):
-        if _PARAGRAPH.fullmatch(line):
-            end()
-        elif not line.strip(" \t"):
-            empty = True
-        elif not line.startswith("*x*"):
-            tokens = list(_tokens(file, number, line))
-            if empty and _stopped(sentence) and tokens and tokens[0][1] not in _CLOSING:
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The sentences of a file with their parts of speech.
+
+        A sentence ends at a line of ``=``, and at an empty line if its last tag, closing quotation marks and
+        brackets aside, is a full stop (``.``: also ? and !), unless the next line starts with such a mark. A
+        heading without a full stop thus joins what follows within its paragraph. Of alternative tags,
+        ``NN|JJ``, the first is taken. Lines of the copyright notice (``*x*``) are passed over. Raises UserError
+        with file and line for a token that is not ``word/TAG`` and for bytes that are not UTF-8.
+        """
+        sentences: list[Sentence] = []
+        sentence: list[Token] = []
+
+        def end() -> None:
+            if sentence:
+                words, tags = zip(*sentence, strict=True)
+                sentences.append(Sentence(words, tags))
+                sentence.clear()
+
+        empty = False
+        for number, line in file.lines("utf-8"):
+            if _PARAGRAPH.fullmatch(line):
                 end()
-            sentence += tokens
-            empty = False
-    end()
-    return sentences
+            elif not line.strip(" \t"):
+                empty = True
+            elif not line.startswith("*x*"):
+                tokens = list(_tokens(file, number, line))
+                if empty and _stopped(sentence) and tokens and tokens[0][1] not in _CLOSING:
+                    end()
+                sentence += tokens
+                empty = False
+        end()
+        return sentences
 
 
 def _stopped(sentence: list[Token]) -> bool:

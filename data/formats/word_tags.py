@@ -7,8 +7,11 @@ The People's Daily adds an id, the first token of each line, and brackets around
 import re
 from typing import Literal
 
+from skipstack.data.formats.characters import in_characters, split_words
 from skipstack.data.formats.files import SourceFile
+from skipstack.data.formats.format import Format, Unit
 from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import Scheme
 
 Mark = Literal["_", "/"]
 
@@ -16,36 +19,57 @@ _CLOSED = re.compile(r"(?<=.)](?:[^/\]]*)$")
 """A bracket that closes after a tag, and what kind of name it closed."""
 
 
-def read_word_tags(
-    file: SourceFile, *, separator: Mark, encoding: str = "utf-8", identified: bool = False, brackets: bool = False
-) -> list[Sentence]:
-    """The words of each line with their tags; a token is parted at its last ``separator``.
+class WordTagFormat(Format):
+    """``word_TAG`` tokens, one sentence a line, parted at their last ``separator``.
 
-    ``identified``: whether a line begins with its id; ``brackets``: whether ``[`` before a word and ``]`` after a tag
-    mean names. A word that is a bracket is one in any case. Empty lines are passed over. Raises UserError with file
-    and line for a token that is not a word and a tag, an id alone, brackets that are not balanced on their line or
-    stand within a word, and bytes that are not text in ``encoding``.
+    ``tagged``: what is tagged, words, or, to find words as well, their characters. ``identified``: whether a line
+    begins with its id; ``brackets``: whether ``[`` before a word and ``]`` after a tag mean names.
     """
-    sentences = []
-    for number, line in file.lines(encoding):
-        tokens = split_words(line)
-        if not tokens:
-            continue
-        if identified:
-            tokens = tokens[1:]
+
+    kind: Literal["word_tag"] = "word_tag"
+    separator: Mark
+    tagged: Literal["word", "character"] = "word"
+    encoding: str = "utf-8"
+    identified: bool = False
+    brackets: bool = False
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Parts of speech."""
+        return ("pos",)
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """That of the characters; words are tagged one by one."""
+        return "bmes" if self.tagged == "character" else None
+
+    @property
+    def unit(self) -> Unit:
+        """As ``tagged`` says."""
+        return self.tagged
+
+    def read(self, file: SourceFile, layer: str) -> list[Sentence]:
+        """The words of each line, or their characters, with their tags.
+
+        A word that is a bracket is one in any case. Empty lines are passed over. Raises UserError with file and line
+        for a token that is not a word and a tag, an id alone, brackets that are not balanced on their line or stand
+        within a word, and bytes that are not text in the encoding.
+        """
+        sentences = []
+        for number, line in file.lines(self.encoding):
+            tokens = split_words(line)
             if not tokens:
-                raise file.error(number, f"got {line.strip()!r} alone, allowed: words after the id of a line")
-        if brackets:
-            tokens = _without_brackets(file, number, tokens, separator)
-        pairs = [_parted(file, number, token, separator) for token in tokens]
-        words, tags = zip(*pairs, strict=True)
-        sentences.append(Sentence(words, tags))
-    return sentences
-
-
-def split_words(line: str) -> list[str]:
-    """What stands between blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are in no word."""
-    return [part for part in re.split("[ \t\r\u3000]", line) if part]
+                continue
+            if self.identified:
+                tokens = tokens[1:]
+                if not tokens:
+                    raise file.error(number, f"got {line.strip()!r} alone, allowed: words after the id of a line")
+            if self.brackets:
+                tokens = _without_brackets(file, number, tokens, self.separator)
+            pairs = [_parted(file, number, token, self.separator) for token in tokens]
+            words, tags = zip(*pairs, strict=True)
+            sentences.append(Sentence(words, tags) if self.tagged == "word" else in_characters(words, tags))
+        return sentences
 
 
 def _parted(file: SourceFile, number: int, token: str, separator: Mark) -> tuple[str, str]:

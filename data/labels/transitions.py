@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Flags = NDArray[np.bool_]
+from skipstack.data.basis.arrays import Flags
 
 
 @dataclass(frozen=True, slots=True, eq=False)

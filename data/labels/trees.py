@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+TREES = "heads"
+"""The layer of a corpus that has trees."""
+
 ROOT = 0
 """The place above the words: the head of a word that has no other word for its head."""
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import Split
 
 STEP_COST = 16
 """What a time step of a batch costs however few its sentences, in positions: a position is a sentence's step."""
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import OUTSIDE, PREFIXES, Scheme, closed, joined
-from skipstack.data.labels.spans import Ids
 from skipstack.data.store.stored import Split, StoredCorpus
 
 

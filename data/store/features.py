@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
 
 CAPITAL_CLASSES = 5
@@ -17,8 +18,6 @@ CAPITAL_CLASSES = 5
 
 LONGEST_SPELLING = 64
 """Characters of a form that are read where all are: those of a longer one from here on are not."""
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,12 +23,8 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
     categories of CCGbank's sections 02-21 and RARE. With 10 the categories of those sections are the 425 of Clark
     and Curran (2007).
 
-    Raises UserError where train has a tag of that name, where no tag would stay, and for running text.
+    Raises UserError where train has a tag of that name, and where no tag would stay.
     """
-    if stored.task == "language_modelling":
-        raise UserError(
-            f"data.minimum_tag_count: got {minimum_count} for a language model, whose tags are words (allowed: null)"
-        )
     if RARE in stored.tags:
         raise UserError(
             f"data.minimum_tag_count: the corpus has a tag {RARE} (allowed: null, which needs no such label)"

@@ -31,9 +31,8 @@ from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme, closed
 from skipstack.data.labels.spans import Spans, find_spans, reading, types_of
-from skipstack.data.labels.tasks import Task
 
-BOUNDARY = ""
+BOUNDARY_FORM = ""
 """Row 0 of the forms: what lies before and after a sentence."""
 
 FORMAT: Final = 4
@@ -79,7 +78,7 @@ class StoredCorpus:
     the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train,
     with those that a scheme needs between them (``data.labels.schemes.closed``). Where ``scheme`` is None
     tags are scored one by one; otherwise as spans, whose types in any split are ``span_types``, sorted.
-    ``task`` is what they are tags of.
+    ``task`` names what they are for (``data.tasks.tasks.TASKS``).
     """
 
     fingerprint: str
@@ -89,7 +88,7 @@ class StoredCorpus:
     splits: Mapping[str, Split]
     scheme: Scheme | None = None
     span_types: tuple[str, ...] = ()
-    task: Task = "tagging"
+    task: str = "tagging"
 
 
 def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
@@ -155,21 +154,19 @@ def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> None:
+def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
     words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
     counts = Counter(word for sentence in splits["train"] for word in sentence.words)
-    forms = [BOUNDARY, *sorted(words)]
+    forms = [BOUNDARY_FORM, *sorted(words)]
     learnt = {tag for sentence in splits["train"] for tag in sentence.tags}
     tags = sorted(learnt if scheme is None else closed(learnt, scheme))
-    if task == "language_modelling":
-        _check_closed(splits, learnt)
     tables = {
         "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
     }
     row_of = {form: row for row, form in enumerate(forms)}
     tag_of = {tag: row for row, tag in enumerate(tags)}
     for split in SPLITS:
-        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of, task)
+        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
     span_types: tuple[str, ...] = ()
     if scheme is not None:
         everywhere = sorted({tag for split in SPLITS for sentence in splits[split] for tag in sentence.tags})
@@ -178,15 +175,6 @@ def _write(splits: Splits, scheme: Scheme | None, task: Task, folder: Path) -> N
             tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
     write_tables(folder, tables, notes)
-
-
-def _check_closed(splits: Splits, words: set[str]) -> None:
-    """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
-    for split in ("dev", "test"):
-        for word in splits[split][0].tags:
-            if word not in words:
-                allowed = "words of train, one of which may stand for rare ones, such as <unk>"
-                raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
 
 
 def _spans(
@@ -234,9 +222,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def _table(
-    sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int], task: Task
-) -> pa.RecordBatch:
+def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:
     """Lists with 64-bit offsets: their parts are the flat arrays of a ``Split`` as they stand."""
     tokens = pa.large_list(pa.int32())
     columns = {
@@ -244,7 +230,7 @@ def _table(
         "tags": pa.array([[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences], tokens),
         "length": pa.array([len(sentence.words) for sentence in sentences], pa.int32()),
     }
-    if task == "parsing":
+    if any(sentence.heads is not None for sentence in sentences):
         columns["heads"] = pa.array([sentence.heads for sentence in sentences], tokens)
     return pa.record_batch(columns)
 

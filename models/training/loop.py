@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from skipstack.data.labels.spans import SpanCounts
 from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.streams import stream_batches
-from skipstack.data.tasks.attachment import AttachmentCounts
+from skipstack.data.tasks.measure import Counts
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import Evaluation, evaluate, on_device
@@ -34,9 +34,8 @@ from skipstack.models.training.schedule import next_learning_rate
 class EpochReport:
     """One epoch (counted from 1) of all lanes; each tuple has one value a lane.
 
-    ``dev_score`` is the LAS of ``dev_attachments`` where there are trees, the F1 of ``dev_spans`` where the tags have a
-    scheme, the negative ``dev_perplexity`` of running text, which has no other, and accuracy elsewhere. ``latency``:
-    seconds that reading 1,000 tokens of dev took a lane, the whole program's time shared out among its lanes.
+    ``dev_score`` is what trials are ranked by, made of ``dev_counts`` (``data.tasks.measure``). ``latency``: seconds
+    that reading 1,000 tokens of dev took a lane, the whole program's time shared out among its lanes.
     """
 
     epoch: int
@@ -44,9 +43,7 @@ class EpochReport:
     dev_loss: tuple[float, ...]
     dev_accuracy: tuple[float, ...]
     dev_score: tuple[float, ...]
-    dev_perplexity: tuple[float, ...]
-    dev_spans: tuple[SpanCounts, ...]
-    dev_attachments: tuple[AttachmentCounts, ...]
+    dev_counts: tuple[Counts, ...]
     learning_rate: tuple[float, ...]
     seconds: float
     latency: float
@@ -115,9 +112,7 @@ class Training:
             dev_loss=dev.loss,
             dev_accuracy=dev.accuracy,
             dev_score=dev.score,
-            dev_perplexity=dev.perplexity if dev.running else (),
-            dev_spans=dev.spans,
-            dev_attachments=dev.attachments,
+            dev_counts=dev.counts,
             learning_rate=_numbers(learning_rate_R),
             seconds=time.perf_counter() - started,
             latency=1000 * reading / (len(self.lanes) * len(self.corpus.stored.splits["dev"].forms_N)),
@@ -133,7 +128,7 @@ class Training:
         """The mean loss of each lane over the epoch's tags: loss_R."""
         self.model.train()
         self.model.begin(self.epoch)
-        memory = Memory() if self.corpus.stored.task == "language_modelling" else None
+        memory = Memory() if TASKS[self.corpus.stored.task].continues else None
         totals = []
         for batch in self.batches():
             tick()
@@ -144,7 +139,7 @@ class Training:
     def batches(self) -> Iterator[Batch]:
         """All of train, once: its sentences in a new order, or running text in its own."""
         stored, size = self.corpus.stored, self.config.batch_size
-        if stored.task == "language_modelling":
+        if TASKS[stored.task].continues:
             return stream_batches(stored.splits["train"], streams=size, window=self.config.window)
         seeds = [lane.seed for lane in self.lanes]
         return training_batches(

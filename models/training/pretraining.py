@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.basis.seeding import derive, generator
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.stored import Split
@@ -23,8 +23,6 @@ from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.model import Network
 from skipstack.models.training.config import PretrainingConfig
 from skipstack.models.training.optimisers import optimiser
-
-Ids = NDArray[np.int64]
 
 
 class WindowModel(nn.Module):

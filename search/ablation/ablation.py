@@ -5,13 +5,14 @@ have it. Selection looks at dev alone; only selected trials, and a grid's, are m
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import canonical_json, identity
-from skipstack.data.tasks.metrics import Measure
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.parts import parts
 from skipstack.search.ablation.statistics import Spread, paired_difference
 from skipstack.search.ledger.events import Reason
@@ -20,21 +21,13 @@ from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.records.trial_record import TrialRecord
 from skipstack.spaces.trial import Scalar, TrialConfig
 
-BASELINES: Mapping[Measure, str] = {
-    "accuracy": "most frequent tag of each word",
-    "f1": "most frequent tag of each word",
-    "las": "most frequent arc of each word",
-    "perplexity": "frequency of each word",
-}
-"""What the baseline does."""
-
 BASELINE, BASE, BEST = "baseline", "base", "best"
 """The ``axis`` of the rows that belong to none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One value of one axis. Scores, accuracies or F1, are in [0, 1].
+    """One value of one axis. Scores are those of ``data.tasks.measure``.
 
     ``trials``: how many have the value, ``scored``: how many of them have a score. The selected one is
     the best of these, so its dev score flatters the value the more, the more there are. It was
@@ -149,7 +142,7 @@ def _baseline(record: StudyRecord) -> Iterator[Row]:
     prepared = record.corpora.get(identity(record.study.space.base.data.corpus))
     if prepared is not None:
         dev, test = Spread((prepared.baseline_dev,)), Spread((prepared.baseline_test,))
-        yield Row(axis=BASELINE, value=BASELINES[prepared.measure], trials=0, scored=0, dev=dev, test=test)
+        yield Row(axis=BASELINE, value=MEASURES[prepared.measure].baseline, trials=0, scored=0, dev=dev, test=test)
 
 
 def _axis(record: StudyRecord, axis: str, base: TrialRecord | None) -> list[Row]:

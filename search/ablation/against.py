@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from skipstack.data.tasks.metrics import FACTORS, Measure
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.papers import PaperRow, PaperTable
 from skipstack.search.ablation.statistics import Spread, paired_difference, rank_correlation
 from skipstack.search.records.study_record import StudyRecord
@@ -20,7 +20,7 @@ Split = Literal["dev", "test"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedRow:
-    """A row of the paper and the trial that stands for it. Scores and differences are those of ``data.tasks.metrics``.
+    """A row of the paper and the trial that stands for it. Scores and differences are those of ``data.tasks.measure``.
 
     ``difference`` is to the trial of the paper's base row, seed by seed. Both are measured on the split of the
     comparison, and None for the base itself and where one of the two is missing. ``disagrees``: ours has
@@ -156,4 +156,4 @@ def _pair(row: ComparedRow, split: Split) -> tuple[float, float] | None:
 
 def _score(printed: float | None, measure: Measure) -> float | None:
     """What papers print, as a score, with the two decimals that they print and no others."""
-    return None if printed is None else round(printed / FACTORS[measure], 4) + 0.0
+    return None if printed is None else round(printed / measure.factor, 4) + 0.0

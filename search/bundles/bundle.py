@@ -8,9 +8,8 @@
 Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,15 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.sources import token_unit
+from skipstack.data.formats.characters import in_words
 from skipstack.data.formats.format import Unit
-from skipstack.data.formats.segmented import in_words
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.spans import SpanCounts
-from skipstack.data.labels.tasks import Task
+from skipstack.data.labels.schemes import Scheme
 from skipstack.data.store.features import lexicon
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.vocabulary import Vocabulary
-from skipstack.data.tasks.attachment import AttachmentCounts
+from skipstack.data.tasks.task import Task
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.evaluate import evaluate
 from skipstack.models.inputs.config import LONGEST_AFFIX
@@ -56,9 +55,7 @@ SENTENCES_AT_ONCE = 64
 CPU = torch.device("cpu")
 
 Metrics = dict[str, dict[str, int | float]]
-"""By split: ``correct`` tags of ``total``; where the tags have a scheme, spans as well (``SpanCounts``), where there
-are trees, words with the right head and the right arc (``AttachmentCounts``), and of running text the ``perplexity``.
-"""
+"""By split: ``correct`` tags of ``total``, and what the ranking measure records (``data.tasks.measure.Counts``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +77,23 @@ class Bundle:
 
     @property
     def task(self) -> Task:
-        """What its tags are of."""
-        task: Task = self.provenance["task"]
-        return task
+        """What its tags are for."""
+        return TASKS[self.provenance["task"]]
 
     @property
     def unit(self) -> Unit:
         """What a token is of the text that it reads: words, or the characters that it finds words in."""
         return token_unit(self.config.data.corpus)
 
+    @property
+    def segmentation(self) -> Scheme | None:
+        """The scheme in which characters are parts of words; None where tokens are words."""
+        return self.provenance["scheme"] if self.unit == "character" else None
+
     def words(self, tokens: Sequence[str], tags: Sequence[str]) -> list[tuple[str, str]]:
         """The words of a tagged sentence, each with its tag, which is empty where words are found but not tagged."""
-        if self.unit != "character":
-            return list(zip(tokens, tags, strict=True))
-        return in_words(tokens, tags, self.provenance["scheme"])
+        segmentation = self.segmentation
+        return list(zip(tokens, tags, strict=True)) if segmentation is None else in_words(tokens, tags, segmentation)
 
     def predict(self, sentences: Iterable[Sequence[str]]) -> list[Sentence]:
         """Each sentence, given as its tokens, with its ``tags``, in the order they come.
@@ -140,41 +140,20 @@ class Bundle:
         tags_UB = decoded.tags_RUB[0].tolist()
         heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
         for place, sentence in enumerate(sentences):
-            count = 1 if self.task == "classification" else len(sentence)
+            count = 1 if self.task.single_label else len(sentence)
             tags = tuple(self.tags[tags_UB[each][place]] for each in range(count))
             heads = None if heads_TB is None else tuple(heads_TB[each][place] for each in range(count))
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """Right tags, spans and arcs, or the perplexity, on dev and test of the corpus it was trained on."""
+        """What it reaches on dev and test of the corpus that it was trained on."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
         for split in ("dev", "test"):
             evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
-            metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total}
-            for spans in evaluation.spans:
-                metrics[split] |= {f"{name}_spans": count for name, count in asdict(spans).items()}
-            for arcs in evaluation.attachments:
-                metrics[split] |= {"attached_words": arcs.attached, "labelled_words": arcs.labelled}
-            if evaluation.running and math.isfinite(evaluation.perplexity[0]):  # JSON has no other numbers
-                metrics[split]["perplexity"] = evaluation.perplexity[0]
+            counts = evaluation.counts[0].recorded()
+            metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total, **counts}
         return metrics
-
-
-def spans_in(counts: Mapping[str, float]) -> SpanCounts | None:
-    """The spans among the counts of a split; None where the tags have no scheme."""
-    names = [field.name for field in fields(SpanCounts)]
-    if f"{names[0]}_spans" not in counts:
-        return None
-    return SpanCounts(**{name: int(counts[f"{name}_spans"]) for name in names})
-
-
-def attachments_in(counts: Mapping[str, float]) -> AttachmentCounts | None:
-    """The arcs among the counts of a split; None where nothing is parsed."""
-    if "attached_words" not in counts:
-        return None
-    words, attached, labelled = (int(counts[name]) for name in ("total", "attached_words", "labelled_words"))
-    return AttachmentCounts(words, attached=attached, labelled=labelled)
 
 
 def load_bundle(path: Path, device: torch.device) -> Bundle:
@@ -196,7 +175,9 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
         raise UserError(f"{path / 'vocabulary.json'}: {error}") from None
     tags = checked(path, files, "tags.json", Tags).root
     metrics = checked(path, files, "metrics.json", Counts).root
-    sizes = Sizes.of(vocabulary, tags, provenance.scheme, provenance.task)
+    task = TASKS[provenance.task]
+    task.check_cut_off(config.data.minimum_tag_count)
+    sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
     dtype = dtype_of(config.training)
     try:
         check_shapes(found, _shapes(build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]))

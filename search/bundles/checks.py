@@ -11,7 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.labels.schemes import Scheme
-from skipstack.data.labels.tasks import Task
+from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.bundles.files import parsed
 
 PARTS = ("depth", "highways", "sets")
@@ -40,7 +40,7 @@ class Provenance(Frozen):
     epoch: NonNegativeInt
     corpus_fingerprint: str
     scheme: Scheme | None
-    task: Task
+    task: TaskName
     code_version: str
     vectors_sha256: str | None = None
 

@@ -16,7 +16,8 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.tasks.metrics import Measure
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.measures import MeasureName
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
 
@@ -83,8 +84,8 @@ class VectorsPrepared(Frozen):
 class CorpusPrepared(_Happened):
     """A corpus lies in the store: the identity of its config, the fingerprint of its content, its folder.
 
-    Trials are ranked by ``measure``; the baselines, in [0, 1], are what the most frequent tag of each word reaches by
-    it. ``vectors`` has the pretrained ones that a trial may use, by their path in the config.
+    Trials are ranked by ``measure``; the baselines are what has to be beaten (``data.tasks.task.Task.baseline``),
+    scored by it. ``vectors`` has the pretrained ones that a trial may use, by their path in the config.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -93,7 +94,7 @@ class CorpusPrepared(_Happened):
     store: str
     baseline_dev: float
     baseline_test: float
-    measure: Measure = "accuracy"
+    measure: MeasureName = Accuracy.name
     vectors: dict[str, VectorsPrepared] = Field(default_factory=dict)
 
 

@@ -5,7 +5,9 @@ from functools import cached_property
 from typing import assert_never
 
 from skipstack.data.basis.frozen import canonical_json, identity
-from skipstack.data.tasks.metrics import Measure
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     CorpusPrepared,
@@ -125,7 +127,7 @@ class StudyRecord:
     @property
     def measure(self) -> Measure:
         """What the trials are ranked by: the same on all corpora of a study."""
-        return next((corpus.measure for corpus in self.corpora.values()), "accuracy")
+        return MEASURES[next((corpus.measure for corpus in self.corpora.values()), Accuracy.name)]
 
     def recording(self, trial: TrialRecord) -> Recording:
         """What can be taken over of one of the trials."""

@@ -1,10 +1,11 @@
 """A trial as its ledger tells it: what it reported, what was decided of it, and what it is ranked by."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from skipstack.data.tasks.metrics import FACTORS, Measure
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused
 from skipstack.search.objectives import Objective, further
 from skipstack.search.pareto import Vector
@@ -18,7 +19,7 @@ from skipstack.spaces.trial import TrialConfig
 class TrialRecord:
     """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
 
-    ``measure`` is what it is ranked by, accuracy or F1. ``decisions`` are those at a rung and the last one. ``seeds``:
+    ``measure`` is what it is ranked by. ``decisions`` are those at a rung and the last one. ``seeds``:
     where they race, those that are trained to the end, or the first ones before that. ``paused``: it waits at a rung,
     for a promotion or its end. ``starts`` counts the workers that took it up. ``parameters``: of one lane, None where
     nobody asked. ``reused`` says which other trial stands for it where it was not trained.
@@ -28,7 +29,7 @@ class TrialRecord:
     point: Point
     space: Space = field(repr=False, compare=False)
     seeds: tuple[int, ...]
-    measure: Measure = "accuracy"
+    measure: Measure = MEASURES[Accuracy.name]
     parameters: int | None = None
     reused: Reused | None = None
     reports: Reports = field(default_factory=Reports)
@@ -153,7 +154,6 @@ class TrialRecord:
         return self._scores("dev", report.metrics, report.seeds or self.seeds)
 
     def _scores(self, split: str, metrics: Metrics, seeds: tuple[int, ...]) -> dict[int, float]:
-        """By seed, the larger the better (``data.tasks.metrics.FACTORS``)."""
-        sign = math.copysign(1, FACTORS[self.measure])
-        values = metrics[f"{split}_{self.measure}"]
-        return {seed: sign * value for seed, value in zip(seeds, values, strict=True)}
+        """By seed, the larger the better (``data.tasks.measure.Measure.score``)."""
+        values = metrics[f"{split}_{self.measure.name}"]
+        return {seed: self.measure.score(value) for seed, value in zip(seeds, values, strict=True)}

@@ -15,9 +15,8 @@ from skipstack.data.store.stored import StoredCorpus, open_store, store
 from skipstack.data.store.vectors import coverage, open_vectors, pretrained, store_vectors
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.store.word_classes import word_classes
-from skipstack.data.tasks.baseline import most_frequent_tag
-from skipstack.data.tasks.metrics import MEASURES
-from skipstack.data.tasks.scoring import measure_of
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.config import ModelConfig, check_task
 from skipstack.models.inputs.config import OneHotConfig
 from skipstack.search.config import StudyConfig
@@ -74,13 +73,15 @@ def prepared(
         else:
             path = folder.corpus(before)
         stored = open_store(path)
+        task = TASKS[stored.task]
         for scheme, minimum_tag_count in needed.tags:
+            task.check_cut_off(minimum_tag_count)
             with_learnt_tags(stored, scheme, minimum_tag_count)
         for words in needed.words:
             word_classes(stored, words)
         for model, words in needed.models:
             known = len(vocabulary_of(stored, words).words)
-            check_task(model, stored.task, has_scheme=stored.scheme is not None, words=known)
+            check_task(model, task, has_scheme=stored.scheme is not None, words=known)
         for longest in needed.lengths:
             with_longest(stored, longest)
         vectors = dict(before.vectors) if before else {}
@@ -95,15 +96,15 @@ def prepared(
                 corpus=identity(needed.corpus),
                 fingerprint=stored.fingerprint,
                 store=path.name,
-                baseline_dev=most_frequent_tag(stored, "dev"),
-                baseline_test=most_frequent_tag(stored, "test"),
-                measure=measure_of(stored),
+                baseline_dev=task.baseline(stored, "dev"),
+                baseline_test=task.baseline(stored, "test"),
+                measure=task.measure(stored.scheme).name,
                 vectors=vectors,
             )
         )
     if len({event.measure for event in events}) > 1:
         got = " and ".join(
-            f"corpora scored by {MEASURES[each]}" for each in sorted({event.measure for event in events})
+            f"corpora scored by {MEASURES[each].label}" for each in sorted({event.measure for event in events})
         )
         raise UserError(f"data.corpus: got {got} (allowed: one kind in a study, or its trials could not be compared)")
     return [event for event in events if event.corpus not in ready or event.vectors != ready[event.corpus].vectors]

@@ -6,8 +6,8 @@ from typing import Any
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.fields import paths
-from skipstack.data.corpora.named import CORPORA
-from skipstack.data.labels.tasks import TREES
+from skipstack.data.corpora.named import find_card, named_corpora
+from skipstack.data.labels.trees import TREES
 from skipstack.search.config import SearchConfig
 from skipstack.search.study_files.document import Raw, Source, with_axis
 from skipstack.search.study_files.yaml_lines import read_yaml
@@ -48,10 +48,10 @@ def corpus_setting(name: str, raw: Raw) -> Setting:
 
     A study of dependency trees stays one where the corpus has trees too.
     """
-    if name != "grammar" and name not in CORPORA:
-        raise UserError(unknown("corpus", name, ["grammar", *CORPORA]))
+    if name != "grammar" and name not in named_corpora():
+        raise UserError(unknown("corpus", name, ["grammar", *named_corpora()]))
     wanted = {"kind": "grammar"} if name == "grammar" else {"kind": "named", "name": name}
-    has_trees = name == "grammar" or TREES in CORPORA[name].layers
+    has_trees = name == "grammar" or TREES in find_card(name).layers
     data = raw["base"].get("data")
     own = data.get("corpus") if isinstance(data, Mapping) else None
     if not isinstance(own, Mapping):

@@ -12,11 +12,10 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig
-from skipstack.data.labels.spans import SpanCounts
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
-from skipstack.data.tasks.attachment import AttachmentCounts
+from skipstack.data.tasks.measure import Counts
 from skipstack.models.build import Sizes
 from skipstack.models.device import choose_device, limit_memory
 from skipstack.models.evaluate import evaluate
@@ -174,9 +173,7 @@ class TrainingWorker(Worker):
             evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
         return {
             "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
-            **_perplexity("test", [each.perplexity[0] for each in evaluations if each.running]),
-            **_span_metrics("test", [counts for evaluation in evaluations for counts in evaluation.spans]),
-            **_attachment_metrics("test", [counts for evaluation in evaluations for counts in evaluation.attachments]),
+            **_curves("test", [counts for evaluation in evaluations for counts in evaluation.counts]),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
         }
 
@@ -223,9 +220,7 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
         "train_loss": tuple(value for report in reports for value in report.train_loss),
         "dev_loss": tuple(value for report in reports for value in report.dev_loss),
         "dev_accuracy": tuple(value for report in reports for value in report.dev_accuracy),
-        **_perplexity("dev", [value for report in reports for value in report.dev_perplexity]),
-        **_span_metrics("dev", [counts for report in reports for counts in report.dev_spans]),
-        **_attachment_metrics("dev", [counts for report in reports for counts in report.dev_attachments]),
+        **_curves("dev", [counts for report in reports for counts in report.dev_counts]),
         "learning_rate": tuple(value for report in reports for value in report.learning_rate),
     }
     diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
@@ -234,31 +229,10 @@ def _joined(reports: Sequence[EpochReport]) -> EpochResult:
     return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds, latency=latency)
 
 
-def _perplexity(split: str, values_R: Sequence[float]) -> Metrics:
-    """The perplexities, by name; nothing where no running text is predicted."""
-    return {f"{split}_perplexity": tuple(values_R)} if values_R else {}
-
-
-def _span_metrics(split: str, counts_R: Sequence[SpanCounts]) -> Metrics:
-    """What follows from the counts of spans, by name; nothing where the tags have no scheme."""
-    if not counts_R:
-        return {}
-    return {
-        f"{split}_f1": tuple(counts.f1 for counts in counts_R),
-        f"{split}_precision": tuple(counts.precision for counts in counts_R),
-        f"{split}_recall": tuple(counts.recall for counts in counts_R),
-        f"{split}_segmentation_f1": tuple(counts.segmentation_f1 for counts in counts_R),
-    }
-
-
-def _attachment_metrics(split: str, counts_R: Sequence[AttachmentCounts]) -> Metrics:
-    """The attachment scores, by name; nothing where nothing is parsed."""
-    if not counts_R:
-        return {}
-    return {
-        f"{split}_uas": tuple(counts.uas for counts in counts_R),
-        f"{split}_las": tuple(counts.las for counts in counts_R),
-    }
+def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
+    """What the ranking measure records of each lane, by name."""
+    curves_R = [counts.curves() for counts in counts_R]
+    return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
 
 
 def _result_to_json(result: EpochResult) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.cli import main
-from skipstack.data.corpora.sources import read_splits
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.study import run_study
 from skipstack.search.study_files.study_file import load_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.splits import read_splits
 
 GOOD = "the\tDET\ncat\tNOUN\n\nit\tPRON\n\n"
 STUDY = """\

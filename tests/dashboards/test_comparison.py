@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 from skipstack.dashboards.report.comparison import COLUMNS, DISAGREES, render
 from skipstack.dashboards.report.tables import Format
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.against import Comparison, compare
 from skipstack.search.ablation.papers import find_table
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study
@@ -37,7 +38,7 @@ def made_up(seeds: int = 2, table: str = "wu2017/table-2", ends: int = 3) -> Com
 
 
 def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
-    spans = replace(made_up(), measure="f1")
+    spans = replace(made_up(), measure=MEASURES["f1"])
     for form in get_args(Format):
         text = render(spans, form)
         assert "dev %" not in text

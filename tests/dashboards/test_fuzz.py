@@ -14,7 +14,7 @@ import pytest
 from safetensors.torch import load_file
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.tasks.metrics import MEASURES
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search import execution
 from skipstack.search.bundles.files import FILES, MANIFEST, seal
 from skipstack.search.engines.serial import SerialEngine

@@ -9,7 +9,8 @@ import torch
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
-from skipstack.search.bundles.bundle import load_bundle, spans_in
+from skipstack.data.tasks.f1 import span_counts
+from skipstack.search.bundles.bundle import load_bundle
 from tests.search.finished import exported
 
 STUDY = """
@@ -87,8 +88,7 @@ def test_raw_text_becomes_the_words_that_the_bundle_was_measured_by(kind: str, b
     lines = predict(bundles(kind), "".join(f"{line}\n" for line in raw)).stdout.splitlines()
     found = [read(line) for line in lines]
     assert ["".join(word for word, _ in sentence) for sentence in found] == raw
-    counted = spans_in(load_bundle(bundles(kind), torch.device("cpu")).metrics["test"])
-    assert counted is not None
+    counted = span_counts(load_bundle(bundles(kind), torch.device("cpu")).metrics["test"])
     assert sum(map(len, found)) == counted.predicted
     assert sum(len(spans(one) & spans(other)) for one, other in zip(gold, found, strict=True)) == counted.correct
     assert counted.f1 > 0.5, "something was learnt"

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from skipstack.dashboards.pictures.report import picture
 from skipstack.dashboards.report.sheet import COLUMNS, LEADS
 from skipstack.dashboards.report.tables import Format, render
+from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.ablation import Ablation, ablation
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
@@ -58,7 +59,7 @@ def _two_depths(**search: Any) -> StudyRecord:
 
 def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
     made = _made_up()
-    spans = replace(made, measure="f1")
+    spans = replace(made, measure=MEASURES["f1"])
     text, markdown, content = (render(spans, form) for form in ("text", "markdown", "json"))
     for written in (text, markdown):
         assert "dev F1" in written

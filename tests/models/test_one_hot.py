@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import FeedbackConfig, ModelConfig
 from skipstack.models.inputs.config import OneHotConfig
@@ -18,7 +19,7 @@ KNOWN = len(CORPUS.vocabulary.words)
 
 
 def model(size: int, task: str = "tagging", stack: FeedbackConfig | None = None) -> Network:
-    sizes = Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags, task=task)
+    sizes = Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags, task=TASKS[task])
     embedder = OneHotConfig(size=size)
     config = ModelConfig(embedder=embedder) if stack is None else ModelConfig(embedder=embedder, stack=stack)
     return build(config, sizes=sizes, lanes=[Lane(seed=1)] * 2, dtype=torch.float64, device=CPU)[0]

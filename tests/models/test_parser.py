@@ -9,11 +9,10 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, GrammarCorpus
-from skipstack.data.corpora.sources import read_splits
-from skipstack.data.labels.tasks import Task
 from skipstack.data.store.batches import evaluation_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store, store
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import on_device
@@ -24,6 +23,7 @@ from skipstack.models.model import Decoded, Gold
 from skipstack.models.parsing.parser import Parser
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training
+from tests.splits import read_splits
 
 CPU = torch.device("cpu")
 GRAMMAR = GrammarCorpus(tags="heads", train=120, dev=40, test=20)
@@ -64,10 +64,10 @@ def test_it_learns_the_trees_of_the_grammar_and_its_score_is_las(corpus: Prepare
     run = training(corpus, 1, 2)
     reports = [run.run_epoch() for _ in range(6)]
     first, last = reports[0], reports[-1]
-    assert last.dev_score == tuple(counts.las for counts in last.dev_attachments)
+    assert last.dev_score == tuple(counts.las for counts in last.dev_counts)
     assert min(last.dev_score) > 0.7
     assert min(last.dev_score) > max(first.dev_score)
-    assert all(counts.uas >= counts.las for report in reports for counts in report.dev_attachments)
+    assert all(counts.uas >= counts.las for report in reports for counts in report.dev_counts)
     assert max(last.train_loss) < min(first.train_loss)
 
 
@@ -95,7 +95,7 @@ def test_the_counts_are_those_of_a_loop_over_the_words(corpus: PreparedCorpus, t
                 attached += head == gold_head
                 labelled += (head, tag) == (gold_head, gold_tag)
                 relations += tag == gold_tag
-    (counts,) = evaluation.attachments
+    (counts,) = evaluation.counts
     assert (counts.words, counts.attached, counts.labelled) == (words, attached, labelled)
     assert evaluation.correct == (relations,)
     assert evaluation.score == (labelled / words,)
@@ -111,7 +111,7 @@ def test_a_lane_trains_as_it_would_alone(corpus: PreparedCorpus, stack: Mapping[
     for lane, seed in enumerate((1, 2)):
         alone = training(corpus, seed, config=model(stack)).run_epoch()
         assert alone.train_loss[0] == pytest.approx(together.train_loss[lane], rel=1e-5)
-        assert alone.dev_attachments[0] == together.dev_attachments[lane]
+        assert alone.dev_counts[0] == together.dev_counts[lane]
 
 
 def test_an_arc_is_right_where_its_head_and_its_relation_are() -> None:
@@ -168,12 +168,16 @@ def test_a_resumed_parser_equals_the_uninterrupted_one(corpus: PreparedCorpus) -
     ("config", "task", "told"),
     [
         (model(), "tagging", "model.head.kind: got biaffine for a corpus without heads (allowed: softmax, crf, margin"),
-        (model(), "classification", "model.head.kind: got biaffine for a corpus without heads (allowed: softmax, crf"),
+        (
+            model(),
+            "classification",
+            "model.head.kind: got biaffine for a corpus of classified texts, whose tags",
+        ),
         (ModelConfig(), "parsing", "model.head.kind: got softmax for a corpus of dependency trees (allowed: biaffine"),
     ],
 )
-def test_a_head_that_does_not_fit_the_corpus_is_told_in_one_line(config: ModelConfig, task: Task, told: str) -> None:
-    sizes = Sizes(words=9, characters=9, tags=3, task=task)
+def test_a_head_that_does_not_fit_the_corpus_is_told_in_one_line(config: ModelConfig, task: str, told: str) -> None:
+    sizes = Sizes(words=9, characters=9, tags=3, task=TASKS[task])
     with pytest.raises(UserError) as error:
         build(config, sizes=sizes, lanes=[Lane(seed=1)], dtype=torch.float32, device=CPU)
     assert str(error.value).startswith(told)
@@ -181,7 +185,7 @@ def test_a_head_that_does_not_fit_the_corpus_is_told_in_one_line(config: ModelCo
 
 
 def test_the_head_has_the_sizes_of_its_config() -> None:
-    sizes = Sizes(words=9, characters=9, tags=7, task="parsing")
+    sizes = Sizes(words=9, characters=9, tags=7, task=TASKS["parsing"])
     network, _ = build(model(), sizes=sizes, lanes=[Lane(seed=1)] * 3, dtype=torch.float32, device=CPU)
     assert isinstance(network, Parser)
     shapes = {name: list(weight.shape[1:]) for name, weight in network.head.named_parameters()}

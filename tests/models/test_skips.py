@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
@@ -272,7 +273,7 @@ def test_a_policy_may_start_as_nearly_that_of_an_lstm() -> None:
 
 
 def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple[Tagger, Tokens, Gold]:
-    sizes = Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags, task=task)
+    sizes = Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags, task=TASKS[task])
     model, _ = build(ModelConfig.model_validate(config), sizes=sizes, lanes=lanes, dtype=torch.float64, device=CPU)
     assert isinstance(model, Tagger)
     generator = torch.Generator().manual_seed(14)

@@ -17,7 +17,7 @@ from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.stored import Split
 from skipstack.models.build import Sizes
 from skipstack.models.config import GateKind, ModelConfig, StackConfig, Topology
-from skipstack.models.evaluate import Evaluation, evaluate, on_device
+from skipstack.models.evaluate import evaluate, on_device
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import CrfConfig, MarginConfig
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
@@ -322,7 +322,8 @@ def test_accuracy_is_that_of_a_plain_count() -> None:
         tokens, right_tags = on_device(batch, 2, torch.device("cpu"))
         right += (run.model.eval().decode(tokens, run.lexicon).tags_RUB == right_tags.tags_RUB).sum(dim=(1, 2)).numpy()
     evaluation = run.evaluate("dev")
-    assert evaluation == Evaluation(correct=tuple(right.tolist()), total=len(dev.tags_L), loss=evaluation.loss)
+    assert (evaluation.correct, evaluation.total) == (tuple(right.tolist()), len(dev.tags_L))
+    assert evaluation.score == evaluation.accuracy
 
 
 def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle_the_learning_rate() -> None:
@@ -343,7 +344,7 @@ def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle
     )
     report = run.run_epoch()
     dev = splits["dev"]
-    for lane, counts in enumerate(report.dev_spans):
+    for lane, counts in enumerate(report.dev_counts):
         pairs = []
         for start, stop in pairwise(dev.offsets_S1.tolist()):
             forms = np.tile(dev.forms_N[start:stop].astype(np.int64)[None, :, None], (2, 1, 1))
@@ -353,7 +354,7 @@ def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle
             decoded = run.model.eval().decode(tokens, run.lexicon).tags_RUB[lane, :, 0].tolist()
             pairs.append(([tags[tag] for tag in gold[0, :, 0]], [tags[tag] for tag in decoded]))
         assert (counts.gold, counts.predicted, counts.correct) == conlleval.counts(pairs)
-    assert report.dev_score == tuple(counts.f1 for counts in report.dev_spans)
+    assert report.dev_score == tuple(counts.f1 for counts in report.dev_counts)
     assert report.dev_score != report.dev_accuracy
     assert run.error_R.tolist() == [1 - score for score in report.dev_score]
 

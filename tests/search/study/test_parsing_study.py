@@ -13,9 +13,9 @@ from skipstack.dashboards.report.tables import render
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import Sentence
-from skipstack.data.tasks.attachment import AttachmentCounts
+from skipstack.data.tasks.las import AttachmentCounts, attachment_counts
 from skipstack.search.ablation.ablation import ablation
-from skipstack.search.bundles.bundle import attachments_in, load_bundle
+from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
 from skipstack.search.records.folder import StudyFolder
@@ -82,7 +82,7 @@ def bundle(study: StudyFolder, record: StudyRecord, tmp_path: Path) -> Path:
 
 
 def test_trials_are_ranked_by_the_mean_las_of_their_lanes(record: StudyRecord) -> None:
-    assert record.measure == "las"
+    assert record.measure.name == "las"
     for trial in record.trials.values():
         for report in trial.reports:
             assert report.score == fmean(report.metrics["dev_las"])
@@ -107,7 +107,7 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
                     one.heads or (), one.tags, other.heads or (), other.tags, strict=True
                 )
             ]
-            counts = attachments_in(bundle.metrics[split])
+            counts = attachment_counts(bundle.metrics[split])
             assert counts == AttachmentCounts(len(arcs), sum(head for head, _ in arcs), sum(arc for _, arc in arcs))
             assert counts.las == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
             if trial.config.model.head.model_dump()["decoder"] == "tree":
@@ -119,8 +119,7 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
 
 
 def test_verifying_tells_uas_and_las_and_refuses_another_count(study: StudyFolder, bundle: Path) -> None:
-    counts = attachments_in(load_bundle(bundle, torch.device("cpu")).metrics["test"])
-    assert counts is not None
+    counts = attachment_counts(load_bundle(bundle, torch.device("cpu")).metrics["test"])
     answer = CliRunner().invoke(app, ["verify", str(bundle), "--data-dir", str(study.path.parent), "--device", "cpu"])
     assert (
         f"test: {counts.attached} of {counts.words} words have the right head (UAS {counts.uas:.2%}), "
@@ -154,7 +153,7 @@ def test_predicting_prints_word_head_and_relation(bundle: Path, tmp_path: Path) 
 def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
     found = ablation(record)
     baseline, *rows = found.rows
-    assert found.measure == "las"
+    assert found.measure.name == "las"
     assert baseline.value == "most frequent arc of each word"
     assert baseline.test is not None
     assert all(row.test is not None and row.test.mean > baseline.test.mean for row in rows)

@@ -13,11 +13,13 @@ from skipstack.dashboards.cli import app
 from skipstack.dashboards.report.tables import render
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
-from skipstack.data.labels.spans import SpanCounts
 from skipstack.data.store.stored import open_store
-from skipstack.data.tasks.baseline import most_frequent_tag
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.f1 import SpanCounts, span_counts
+from skipstack.data.tasks.measures import measure_in
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.ablation.ablation import ablation
-from skipstack.search.bundles.bundle import load_bundle, spans_in
+from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
 from skipstack.search.records.folder import StudyFolder
@@ -80,7 +82,7 @@ def record(study: StudyFolder) -> StudyRecord:
 
 
 def test_trials_are_ranked_by_the_mean_f1_of_their_lanes(record: StudyRecord) -> None:
-    assert record.measure == "f1"
+    assert record.measure.name == "f1"
     for trial in record.trials.values():
         for report in trial.reports:
             assert report.score == fmean(report.metrics["dev_f1"])
@@ -114,8 +116,7 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
             counted = conlleval.counts(
                 [([tag for _, tag in tokens], tags) for tokens, tags in zip(gold, predicted, strict=True)]
             )
-            spans = spans_in(bundle.metrics[split])
-            assert spans is not None
+            spans = span_counts(bundle.metrics[split])
             assert all(repaired(tags, scheme) == tuple(tags) for tags in predicted), "constrained to legal sequences"
             assert (spans.gold, spans.predicted, spans.correct) == counted
             lane = trial.seeds.index(bundle.provenance["seed"])
@@ -129,8 +130,7 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
     study: StudyFolder, record: StudyRecord, tmp_path: Path
 ) -> None:
     path = export_bundle(record, study, record.trials[0], tmp_path / "bundle", "cpu")
-    spans = spans_in(load_bundle(path, torch.device("cpu")).metrics["dev"])
-    assert spans is not None
+    spans = span_counts(load_bundle(path, torch.device("cpu")).metrics["dev"])
     answer = CliRunner().invoke(app, ["verify", str(path), "--data-dir", str(study.path.parent), "--device", "cpu"])
     told = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%}), as exported"
     assert told in answer.stdout
@@ -145,13 +145,13 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
 def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyRecord) -> None:
     found = ablation(record)
     baseline, *rows = found.rows
-    assert found.measure == "f1"
+    assert found.measure.name == "f1"
     (prepared,) = record.corpora.values()
     corpus = open_store(study.corpus(prepared))
     assert corpus.scheme == "bio"
     for split, spread in (("dev", baseline.dev), ("test", baseline.test)):
         assert spread is not None
-        assert spread.values == (most_frequent_tag(corpus, split),)
+        assert spread.values == (TASKS[corpus.task].baseline(corpus, split),)
     for row in rows:
         assert row.selected is not None
         assert row.dev is not None
@@ -182,6 +182,6 @@ def test_corpora_that_are_scored_differently_are_refused_in_one_study(tmp_path: 
 
 
 def test_bundles_of_single_tokens_count_no_spans() -> None:
-    assert spans_in({"correct": 3, "total": 4}) is None
+    assert measure_in({"correct": 3, "total": 4}) == Accuracy()
     counts = {"correct": 3, "total": 4, "gold_spans": 2, "predicted_spans": 3, "correct_spans": 1, "segmented_spans": 2}
-    assert spans_in(counts) == SpanCounts(gold=2, predicted=3, correct=1, segmented=2)
+    assert span_counts(counts) == SpanCounts(gold=2, predicted=3, correct=1, segmented=2)

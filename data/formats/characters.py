@@ -1,0 +1,40 @@
+"""Words as tagged characters, and back: BMES says where they begin and end, for joint tagging with the word's tag."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import OUTSIDE, RARE, Scheme, Span, spans_of, tags_of
+
+
+def split_words(line: str) -> list[str]:
+    """What stands between blanks, tabs, ideographic spaces (U+3000) and carriage returns, which are in no word."""
+    return [part for part in re.split("[ \t\r\u3000]", line) if part]
+
+
+def in_characters(words: Sequence[str], tags: Sequence[str]) -> Sentence:
+    """The characters of words, each a span in BMES whose type is its tag: ``中国 NR`` is ``中 B-NR``, ``国 E-NR``."""
+    spans: list[Span] = []
+    for word, tag in zip(words, tags, strict=True):
+        start = spans[-1].stop if spans else 0
+        spans.append(Span(start, start + len(word), tag))
+    characters = tuple("".join(words))
+    return Sentence(characters, tags_of(spans, len(characters), "bmes"))
+
+
+def in_words(characters: Sequence[str], tags: Sequence[str], scheme: Scheme) -> list[tuple[str, str]]:
+    """The words that tagged characters make, each with its tag: on legal tags the inverse of ``in_characters``.
+
+    Of illegal ones the words are the spans that conlleval reads (``data.labels.schemes.spans_of``). A character in no
+    span is a word of its own, with its tag.
+    """
+    words: list[tuple[str, str]] = []
+    for alone, run in groupby(zip(characters, tags, strict=True), key=lambda pair: pair[1] in (OUTSIDE, RARE)):
+        pairs = list(run)
+        if alone:
+            words += pairs
+            continue
+        text = "".join(character for character, _ in pairs)
+        words += [(text[span.start : span.stop], span.type) for span in spans_of([tag for _, tag in pairs], scheme)]
+    return words

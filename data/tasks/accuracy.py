@@ -1,0 +1,69 @@
+"""The share of right tags.
+
+Array legend: R lanes, U tags of a sentence, B sentence in the batch. Where the truth has one lane, it holds for all.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.tasks.measure import Counts, Measure, Predicted
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import StoredCorpus
+
+
+@dataclass(frozen=True, slots=True)
+class TagCounts(Counts):
+    """Of ``total`` tags, those that are right."""
+
+    correct: int
+    total: int
+
+    @property
+    def value(self) -> float:
+        """The accuracy."""
+        return accuracy(self.correct, self.total)
+
+    def curves(self) -> dict[str, float]:
+        """The accuracy alone."""
+        return {Accuracy.name: self.value}
+
+    def recorded(self) -> dict[str, int | float]:
+        """Nothing: a bundle's metrics hold the two in any case."""
+        return {}
+
+
+@final
+@dataclass(frozen=True)
+class Accuracy(Measure):
+    """Tags one by one."""
+
+    name = "accuracy"
+    label = "accuracy"
+    unit = "%"
+
+    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
+        """Those that are counted already."""
+        return tuple(TagCounts(correct, predicted.total) for correct in predicted.correct)
+
+
+def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:
+    """How many tags of each lane are right, of the ``counts_RB`` first ones of each sentence.
+
+    Padding counts for nothing, whatever is predicted there. A tag that is -1 (train does not have it) is not got
+    right, even where -1 is predicted.
+    """
+    inside_RUB = np.arange(tags_RUB.shape[1])[:, None] < counts_RB[:, None, :]
+    right_RUB = inside_RUB & (tags_RUB >= 0) & (predicted_RUB == tags_RUB)
+    correct_R: Ids = right_RUB.sum(axis=(1, 2), dtype=np.int64)
+    return correct_R
+
+
+def accuracy(correct: int, total: int) -> float:
+    """The share of ``total`` that is ``correct``, in [0, 1]. Raises ValueError where there is nothing."""
+    if total <= 0:
+        raise ValueError(f"accuracy needs tags: got {total}, allowed 1 or more")
+    return correct / total

@@ -1,0 +1,121 @@
+"""F1 of spans, counted as conlleval counts them.
+
+Array legend: R lanes, N tokens of a split one sentence after another, S1 sentences + 1, M spans.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.labels.spans import Spans, TagReading, find_spans, reading
+from skipstack.data.tasks.measure import Counts, Measure, Predicted
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import StoredCorpus
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCounts(Counts):
+    """Spans in the ``gold`` tags and ``predicted`` ones; ``correct`` of these in start, stop and type.
+
+    ``segmented`` are right in start and stop, whatever the type: for joint segmentation and tagging, right words.
+    """
+
+    gold: int
+    predicted: int
+    correct: int
+    segmented: int
+
+    @property
+    def precision(self) -> float:
+        """The share of predicted spans that are correct; 0 where there is none, as for conlleval."""
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of gold spans that are found; 0 where there is none."""
+        return self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, 2 correct / (gold + predicted), in [0, 1]; 0 without spans."""
+        return _f1(self.correct, self.gold + self.predicted)
+
+    @property
+    def segmentation_f1(self) -> float:
+        """``f1`` with types left out: that of segmentation alone."""
+        return _f1(self.segmented, self.gold + self.predicted)
+
+    @property
+    def value(self) -> float:
+        """F1."""
+        return self.f1
+
+    def curves(self) -> dict[str, float]:
+        """F1, what it is the mean of, and that of segmentation alone."""
+        return {
+            F1.name: self.f1,
+            "precision": self.precision,
+            "recall": self.recall,
+            "segmentation_f1": self.segmentation_f1,
+        }
+
+    def recorded(self) -> dict[str, int | float]:
+        """The counts, as ``correct_spans``."""
+        return {f"{name}_spans": count for name, count in asdict(self).items()}
+
+
+@final
+@dataclass(frozen=True)
+class F1(Measure):
+    """Spans of tags that have a scheme: right in start, stop and type."""
+
+    name = "f1"
+    label = "F1"
+    unit = "F1"
+    keys = tuple(f"{field.name}_spans" for field in fields(SpanCounts))
+
+    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
+        """The spans in the tags of each lane, held against the gold ones."""
+        chosen = corpus.splits[split]
+        assert corpus.scheme is not None, "tags without a scheme have no spans"
+        assert chosen.spans is not None, "a corpus with a scheme has spans"
+        assert predicted.tags_RL is not None, "spans are found in tags"
+        how = reading(corpus.tags, corpus.scheme, corpus.span_types)
+        return count_spans(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
+
+    def described(self, metrics: Mapping[str, float]) -> str:
+        """Right tags, and spans."""
+        spans = span_counts(metrics)
+        found = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
+        return f"{super().described(metrics)}, {found}"
+
+
+def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
+    """The spans in a bundle's metrics of a split: the inverse of ``SpanCounts.recorded``."""
+    return SpanCounts(*(int(metrics[key]) for key in F1.keys))
+
+
+def count_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> tuple[SpanCounts, ...]:
+    """How the spans in the predicted tags of each lane agree with the gold ones of the same tokens."""
+    lane_M, found = find_spans(tags_RN, offsets_S1, how)
+    gold_N = np.full(tags_RN.shape[1], -1)
+    gold_N[gold.start_M] = np.arange(len(gold.start_M))
+    beside_M = gold_N[found.start_M]  # the gold span that starts where the found one does, -1 for none
+    segmented_M = beside_M >= 0
+    segmented_M[segmented_M] = gold.stop_M[beside_M[segmented_M]] == found.stop_M[segmented_M]
+    correct_M = segmented_M.copy()
+    correct_M[segmented_M] = gold.type_M[beside_M[segmented_M]] == found.type_M[segmented_M]
+    lanes = len(tags_RN)
+    counts_3R = [np.bincount(lane_M[chosen_M], minlength=lanes) for chosen_M in (lane_M >= 0, correct_M, segmented_M)]
+    return tuple(
+        SpanCounts(gold=len(gold.start_M), predicted=predicted, correct=correct, segmented=segmented)
+        for predicted, correct, segmented in np.stack(counts_3R, axis=1).tolist()
+    )
+
+
+def _f1(correct: int, spans: int) -> float:
+    return 2 * correct / spans if spans else 0.0

@@ -1,0 +1,93 @@
+"""LAS, the labelled attachment score of dependency trees, with UAS. Array legend: R lanes, N words of a split."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.tasks.measure import Counts, Measure, Predicted
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import StoredCorpus
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentCounts(Counts):
+    """Of ``words``, those with the right head (``attached``), and with the right head and relation (``labelled``).
+
+    All words count, punctuation included, and a relation is right as a whole, its subtype included: ``nsubj`` is not
+    ``nsubj:pass``. (The shared tasks of CoNLL 2006 and 2007 count so; that of 2018 passes over subtypes.)
+    """
+
+    words: int
+    attached: int
+    labelled: int
+
+    @property
+    def uas(self) -> float:
+        """The unlabelled attachment score: the share of words with the right head, in [0, 1]; 0 without words."""
+        return self.attached / self.words if self.words else 0.0
+
+    @property
+    def las(self) -> float:
+        """The labelled attachment score: the share with the right head and relation, in [0, 1]; 0 without words."""
+        return self.labelled / self.words if self.words else 0.0
+
+    @property
+    def value(self) -> float:
+        """LAS."""
+        return self.las
+
+    def curves(self) -> dict[str, float]:
+        """Both scores."""
+        return {"uas": self.uas, Las.name: self.las}
+
+    def recorded(self) -> dict[str, int | float]:
+        """The counts, but for all words, which are all tags."""
+        return {"attached_words": self.attached, "labelled_words": self.labelled}
+
+
+@final
+@dataclass(frozen=True)
+class Las(Measure):
+    """Words with the right head and the right relation to it."""
+
+    name = "las"
+    label = "LAS"
+    unit = "LAS"
+    baseline = "most frequent arc of each word"
+    keys = ("attached_words", "labelled_words")
+
+    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
+        """The trees of each lane, held against the gold ones."""
+        chosen = corpus.splits[split]
+        assert chosen.heads_N is not None, "a corpus of trees has heads"
+        assert predicted.heads_RN is not None, "what is parsed has heads"
+        assert predicted.tags_RL is not None, "what is parsed has relations"
+        return count_attachments(predicted.heads_RN, predicted.tags_RL, chosen.heads_N, chosen.tags_L)
+
+    def described(self, metrics: Mapping[str, float]) -> str:
+        """Heads, and arcs."""
+        arcs = attachment_counts(metrics)
+        return (
+            f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
+            f"{arcs.labelled} the right relation to it (LAS {arcs.las:.2%})"
+        )
+
+
+def attachment_counts(metrics: Mapping[str, float]) -> AttachmentCounts:
+    """The arcs in a bundle's metrics of a split: the inverse of ``AttachmentCounts.recorded``."""
+    return AttachmentCounts(*(int(metrics[key]) for key in ("total", *Las.keys)))
+
+
+def count_attachments(
+    heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relations_N: Ids
+) -> tuple[AttachmentCounts, ...]:
+    """How the predicted trees of each lane agree with the gold ones.
+
+    A relation of -1 (train does not have it) is wrong, even where -1 is predicted.
+    """
+    attached_RN = heads_RN == gold_heads_N
+    labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)
+    counts = zip(attached_RN.sum(axis=1).tolist(), labelled_RN.sum(axis=1).tolist(), strict=True)
+    return tuple(AttachmentCounts(len(gold_heads_N), attached, labelled) for attached, labelled in counts)

@@ -1,0 +1,89 @@
+"""What trials are ranked by: a measure, and what it counts of the predictions of each lane.
+
+Array legend: R lanes, L tags of a split, N its tokens.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import copysign
+from typing import TYPE_CHECKING, ClassVar
+
+from skipstack.data.basis.arrays import Ids
+
+if TYPE_CHECKING:  # a ledger names measures, and is read without Arrow
+    from skipstack.data.store.stored import StoredCorpus
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Predicted:
+    """What the lanes predict on a split: right tags of ``total``, the mean loss a tag, and the predictions themselves.
+
+    ``tags_RL``: in the order of the split; None for running text, of which only the counts are kept. ``heads_RN``:
+    where trees are predicted.
+    """
+
+    correct: tuple[int, ...]
+    total: int
+    loss: tuple[float, ...] = ()
+    tags_RL: Ids | None = None
+    heads_RN: Ids | None = None
+
+
+class Counts(ABC):
+    """What one lane reaches on a split by one measure."""
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """The measure itself."""
+
+    @abstractmethod
+    def curves(self) -> dict[str, float]:
+        """All that is recorded of an epoch, by name: ``value`` under the measure's own."""
+
+    @abstractmethod
+    def recorded(self) -> dict[str, int | float]:
+        """What a bundle's metrics hold of it, beside right tags and all tags."""
+
+
+class Measure(ABC):
+    """A way to rank trials. One file holds one measure, and ``data.tasks.measures.MEASURES`` has them all."""
+
+    name: ClassVar[str]
+    """In ledgers and in the names of curves."""
+    label: ClassVar[str]
+    """How people write it, and with ``article`` before it."""
+    article: ClassVar[str] = "an"
+    factor: ClassVar[float] = 100
+    """What people see is a score times this. Of scores the larger one is better: one whose factor is negative is the
+    negative of the measure."""
+    unit: ClassVar[str]
+    """What stands in headings after the name of a split."""
+    baseline: ClassVar[str] = "most frequent tag of each word"
+    """What the baseline does that it is compared with."""
+    keys: ClassVar[tuple[str, ...]] = ()
+    """Of ``Counts.recorded``."""
+
+    @abstractmethod
+    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
+        """Those of each lane."""
+
+    def score(self, value: float) -> float:
+        """What trials are ranked by, where the measure is ``value``: of scores the larger one is better."""
+        return copysign(1, self.factor) * value
+
+    @property
+    def in_points(self) -> bool:
+        """Whether people see shares in percent, whose differences are points."""
+        return self.factor == 100
+
+    def described(self, metrics: Mapping[str, float]) -> str:
+        """A sentence about a split, from a bundle's metrics of it."""
+        return right(metrics, "tokens")
+
+
+def right(metrics: Mapping[str, float], what: str) -> str:
+    """How many tags are right, which are those of ``what``."""
+    correct, total = metrics["correct"], metrics["total"]
+    return f"{correct} of {total} {what} right ({correct / total:.2%})"

@@ -1,0 +1,39 @@
+"""All measures by name: a line each."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from skipstack.data.basis.errors import unknown
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.f1 import F1
+from skipstack.data.tasks.las import Las
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.perplexity import Perplexity
+
+MEASURES: Mapping[str, Measure] = {
+    measure.name: measure
+    for measure in (
+        Accuracy(),
+        F1(),
+        Las(),
+        Perplexity(),
+    )
+}
+
+
+def _known(name: str) -> str:
+    if name not in MEASURES:
+        raise ValueError(unknown("measure", name, MEASURES))
+    return name
+
+
+MeasureName = Annotated[str, AfterValidator(_known)]
+"""A name in ``MEASURES``."""
+
+
+def measure_in(metrics: Mapping[str, float]) -> Measure:
+    """The measure that a bundle's metrics of a split were counted by, found by the names of what they hold."""
+    found = metrics.keys() - {"correct", "total"}
+    return next((measure for measure in MEASURES.values() if found == {*measure.keys}), MEASURES[Accuracy.name])

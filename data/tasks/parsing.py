@@ -1,0 +1,57 @@
+"""For each token its head, and for a tag the relation to it. Array legend: N words of a split, S its sentences."""
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.labels.trees import ROOT
+from skipstack.data.tasks.accuracy import accuracy
+from skipstack.data.tasks.las import Las
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.most_frequent import most_frequent, right_ones
+from skipstack.data.tasks.task import Form, Task, in_columns
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import Split, StoredCorpus
+
+
+@final
+class Parsing(Task):
+    """Words of dependency trees."""
+
+    name = "parsing"
+    corpus = "a corpus of dependency trees"
+    heads = ("biaffine",)
+    otherwise = ", or another layer of tags as data.corpus.tags"
+    forms = ("columns",)
+
+    def measure(self, scheme: Scheme | None) -> Measure:
+        """LAS."""
+        return Las()
+
+    def baseline(self, corpus: "StoredCorpus", split: str) -> float:
+        """LAS of giving each form the arc that it has most often in train.
+
+        An arc is the relation, and how far away the head is, to which side, or that it is the root.
+        """
+        train, chosen = corpus.splits["train"], corpus.splits[split]
+        arcs_N = most_frequent(train.forms_N, _arcs(train, len(corpus.tags)), len(corpus.forms))[chosen.forms_N]
+        return accuracy(right_ones(arcs_N, _arcs(chosen, len(corpus.tags))), len(arcs_N))
+
+    def written(self, sentence: Sentence, form: Form, segmentation: Scheme | None) -> str:
+        """Columns of word, head and relation; the head is 0 for the root, or the number of a word."""
+        assert sentence.heads is not None, "what is parsed has heads"
+        return in_columns(sentence.words, tuple(map(str, sentence.heads)), sentence.tags)
+
+
+def _arcs(split: "Split", tags: int) -> Ids:
+    """A number for the arc to each word, the same in every split; -1 where train does not have its relation."""
+    assert split.heads_N is not None, "a corpus of trees has heads"
+    tags_N = split.tags_L.astype(np.int64)
+    place_N = 1 + np.arange(len(tags_N)) - np.repeat(split.offsets_S1[:-1], split.lengths_S)
+    away_N = np.where(split.heads_N == ROOT, 0, split.heads_N - place_N)  # no word is its own head
+    side_N = np.where(away_N < 0, -2 * away_N - 1, 2 * away_N)  # 0 the root, odd to the left, even to the right
+    return np.where(tags_N < 0, -1, tags_N + tags * side_N)

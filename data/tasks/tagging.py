@@ -1,0 +1,36 @@
+"""A tag for each token."""
+
+from typing import TYPE_CHECKING, final
+
+from skipstack.data.labels.schemes import Scheme
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.f1 import F1
+from skipstack.data.tasks.measure import Measure, Predicted
+from skipstack.data.tasks.most_frequent import most_frequent, right_ones
+from skipstack.data.tasks.task import Task
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import StoredCorpus
+
+
+@final
+class Tagging(Task):
+    """Tokens with a tag each."""
+
+    name = "tagging"
+    corpus = "a corpus without heads"
+    heads = ("softmax", "crf", "margin")
+    otherwise = ", or data.corpus.tags: heads where the corpus has trees"
+    stacks = ("recurrent", "feedback")
+
+    def measure(self, scheme: Scheme | None) -> Measure:
+        """F1 where tags have a scheme, and accuracy otherwise."""
+        return Accuracy() if scheme is None else F1()
+
+    def baseline(self, corpus: "StoredCorpus", split: str) -> float:
+        """That of giving each form the tag that it has most often in train."""
+        train, chosen = corpus.splits["train"], corpus.splits[split]
+        tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
+        correct = right_ones(tags_L, chosen.tags_L)
+        predicted = Predicted(correct=(correct,), total=len(chosen.tags_L), tags_RL=tags_L[None])
+        return self.measure(corpus.scheme).counts(predicted, corpus, split)[0].value

@@ -1,0 +1,241 @@
+"""Sources: every kind of corpus gives its splits, and a key that changes with what stands behind it."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+import skipstack.data.corpora.named
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.cards import FileCard
+from skipstack.data.corpora.config import (
+    ColumnCorpus,
+    Corpus,
+    FileCorpus,
+    GrammarCorpus,
+    NamedCorpus,
+    SegmentedCorpus,
+    WordTagCorpus,
+)
+from skipstack.data.corpora.division import HeldOut
+from skipstack.data.corpora.named import find_card
+from skipstack.data.corpora.sources import open_source
+from skipstack.data.corpora.synthetic import grammar
+from skipstack.data.formats.sentences import SPLITS, Sentence
+from tests.splits import read_splits
+
+COLUMNS = ColumnCorpus(train="train.tsv", dev="sub/dev.tsv", test="test.tsv")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder with the files of ``COLUMNS``."""
+    (tmp_path / "sub").mkdir()
+    for path, text in (("train.tsv", "a\tX\nb\tY\n\nc\tX\n"), ("sub/dev.tsv", "d\tX\n"), ("test.tsv", "e\tY\n\n")):
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def key(corpus: ColumnCorpus | GrammarCorpus | NamedCorpus, folder: Path) -> str:
+    return open_source(corpus, data_dir=None, folder=folder).key
+
+
+def test_a_grammar_corpus_has_the_sizes_it_names(tmp_path: Path) -> None:
+    splits = read_splits(GrammarCorpus(seed=3, train=7, dev=5, test=2), data_dir=None, folder=tmp_path)
+    assert {split: len(sentences) for split, sentences in splits.items()} == {"train": 7, "dev": 5, "test": 2}
+    assert splits["dev"] == grammar.sentences(3, "dev", 5)
+
+
+def test_column_files_are_read_from_the_folder_of_the_study(own: Path) -> None:
+    assert read_splits(COLUMNS, data_dir=None, folder=own) == {
+        "train": [Sentence(("a", "b"), ("X", "Y")), Sentence(("c",), ("X",))],
+        "dev": [Sentence(("d",), ("X",))],
+        "test": [Sentence(("e",), ("Y",))],
+    }
+
+
+def test_column_files_are_read_as_their_config_says(tmp_path: Path) -> None:
+    for split in SPLITS:
+        (tmp_path / split).write_bytes("-DOCSTART- 0 0\n\n1 X  é \n".encode("latin-1"))
+    corpus = ColumnCorpus(
+        train="train", dev="dev", test="test", word=2, tag=1, separator="whitespace", comment="-DOC", encoding="latin-1"
+    )
+    assert read_splits(corpus, data_dir=None, folder=tmp_path)["test"] == [Sentence(("é",), ("X",))]
+
+
+@pytest.mark.parametrize("path", ["train.tsv", "sub/dev.tsv", "test.tsv"])
+def test_an_empty_split_is_told(own: Path, path: str) -> None:
+    (own / path).write_text("\n\n")
+    with pytest.raises(UserError) as error:
+        read_splits(COLUMNS, data_dir=None, folder=own)
+    assert str(error.value) == f"{own / path}: got an empty split, allowed: at least one sentence"
+
+
+def test_a_missing_column_file_is_told(own: Path) -> None:
+    (own / "test.tsv").unlink()
+    with pytest.raises(UserError, match=r"cannot read .*test.tsv: No such file"):
+        open_source(COLUMNS, data_dir=None, folder=own)
+
+
+def test_a_named_corpus_is_read_in_its_layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "\t".join(["1", "word", "lemma", "UPOS", "XPOS", "_", "0", "root", "_", "_"]) + "\n"
+    card = find_card("ud-english-ewt")
+    digest = hashlib.sha256(line.encode()).hexdigest()
+    files = {split: FileCard(name=f"{split}.conllu", sha256=digest) for split in SPLITS}
+    monkeypatch.setattr(
+        skipstack.data.corpora.named, "named_corpora", lambda: {card.name: card.model_copy(update={"files": files})}
+    )
+    (tmp_path / card.folder).mkdir()
+    for file in files.values():
+        (tmp_path / card.folder / file.name).write_text(line)
+    for layer, tag, heads in (
+        (None, "XPOS", None),
+        ("xpos", "XPOS", None),
+        ("upos", "UPOS", None),
+        ("heads", "root", (0,)),
+    ):
+        splits = read_splits(NamedCorpus(name=card.name, tags=layer), data_dir=tmp_path, folder=tmp_path)
+        assert splits == {split: [Sentence(("word",), (tag,), heads)] for split in SPLITS}
+
+
+def test_files_in_conllu_are_read_in_their_layer_and_trees_ask_for_parsing(tmp_path: Path) -> None:
+    rows = [("1", "a", "l", "UA", "XA", "_", "2", "det"), ("2", "b", "l", "UB", "XB", "_", "0", "root")]
+    (tmp_path / "own.conllu").write_text("".join("\t".join([*row, "_", "_"]) + "\n" for row in rows))
+    own = {"kind": "conllu", "train": "own.conllu", "dev": "own.conllu", "test": "own.conllu"}
+    for layer, tags, heads in (
+        (None, ("UA", "UB"), None),
+        ("xpos", ("XA", "XB"), None),
+        ("heads", ("det", "root"), (2, 0)),
+    ):
+        corpus = FileCorpus.model_validate({**own, "tags": layer})
+        source = open_source(corpus, data_dir=None, folder=tmp_path)
+        assert source.read()["dev"] == [Sentence(("a", "b"), tags, heads)]
+        assert source.task == ("tagging" if heads is None else "parsing")
+    with pytest.raises(ValidationError, match=r"conllu have no 'category' \(allowed: upos, xpos, heads\)"):
+        FileCorpus.model_validate({**own, "tags": "category"})
+
+
+def test_a_name_or_a_layer_that_is_not_known_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="unknown corpus 'pmb'"):
+        open_source(NamedCorpus(name="pmb"), data_dir=None, folder=tmp_path)
+    with pytest.raises(UserError, match="unknown layer of pmb-ccg-en 'upos'"):
+        open_source(NamedCorpus(name="pmb-ccg-en", tags="upos"), data_dir=None, folder=tmp_path)
+
+
+def test_the_key_covers_the_config_and_every_file(own: Path) -> None:
+    keys = [key(COLUMNS, own), key(COLUMNS.model_copy(update={"tag": 0}), own)]
+    for path in ("train.tsv", "sub/dev.tsv", "test.tsv"):
+        (own / path).write_text((own / path).read_text() + "\nf\tX\n")
+        keys.append(key(COLUMNS, own))
+    assert len(set(keys)) == 5
+
+
+def test_the_key_does_not_cover_where_the_files_lie(own: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "moved"
+    before = key(COLUMNS, own)
+    own.rename(elsewhere)
+    assert key(COLUMNS, elsewhere) == before
+
+
+def test_a_file_that_changes_after_it_was_opened_is_read_as_it_was(own: Path) -> None:
+    source = open_source(COLUMNS, data_dir=None, folder=own)
+    (own / "sub/dev.tsv").write_text("other\tX\n")
+    assert source.read()["dev"] == [Sentence(("d",), ("X",))]
+
+
+def test_the_key_covers_the_edition_of_the_grammar_and_the_digests_on_a_card(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpora = (GrammarCorpus(), NamedCorpus(name="pmb-ccg-en"))
+    before = [key(corpus, tmp_path) for corpus in corpora]
+    card = find_card("pmb-ccg-en")
+    newer = card.model_copy(update={"files": {**card.files, "test": FileCard(name="test.conll", sha256="0" * 64)}})
+    monkeypatch.setattr(skipstack.data.corpora.named, "named_corpora", lambda: {card.name: newer})
+    monkeypatch.setattr(grammar, "EDITION", grammar.EDITION + 1)
+    assert all(now != then for now, then in zip([key(corpus, tmp_path) for corpus in corpora], before, strict=True))
+
+
+SLOTS = "BOS to rome EOS\tO O B-city atis_flight\n"
+
+
+def slots(folder: Path, monkeypatch: pytest.MonkeyPatch, count: int = 20) -> None:
+    """ATIS as ``count`` sentences of train and one of test."""
+    card = find_card("atis")
+    (folder / card.folder).mkdir()
+    files = {}
+    for split, lines in (("train", count), ("test", 1)):
+        text = "".join(SLOTS.replace("to", f"{split}{number}") for number in range(lines))
+        (folder / card.folder / f"{split}.iob").write_text(text)
+        files[split] = FileCard(name=f"{split}.iob", sha256=hashlib.sha256(text.encode()).hexdigest())
+    monkeypatch.setattr(
+        skipstack.data.corpora.named, "named_corpora", lambda: {card.name: card.model_copy(update={"files": files})}
+    )
+
+
+def test_a_corpus_without_dev_draws_it_from_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slots(tmp_path, monkeypatch)
+    drawn = []
+    for corpus in (NamedCorpus(name="atis"), NamedCorpus(name="atis", held_out=0.1)):
+        source = open_source(corpus, data_dir=tmp_path, folder=tmp_path)
+        assert source.scheme == "bio"
+        splits = source.read()
+        drawn.append([len(splits[split]) for split in SPLITS])
+        words = [sentence.words[0] for split in ("train", "dev") for sentence in splits[split]]
+        assert sorted(words) == sorted(f"train{number}" for number in range(20))
+    assert drawn == [[16, 4, 1], [18, 2, 1]]
+
+
+def test_the_key_covers_the_share_that_the_card_holds_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpora = (NamedCorpus(name="atis"), NamedCorpus(name="atis", held_out_seed=1))
+    keys = [key(corpus, tmp_path) for corpus in corpora]
+    card = find_card("atis").model_copy(update={"division": HeldOut(share=0.2)})
+    monkeypatch.setattr(skipstack.data.corpora.named, "named_corpora", lambda: {card.name: card})
+    keys += [key(corpus, tmp_path) for corpus in corpora]
+    assert len(set(keys)) == 4
+
+
+def test_a_share_is_refused_where_there_is_a_dev_split(tmp_path: Path) -> None:
+    corpus = NamedCorpus(name="ud-english-ewt", held_out=0.1)
+    with pytest.raises(UserError) as error:
+        open_source(corpus, data_dir=tmp_path, folder=tmp_path)
+    said = "held_out: got 0.1, but ud-english-ewt has a dev split of its own (allowed: null)"
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    ("corpus", "text", "scheme", "wanted"),
+    [
+        (
+            WordTagCorpus(train="a", dev="a", test="a"),
+            "Le_DET chat_noir_NOUN\n",
+            None,
+            Sentence(("Le", "chat_noir"), ("DET", "NOUN")),
+        ),
+        (
+            WordTagCorpus(train="a", dev="a", test="a", separator="/", unit="character", encoding="gbk"),
+            "中国/NR 好/VA\n",
+            "bmes",
+            Sentence(("中", "国", "好"), ("B-NR", "E-NR", "S-VA")),
+        ),
+        (
+            SegmentedCorpus(train="a", dev="a", test="a", encoding="gbk"),
+            "中国  好\n",
+            "bmes",
+            Sentence(("中", "国", "好"), ("B", "E", "S")),
+        ),
+        (
+            ColumnCorpus(train="a", dev="a", test="a", separator="whitespace", scheme="bio"),
+            "un B-nombre\nlit I-nombre\n",
+            "bio",
+            Sentence(("un", "lit"), ("B-nombre", "I-nombre")),
+        ),
+    ],
+)
+def test_own_files_are_read_in_the_format_of_their_kind(
+    tmp_path: Path, corpus: Corpus, text: str, scheme: str | None, wanted: Sentence
+) -> None:
+    (tmp_path / "a").write_bytes(text.encode(getattr(corpus, "encoding", "utf-8")))
+    source = open_source(corpus, data_dir=None, folder=tmp_path)
+    assert source.scheme == scheme
+    assert source.read() == {split: [wanted] for split in SPLITS}

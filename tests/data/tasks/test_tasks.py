@@ -1,0 +1,87 @@
+"""The tables of tasks and measures: the names that stores, ledgers and bundles hold, and what belongs together."""
+
+import math
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import FILE_FORMATS, RunningTextCorpus, TextCorpus
+from skipstack.data.corpora.named import named_corpora, read_card
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.tasks.accuracy import TagCounts
+from skipstack.data.tasks.f1 import SpanCounts
+from skipstack.data.tasks.las import AttachmentCounts
+from skipstack.data.tasks.measure import Counts
+from skipstack.data.tasks.measures import MEASURES, MeasureName, measure_in
+from skipstack.data.tasks.perplexity import MeanLoss
+from skipstack.data.tasks.tasks import TASKS, TaskName
+
+
+def test_the_names_on_disk_stay_what_they_are() -> None:
+    assert list(TASKS) == ["tagging", "classification", "parsing", "language_modelling"]
+    assert list(MEASURES) == ["accuracy", "f1", "las", "perplexity"]
+    for names, wrong in ((TaskName, "taging"), (MeasureName, "f2")):
+        with pytest.raises(ValidationError, match=r"unknown .* \(nearest: "):
+            TypeAdapter(names).validate_python(wrong)
+
+
+def test_every_format_asks_for_a_task_that_there_is() -> None:
+    own = [each(train="a", dev="b", test="c").format for each in (TextCorpus, RunningTextCorpus)]
+    formats = [*FILE_FORMATS.values(), *own, *(card.format for card in named_corpora().values())]
+    assert {each.task(layer) for each in formats for layer in each.layers} == set(TASKS)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "score"),
+    [
+        ("accuracy", TagCounts(3, 4), 0.75),
+        ("f1", SpanCounts(gold=2, predicted=2, correct=1, segmented=2), 0.5),
+        ("las", AttachmentCounts(4, attached=3, labelled=2), 0.5),
+        ("perplexity", MeanLoss(math.log(5)), -5),
+    ],
+)
+def test_what_is_recorded_of_a_measure_is_found_under_its_name(name: str, counts: Counts, score: float) -> None:
+    measure = MEASURES[name]
+    assert counts.curves()[name] == counts.value
+    assert measure.score(counts.value) == pytest.approx(score)
+    assert measure_in({"correct": 3, "total": 4, **counts.recorded()}) == measure
+
+
+def test_a_perplexity_that_no_number_holds_is_infinite_and_is_not_recorded() -> None:
+    assert MeanLoss(701.0).value == math.inf
+    assert MeanLoss(701.0).recorded() == {}
+
+
+def test_predictions_are_written_in_the_forms_of_their_task() -> None:
+    tagged = Sentence(("a", "b", "c"), ("B-X", "E-X", "S-"))
+    assert TASKS["tagging"].written(tagged, "columns", None) == "a\tB-X\nb\tE-X\nc\tS-\n\n"
+    assert TASKS["tagging"].written(Sentence(("a", "b"), ("X", "")), "lines", None) == "a_X b\n"
+    assert TASKS["tagging"].written(Sentence(("a", "b"), ("B-X", "E-X")), "lines", "bmes") == "ab_X\n"
+    assert TASKS["classification"].written(Sentence(("a", "b"), ("good",)), "lines", None) == "good\ta b\n"
+    assert TASKS["parsing"].written(Sentence(("a", "b"), ("x", "root"), (2, 0)), "columns", None) == (
+        "a\t2\tx\nb\t0\troot\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("licence:", "colour: red\nlicence:", "unknown key 'colour'"),
+        ("kind: slots", "kind: slot", "unknown kind 'slot'"),
+        ("share: 0.18", "share: 18", "division"),
+        ("folder: atis_jointslu\n", "", "'folder' is missing"),
+    ],
+)
+def test_a_card_that_is_not_as_it_should_be_is_refused(old: str, new: str, message: str, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "data" / "corpora" / "named" / "atis.yaml").read_text()
+    (tmp_path / "atis.yaml").write_text(text)
+    assert read_card(tmp_path / "atis.yaml") == named_corpora()["atis"]
+    (tmp_path / "atis.yaml").write_text(text.replace(old, new))
+    with pytest.raises(UserError, match=f"^atis.yaml: .*{message}"):
+        read_card(tmp_path / "atis.yaml")
+
+
+def test_cards_stand_in_places_of_their_own() -> None:
+    assert [card.place for card in named_corpora().values()] == list(range(1, len(named_corpora()) + 1))

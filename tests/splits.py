@@ -1,0 +1,12 @@
+"""The sentences of a corpus, read as a store reads them."""
+
+from pathlib import Path
+
+from skipstack.data.corpora.config import Corpus
+from skipstack.data.corpora.division import Splits
+from skipstack.data.corpora.sources import open_source
+
+
+def read_splits(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Splits:
+    """Every split of a corpus."""
+    return open_source(corpus, data_dir=data_dir, folder=folder).read()
