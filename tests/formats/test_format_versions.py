@@ -15,6 +15,8 @@ from skipstack.search.ledger.segments import encoded
 from tests.dashboards.fuzzing import typed
 from tests.formats.before_files import copied
 
+pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
+
 LATER = "a newer version of skipstack reads this one"
 
 

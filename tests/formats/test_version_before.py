@@ -7,6 +7,8 @@ import pytest
 from tests.dashboards.fuzzing import typed
 from tests.formats.before_files import BEFORE, STUDIES, agrees, copied, here, report, said
 
+pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
+
 EXTENDED = {
     "asha": ("--trials", "2", "--axis", "model.stack.depth=2"),
     "compacted": ("--trials", "2", "--axis", "model.stack.depth=2"),
