@@ -29,7 +29,7 @@ def inspect(
     """Look inside: states that were chosen, openings of gates, and how far back the loss reaches."""
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
-    from skipstack.dashboards.pictures import insight as insight_picture
+    from skipstack.dashboards.pictures import insight_picture
     from skipstack.dashboards.report import insight
     from skipstack.models.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle

@@ -67,7 +67,7 @@ def plan(
         lanes=lanes,
         seed=seed,
     )
-    from skipstack.dashboards.report.plan_text import as_json, as_text
+    from skipstack.dashboards.report.plan_report import as_json, as_text
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
     from skipstack.search.study.study import check_study

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from skipstack.dashboards.progress.progress import Progress
+from skipstack.dashboards.report.ablation_report import named
 from skipstack.dashboards.report.printing import print_report, say
-from skipstack.dashboards.report.sheet import named
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.code_version import code_version
 from skipstack.search.driver.driver import Driver

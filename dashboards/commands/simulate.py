@@ -67,7 +67,7 @@ def simulate(
     if not 1 <= workers <= MOST_WORKERS:
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     record = read_study(study)
-    from skipstack.dashboards.report import simulation_text
+    from skipstack.dashboards.report import simulation_report
     from skipstack.search.simulation.recordings import recordings
     from skipstack.search.simulation.simulation import simulate as simulated
     from skipstack.search.simulation.simulation import with_scheduler
@@ -86,8 +86,8 @@ def simulate(
         for name in dict.fromkeys(schedulers or _usual(own))
     ]
     outcomes = [simulated(record, recorded, setting, workers=workers) for setting in settings]
-    told = simulation_text.content(record, recorded, asked, workers, outcomes)
-    sys.stdout.write(simulation_text.as_json(told) if form == "json" else simulation_text.as_text(told))
+    told = simulation_report.content(record, recorded, asked, workers, outcomes)
+    sys.stdout.write(simulation_report.as_json(told) if form == "json" else simulation_report.as_text(told))
 
 
 def _usual(own: SearchConfig) -> list[str]:

@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skipstack.dashboards.progress.standing import Level, Standing
-from skipstack.dashboards.report.sheet import NONE, named
+from skipstack.dashboards.progress.counts import Level, Standing
+from skipstack.dashboards.report.ablation_report import NONE, named
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.metrics import FACTORS
 from skipstack.search.ablation.parts import written

@@ -4,8 +4,8 @@ import sys
 
 from rich.console import Console
 
-from skipstack.dashboards.report import comparison as beside
-from skipstack.dashboards.report.tables import Format, render
+from skipstack.dashboards.report import comparison_report as beside
+from skipstack.dashboards.report.rendering import Format, render
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.ablation.ablation import Ablation
 from skipstack.search.ablation.against import Comparison

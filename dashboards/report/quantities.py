@@ -1,6 +1,6 @@
 """Measured quantities for people: few digits, and a unit that suits them."""
 
-from skipstack.dashboards.report.sheet import NONE
+from skipstack.dashboards.report.ablation_report import NONE
 
 
 def number(value: float | None, factor: float = 1) -> str:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from skipstack.dashboards.report.sheet import COLUMNS, EXCEEDS, LEADS, Line, Sheet
+from skipstack.dashboards.report.ablation_report import COLUMNS, EXCEEDS, LEADS, Line, Sheet
 from skipstack.search.ablation.ablation import BASELINE
 
 LEFT_OUT_FIRST = ("trial", "seconds", "epochs", "test %", "n")

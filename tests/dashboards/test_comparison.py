@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.report.comparison import COLUMNS, DISAGREES, render
-from skipstack.dashboards.report.tables import Format
+from skipstack.dashboards.report.comparison_report import COLUMNS, DISAGREES, render
+from skipstack.dashboards.report.rendering import Format
 from skipstack.search.ablation.against import Comparison, compare
 from skipstack.search.ablation.papers import find_table
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.plan_text import as_json, as_text
+from skipstack.dashboards.report.plan_report import as_json, as_text
 from skipstack.search.planning.plan import Plan, Room, plan
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study

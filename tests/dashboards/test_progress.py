@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from skipstack.dashboards.progress import progress as module
+from skipstack.dashboards.progress.counts import Standing
 from skipstack.dashboards.progress.progress import Progress, line, table
-from skipstack.dashboards.progress.standing import Standing
 from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json

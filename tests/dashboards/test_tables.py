@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.pictures.report import picture
-from skipstack.dashboards.report.sheet import COLUMNS, LEADS
-from skipstack.dashboards.report.tables import Format, render
+from skipstack.dashboards.pictures.report_picture import picture
+from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS
+from skipstack.dashboards.report.rendering import Format, render
 from skipstack.search.ablation.ablation import Ablation, ablation
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from skipstack.dashboards.report.tables import render
+from skipstack.dashboards.report.rendering import render
 from skipstack.search.ablation.ablation import ablation, selected
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.engines.serial import SerialEngine

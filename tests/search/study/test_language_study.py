@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from skipstack.dashboards.commands.report import verify
-from skipstack.dashboards.report.sheet import sheet
+from skipstack.dashboards.report.ablation_report import sheet
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare

@@ -10,7 +10,7 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.tables import render
+from skipstack.dashboards.report.rendering import render
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.labels.spans import SpanCounts

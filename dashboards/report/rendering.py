@@ -7,7 +7,7 @@ from typing import Literal, assert_never
 import pandas as pd
 
 from skipstack.dashboards.report import text
-from skipstack.dashboards.report.sheet import COLUMNS, LEADS, NUMBERS, Line, Numbers, Sheet, sheet
+from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS, NUMBERS, Line, Numbers, Sheet, sheet
 from skipstack.search.ablation.ablation import Ablation
 
 Format = Literal["text", "markdown", "csv", "json"]

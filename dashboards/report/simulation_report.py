@@ -9,8 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from skipstack.dashboards.report.ablation_report import NONE, headed
 from skipstack.dashboards.report.quantities import duration
-from skipstack.dashboards.report.sheet import NONE, headed
 from skipstack.dashboards.report.text import printed
 from skipstack.data.tasks.metrics import FACTORS
 from skipstack.search.config import SearchConfig

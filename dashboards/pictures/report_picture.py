@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
-from skipstack.dashboards.report.sheet import sheet
+from skipstack.dashboards.report.ablation_report import sheet
 from skipstack.dashboards.report.text import renderable
 from skipstack.search.ablation.ablation import Ablation
 

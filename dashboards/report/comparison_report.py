@@ -13,8 +13,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from skipstack.dashboards.report.sheet import EXCEEDS, NONE, Numbers, headed, with_error
-from skipstack.dashboards.report.tables import Format, csv_lines, escaped, markdown_row
+from skipstack.dashboards.report.ablation_report import EXCEEDS, NONE, Numbers, headed, with_error
+from skipstack.dashboards.report.rendering import Format, csv_lines, escaped, markdown_row
 from skipstack.dashboards.report.text import printed
 from skipstack.data.tasks.metrics import Measure
 from skipstack.search.ablation.against import ComparedRow, Comparison
