@@ -1,6 +1,5 @@
 """``skipstack plan``: what a study would cost."""
 
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -25,7 +24,7 @@ from skipstack.dashboards.commands.search import (
     Trials,
     studied,
 )
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig
 from skipstack.search.records.folder import StudyFolder
@@ -67,7 +66,7 @@ def plan(
         lanes=lanes,
         seed=seed,
     )
-    from skipstack.dashboards.report.plan_report import as_json, as_text
+    from skipstack.dashboards.report.plan_report import plan_report
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
     from skipstack.search.study.study import check_study
@@ -84,7 +83,7 @@ def plan(
             made = replace(made, unmeasured=str(missing))
         else:
             made = planning.measured(made, TrainingMeter(record, folder, device), tell=say)
-    sys.stdout.write(as_json(made) if form == "json" else as_text(made))
+    print_report(plan_report(made), form)
 
 
 def _prepared(config: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path) -> StudyRecord:

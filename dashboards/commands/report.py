@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from skipstack.dashboards.commands.plain_text import Form, columns, sentences, tagged
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.ablation import ablation
@@ -44,9 +46,9 @@ def report(
     table = None if against is None else find_table(against)
     record = read_study(study)
     if against is not None and table is not None:
-        print_report(compare(record, against, table), form)
+        print_report(comparison_report(compare(record, against, table)), form)
         return
-    print_report(ablation(record, by or ()), form)
+    print_report(ablation_report(ablation(record, by or ())), form)
 
 
 def export(

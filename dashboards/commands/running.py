@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from skipstack.dashboards.progress.progress import Progress
-from skipstack.dashboards.report.ablation_report import named
+from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.printing import print_report, say
+from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.code_version import code_version
 from skipstack.search.driver.driver import Driver
@@ -166,7 +167,7 @@ def reach(name: str, vectors: VectorsPrepared) -> str:
 
 def finish(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
     """Print the report, and what to type next. The exit code."""
-    print_report(ablation(record))
+    print_report(ablation_report(ablation(record)))
     database = f"sqlite:///{StudyFolder(path).runs_database}"
     say("next:")
     for command in (
@@ -179,5 +180,5 @@ def finish(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
         say(f"  {command}")
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
-        say(f"trial {trial.number} {named(trial.reason or '')}: {trial.message}")
+        say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")
     return FAILED_TRIALS if faulty else 0

@@ -1,12 +1,12 @@
 """``skipstack simulate``: what another scheduler, proposer or number of workers would have made of a study."""
 
-import sys
 from typing import Annotated, Literal
 
 import typer
 
 from skipstack.dashboards.commands.report import StudyPath
 from skipstack.dashboards.commands.search import Seed, Trials, whole
+from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import ProposerName, SearchConfig
 from skipstack.search.records.reading import read_study
@@ -67,7 +67,7 @@ def simulate(
     if not 1 <= workers <= MOST_WORKERS:
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     record = read_study(study)
-    from skipstack.dashboards.report import simulation_report
+    from skipstack.dashboards.report.simulation_report import simulation_report
     from skipstack.search.simulation.recordings import recordings
     from skipstack.search.simulation.simulation import simulate as simulated
     from skipstack.search.simulation.simulation import with_scheduler
@@ -86,8 +86,7 @@ def simulate(
         for name in dict.fromkeys(schedulers or _usual(own))
     ]
     outcomes = [simulated(record, recorded, setting, workers=workers) for setting in settings]
-    told = simulation_report.content(record, recorded, asked, workers, outcomes)
-    sys.stdout.write(simulation_report.as_json(told) if form == "json" else simulation_report.as_text(told))
+    print_report(simulation_report(record, recorded, asked, workers, outcomes), form)
 
 
 def _usual(own: SearchConfig) -> list[str]:

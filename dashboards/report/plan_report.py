@@ -1,56 +1,35 @@
-"""A plan as JSON, and as text that is written from nothing but that JSON."""
+"""A plan: what people read is written from nothing but the numbers that its JSON carries."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from decimal import Decimal
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
-from skipstack.dashboards.commands.catalogue import condition
+from skipstack.dashboards.report.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.quantities import duration, number
-from skipstack.dashboards.report.text import printed
+from skipstack.dashboards.report.space_report import axes_content, axis_lines, space_content, space_lines
 from skipstack.search.planning.plan import Forecast, Network, Plan
 from skipstack.search.schedulers.build import described
-from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.space import Space
-
-WIDTH = 80
 
 MEGABYTE = 1e6
 
-LONGEST_COUNT = 24
-"""Digits of a number that is still written out."""
+CASES = {
+    "best": "all stopped as early as can be",
+    "typical": "trials in random order",
+    "worst": "none stopped",
+}
 
 Content = Mapping[str, Any]
 
 
-def content(plan: Plan) -> Content:
+def _content(plan: Plan) -> Content:
     """Everything that a plan says, by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
-    study, space, counted = plan.study, Space(plan.study.space), plan.space
-    search = study.search
+    study, search = plan.study, plan.study.search
     return {
         "study": study.name,
         "about": study.about,
-        "space": {
-            "combinations": counted.combinations,
-            "configurations": counted.estimate,
-            "exact": counted.allowed is not None,
-            "allowed_share": counted.share,
-            "allowed_share_standard_error": counted.standard_error,
-            "drawn": counted.drawn,
-            "discrete_axes": len(space.domains) - len(counted.continuous),
-            "continuous_axes": list(counted.continuous),
-            "constraints": list(study.space.constraints),
-        },
-        "axes": [
-            {"path": path, "values": _values(space.domains[path]), "when": condition(axis)}
-            for path, axis in study.space.axes.items()
-        ],
+        "space": space_content(study, plan.space),
+        "axes": axes_content(study, Space(study.space)),
         "search": {
             "proposer": search.proposer,
             "trials": plan.trials,
@@ -68,24 +47,25 @@ def content(plan: Plan) -> Content:
     }
 
 
-def as_json(plan: Plan) -> str:
-    """The content as a JSON text."""
-    return json.dumps(content(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def as_text(plan: Plan, width: int = WIDTH) -> str:
-    """The content for people, no line longer than ``width``."""
-    told = content(plan)
-    parts: list[RenderableType] = [Text(": ".join(filter(None, (told["study"], told["about"]))), style="bold"), ""]
-    for title, lines in (("space", _space(told["space"])), ("axes", _axes(told)), ("study", _study(told["search"]))):
-        parts += _section(title, *(Text(line, overflow="fold") for line in lines))
-    if told["networks"]:
-        parts += _section("networks", _networks(told))
-        failed = [network for network in told["networks"] if network["failed"]]
-        parts += [Text(f"{_roles(network)}: {network['failed']}") for network in failed]
-    parts += _section("forecast, for all trials together", _forecasts(told))
-    parts += [Text(line, style="dim") for line in _notes(told)]
-    return printed(Group(*parts), width, terminal=False)
+def plan_report(plan: Plan) -> Report:
+    """The report of a plan."""
+    content = _content(plan)
+    networks: list[tuple[Block, ...]] = []
+    if content["networks"]:
+        failed = tuple(
+            f"{_roles(network)}: {network['failed']}" for network in content["networks"] if network["failed"]
+        )
+        networks.append((Heading("networks"), _networks(content), Listing(failed)))
+    groups = (
+        (Heading("space"), Listing(tuple(space_lines(content["space"])))),
+        (Heading("axes"), Listing(tuple(axis_lines(content["axes"])))),
+        (Heading("study"), Listing(tuple(_study(content["search"])))),
+        *networks,
+        (Heading("forecast, for all trials together"), _forecasts(content)),
+        tuple(Sentence(line, style="dim") for line in _notes(content)),
+    )
+    title = ": ".join(filter(None, (content["study"], content["about"])))
+    return Report(page=Page(title, groups), content=content)
 
 
 def _network(network: Network) -> Content:
@@ -112,36 +92,6 @@ def _forecast(forecast: Forecast) -> Content:
     return {names.get(name, name): value for name, value in asdict(forecast).items()}
 
 
-def _section(title: str, *lines: RenderableType) -> list[RenderableType]:
-    return [Text(title, style="bold cyan"), *(Padding(line, (0, 0, 0, 2)) for line in lines), ""]
-
-
-def _space(space: Content) -> Iterator[str]:
-    axes = f"{space['discrete_axes']} ax{'i' if space['discrete_axes'] == 1 else 'e'}s"
-    if space["exact"]:
-        refused = space["combinations"] - space["configurations"]
-        out = f", {refused:,} of them refused" if refused else ""
-        yield f"{space['configurations']:,} configurations: {space['combinations']:,} combinations of {axes}{out}"
-    else:
-        share, error = 100 * space["allowed_share"], 100 * space["allowed_share_standard_error"]
-        yield (
-            f"about {_rounded(space['configurations'])} configurations: of {_whole(space['combinations'])} "
-            f"combinations of {axes} {share:.1f} % ± {error:.1f} % are allowed, by the {space['drawn']:,} that were "
-            "drawn and checked"
-        )
-    if space["continuous_axes"]:
-        yield f"times any number on the continuous axes: {', '.join(space['continuous_axes'])}"
-    if space["constraints"]:
-        yield f"constraints: {', '.join(space['constraints'])}"
-
-
-def _axes(told: Content) -> Iterator[str]:
-    for axis in told["axes"]:
-        yield f"{axis['path']}: {axis['values']}{' (when ' + axis['when'] + ')' if axis['when'] else ''}"
-    if not told["axes"]:
-        yield "none: the base alone"
-
-
 def _study(search: Content) -> Iterator[str]:
     fewer = search["trials_asked_for"] - search["trials"]
     yield (
@@ -152,28 +102,32 @@ def _study(search: Content) -> Iterator[str]:
 
 
 def _rungs(resource: str, rungs: Sequence[int]) -> str:
-    told = ", ".join(map(str, rungs))
-    return (f", rungs at epoch {told}" if resource == "epochs" else f", rungs at {told} {resource}") if rungs else ""
-
-
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-    table.add_column("")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+    content = ", ".join(map(str, rungs))
+    return (
+        (f", rungs at epoch {content}" if resource == "epochs" else f", rungs at {content} {resource}") if rungs else ""
+    )
 
 
 def _roles(network: Content) -> str:
     return ", ".join(network["roles"])
 
 
-def _networks(told: Content) -> Table:
-    table = _table("parameters", "state MB", "activations", "memory MB", "step ms", "epoch s")
-    for network in told["networks"]:
+def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], optional: tuple[str, ...] = ()) -> Table:
+    """Numbers under ``headings``, a row of them by its name."""
+    return Table(
+        names=("",),
+        columns=tuple(map(Column, headings)),
+        rows=tuple(Row(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
+        optional=optional,
+    )
+
+
+def _networks(content: Content) -> Table:
+    headings = ("parameters", "state MB", "activations", "memory MB", "step ms", "epoch s")
+    rows: list[tuple[str, Sequence[str]]] = []
+    for network in content["networks"]:
         state = [network[f"{part}_bytes"] for part in ("weight", "gradient", "optimiser")]
-        table.add_row(
-            _roles(network),
+        cells = (
             f"{network['parameters']:,}",
             number(None if None in state else sum(state), 1 / MEGABYTE),
             number(network["activation_bytes"], 1 / MEGABYTE),
@@ -181,54 +135,35 @@ def _networks(told: Content) -> Table:
             number(network["step_seconds"], 1000),
             number(network["epoch_seconds"]),
         )
-    return table
+        rows.append((_roles(network), cells))
+    return _table(headings, rows, optional=("activations", "state MB", "step ms"))
 
 
-def _forecasts(told: Content) -> Table:
-    timed = any(each["hours"] is not None for each in told["forecasts"])
-    gpus = bool(told["machine"]["gpus_per_trial"])
-    slots = told["machine"]["slots"]
-    columns = ["epochs"]
+def _forecasts(content: Content) -> Table:
+    timed = any(each["hours"] is not None for each in content["forecasts"])
+    gpus = bool(content["machine"]["gpus_per_trial"])
+    headings = ["epochs"]
     if timed:
-        columns += ["in all", "±", *(["GPU hours"] if gpus else []), f"{slots} side by side"]
-    table = _table(*columns)
-    names = {
-        "best": "all stopped as early as can be",
-        "typical": "trials in random order",
-        "worst": "none stopped",
-    }
-    for each in told["forecasts"]:
+        headings += ["in all", "±", *(["GPU hours"] if gpus else []), f"{content['machine']['slots']} side by side"]
+    rows: list[tuple[str, Sequence[str]]] = []
+    for each in content["forecasts"]:
         cells = [f"{each['epochs']:,}"]
         if timed:
             cells += [duration(each["hours"], 3600), duration(each["hours_standard_error"], 3600)]
             cells += [number(each["gpu_hours"])] if gpus else []
             cells += [duration(each["elapsed_hours"], 3600)]
-        table.add_row(names[each["case"]], *cells)
-    return table
+        rows.append((CASES[each["case"]], cells))
+    return _table(headings, rows)
 
 
-def _notes(told: Content) -> Iterator[str]:
-    if told["unmeasured"]:
-        yield f"no networks and no hours: {told['unmeasured']}"
+def _notes(content: Content) -> Iterator[str]:
+    if content["unmeasured"]:
+        yield f"no networks and no hours: {content['unmeasured']}"
         return
-    device = "a GPU" if told["machine"]["device"] == "cuda" else "a CPU"
+    device = "a GPU" if content["machine"]["device"] == "cuda" else "a CPU"
     yield (
         "Parameters are those of one seed, megabytes of the seeds that train as one program: weights, gradients and "
         "optimiser are its state, activations what the largest batch leaves for the backward pass. A step is an update "
         f"of all seeds, an epoch ends with dev; both were timed here, on {device}, one trial running, without "
         "pretraining. ±: the standard error, since the drawn networks stand for all others."
     )
-
-
-def _values(domain: Domain) -> str:
-    return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
-
-
-def _rounded(count: int) -> str:
-    """Three digits and zeros: more are not known."""
-    return _whole(round(count, min(0, 3 - len(str(count)))))
-
-
-def _whole(count: int) -> str:
-    """All digits, where they fit into a line."""
-    return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

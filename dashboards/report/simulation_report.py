@@ -1,29 +1,36 @@
-"""A table of simulations as JSON, and as text that is written from nothing but that JSON."""
+"""A table of simulations: what people read is written from nothing but the numbers that its JSON carries."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
-from skipstack.dashboards.report.ablation_report import NONE, headed
-from skipstack.dashboards.report.quantities import duration
-from skipstack.dashboards.report.text import printed
+from skipstack.dashboards.report.page import Cell, Column, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.report.quantities import NONE, duration, heading_of
 from skipstack.data.tasks.metrics import FACTORS
 from skipstack.search.config import SearchConfig
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import Outcome
 
-WIDTH = 80
-
 Content = Mapping[str, Any]
 
 
-def content(
+def simulation_report(
+    record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
+) -> Report:
+    """The report of simulations of one study, each with another scheduler."""
+    content = _content(record, recorded, search, workers, outcomes)
+    note = (
+        f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "
+        "was trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
+        "they would be if no trial were stopped."
+    )
+    title, *lines = _lines(content)
+    groups = (tuple(map(Sentence, lines)), (_table(content),), (Sentence(note, style="dim"),))
+    return Report(page=Page(title, groups), content=content)
+
+
+def _content(
     record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
 ) -> Content:
     """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
@@ -44,47 +51,39 @@ def content(
     }
 
 
-def as_json(told: Content) -> str:
-    """The content as a JSON text."""
-    return json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def as_text(told: Content, width: int = WIDTH) -> str:
-    """The content for people, no line longer than ``width``."""
-    table = Table(box=None, pad_edge=False, header_style="")
-    table.add_column("")
-    for heading in (headed("dev %", told["measure"]), "rank", "time", "best after", "epochs", "stopped"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for setting in told["settings"]:
-        table.add_row(*_cells(setting, FACTORS[told["measure"]]))
-    lines = [Text(line) for line in _lines(told)]
-    note = (
-        f"rank: among the {told['recorded_trials_with_score']:,} recorded trials that have a score, as far as each was "
-        "trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
-        "they would be if no trial were stopped."
-    )
-    return printed(Group(*lines, "", table, "", Text(note, style="dim")), width, terminal=False)
-
-
-def _lines(told: Content) -> Iterator[str]:
-    yield f"{told['study']}: {told['recorded_trials']:,} trials recorded, of {told['epochs']} epochs at most"
-    whole = told["replayed_trials"] - told["extended_trials"]
+def _lines(content: Content) -> Iterator[str]:
+    yield f"{content['study']}: {content['recorded_trials']:,} trials recorded, of {content['epochs']} epochs at most"
+    whole = content["replayed_trials"] - content["extended_trials"]
     yield f"{whole:,} whole curves are replayed"
-    if told["extended_trials"]:
+    if content["extended_trials"]:
         yield (
-            f"{told['extended_trials']:,} that are not whole are replayed, too, as if each kept its last score at its "
-            "mean seconds an epoch"
+            f"{content['extended_trials']:,} that are not whole are replayed, too, as if each kept its last score at "
+            "its mean seconds an epoch"
         )
-    if told["left_out"]:
-        ends = ", ".join(f"{number:,} {reason}" for reason, number in told["left_out"].items())
-        hint = "" if set(told["left_out"]) <= {"failed"} else " (--extrapolate takes in those that were stopped)"
+    if content["left_out"]:
+        ends = ", ".join(f"{number:,} {reason}" for reason, number in content["left_out"].items())
+        hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate takes in those that were stopped)"
         yield f"left out, for their curves are not whole: {ends}{hint}"
-    trials = max(setting["trials"] for setting in told["settings"])
-    yield f"{trials:,} trials by {told['proposer']}, seed {told['seed']}, {told['workers']:,} side by side"
+    trials = max(setting["trials"] for setting in content["settings"])
+    yield f"{trials:,} trials by {content['proposer']}, seed {content['seed']}, {content['workers']:,} side by side"
+
+
+def _table(content: Content) -> Table:
+    headings = (heading_of("dev %", content["measure"]), "rank", "time", "best after", "epochs", "stopped")
+    rows = [
+        Row(
+            names=(setting["scheduler"],),
+            label=setting["scheduler"],
+            cells=tuple(map(Cell, _cells(setting, FACTORS[content["measure"]]))),
+        )
+        for setting in content["settings"]
+    ]
+    return Table(
+        names=("scheduler",), columns=tuple(map(Column, headings)), rows=tuple(rows), optional=("stopped", "best after")
+    )
 
 
 def _cells(setting: Content, factor: float) -> Iterator[str]:
-    yield setting["scheduler"]
     yield NONE if setting["best"] is None else f"{setting['best'] * factor:.2f}"
     yield NONE if setting["rank"] is None else f"{setting['rank']:,}"
     yield duration(setting["seconds"])

@@ -47,7 +47,7 @@ def load_study(
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
-    path, name = _find(name_or_path)
+    path, name = find_study(name_or_path)
     document = read_document(path, str(name_or_path), scale)
     if scale is not None and scale not in document.scales:
         none = f"{name_or_path} has no scales (allowed: to leave it out)"
@@ -67,11 +67,11 @@ def load_study(
 
 def scales(name_or_path: str | Path) -> tuple[str, ...]:
     """The scales at which a study can be loaded, besides its own."""
-    path, _ = _find(name_or_path)
+    path, _ = find_study(name_or_path)
     return read_document(path, str(name_or_path)).scales
 
 
-def _find(name_or_path: str | Path) -> tuple[Path, str | None]:
+def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
     """The file, and the preset's name if it is one. A file of that name goes before a preset."""
     path, name = Path(name_or_path), str(name_or_path)
     if path.is_file():

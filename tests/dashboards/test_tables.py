@@ -13,8 +13,9 @@ import pytest
 from rich.cells import cell_len
 
 from skipstack.dashboards.pictures.report_picture import picture
-from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS
-from skipstack.dashboards.report.rendering import Format, render
+from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS, ablation_report
+from skipstack.dashboards.report.rendering import Format
+from skipstack.dashboards.report.rendering import render as render_report
 from skipstack.search.ablation.ablation import Ablation, ablation
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
@@ -34,6 +35,10 @@ from tests.search.made_up import (
 
 ESCAPE = "\x1b"
 HEADINGS = [column.heading for column in COLUMNS]
+
+
+def render(table: Ablation, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+    return render_report(ablation_report(table), form, width=width, terminal=terminal)
 
 
 def _made_up(seed: int = 0, **search: Any) -> Ablation:

@@ -1,0 +1,37 @@
+"""How much an epoch is: how many updates it takes to read all of train once."""
+
+from dataclasses import dataclass
+
+from skipstack.data.labels.tasks import Task
+from skipstack.data.store.batches import buckets
+from skipstack.data.store.cutting import with_longest
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.spaces.trial import TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochSize:
+    """The sentences and tokens of train, and the updates in which a trial of the ``task`` reads them once."""
+
+    task: Task
+    sentences: int
+    tokens: int
+    updates: int
+
+
+def epoch_size(config: TrialConfig, stored: StoredCorpus) -> EpochSize:
+    """The size of an epoch of a trial: as many updates as ``models.training.loop`` has batches."""
+    if config.data.longest is not None:
+        stored = with_longest(stored, config.data.longest)
+    split, training = stored.splits["train"], config.training
+    tokens = len(split.forms_N)
+    if stored.task == "language_modelling":
+        updates = _ceil(_ceil(tokens, min(training.batch_size, tokens)), training.window)
+    else:
+        runs = buckets(split.lengths_S, training.batch_size)
+        updates = sum(_ceil(run.stop - run.start, training.batch_size) for run in runs)
+    return EpochSize(task=stored.task, sentences=len(split.lengths_S), tokens=tokens, updates=updates)
+
+
+def _ceil(count: int, size: int) -> int:
+    return -(-count // size)
