@@ -15,10 +15,9 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.named import CORPORA, find_card
-from skipstack.data.store.stored import open_store, store
 from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
-from skipstack.search.planning.epochs import EpochSize, epoch_size
+from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.origins import origins
 from skipstack.search.study_files.study_file import load_study, scales, schema
@@ -78,11 +77,13 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
 
 def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
     """The size of an epoch of the base, or why it is not known."""
+    from skipstack.data.store.stored import open_store, store
+
     base = study.space.base
     with tempfile.TemporaryDirectory(prefix="skipstack-spaces-") as scratch:
         try:
             stored = store(base.data.corpus, root=Path(scratch), data_dir=data_dir, folder=corpus_folder)
-            return epoch_size(base, open_store(stored))
+            return EpochSize.of(base, open_store(stored))
         except UserError as missing:
             return str(missing)
 

@@ -1,16 +1,14 @@
 """``skipstack inspect``: what a trained network does with sentences."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.commands.report import BundlePath, Device
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 
 
@@ -30,7 +28,7 @@ def inspect(
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
     from skipstack.dashboards.pictures import insight_picture
-    from skipstack.dashboards.report import insight
+    from skipstack.dashboards.report.insight import insight_report
     from skipstack.models.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
     from skipstack.search.bundles.inspection import inspected
@@ -39,10 +37,7 @@ def inspect(
     seen = list(inspected(tagger, sentences(file, tagger.unit)))
     if not seen:
         raise UserError(f"{file or 'stdin'}: got no sentence (allowed: one or more, one a line)")
-    if form == "json":
-        sys.stdout.write(insight.as_json(seen))
-    else:
-        insight.show(seen, Console())
+    print_report(insight_report(seen), form)
     if picture is not None:
         beside = picture.with_name(f".{picture.name}.{os.getpid()}")
         beside.write_text(insight_picture.picture(seen), encoding="utf-8")

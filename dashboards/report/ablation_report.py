@@ -12,7 +12,7 @@ from skipstack.dashboards.report.page import Row as PageRow
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, reason_in_words, with_error
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.metrics import MEASURES, Measure
-from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
+from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row, chosen
 from skipstack.search.ablation.parts import written
 from skipstack.search.ablation.statistics import Spread
 from skipstack.search.records.trial_record import TrialRecord
@@ -147,8 +147,10 @@ def _best(ablation: Ablation) -> str:
 
 
 def _changes(ablation: Ablation) -> tuple[str, ...]:
-    """What the best config changes, as ``--set`` takes it."""
-    return tuple(f"{path}={written(value)}" for path, value in ablation.changes.items())
+    """What the best config sets in the base, as ``--set`` takes it; what follows from another kind is left out."""
+    if ablation.best is None:
+        return ()
+    return tuple(f"{path}={written(value)}" for path, value in chosen(ablation.changes, ablation.best.config).items())
 
 
 def _front_heading(ablation: Ablation) -> str:
@@ -180,11 +182,13 @@ def _footnote(ablation: Ablation, records: Sequence[Numbers]) -> Iterator[str]:
     seeds = max((int(numbers["seeds"] or 0) for numbers in records), default=0)
     unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in records)
     article, points = ("a", "") if ablation.measure == "perplexity" else ("an", ", in points")
-    yield f"n: trials{' (2/3: 2 of 3 have a score)' if unscored else ''}; a row shows the best of them on dev."
+    of_begun = " (2/3: 2 of the 3 begun have a score)" if unscored else ""
+    yield f"n: trials{of_begun}; a row shows the best of them on dev."
     spread = f" over {seeds} seeds." if seeds > 1 else f" ({NONE}: one seed has none)."
     yield f"After {article} {MEASURES[ablation.measure]}: ± standard deviation{spread}"
     if any(numbers["selected_is_base"] for numbers in records):
-        yield f"Difference: to the base on dev{points}, paired by seed, ± standard error ({EXCEEDS}: exceeds it)."
+        marked = f"{EXCEEDS}: larger than that; no test"
+        yield f"Difference: to the base on dev{points}, paired by seed, ± standard error ({marked})."
     else:
         yield "No differences: no trial of the base has a score."
     if any(numbers["difference_is_unequal"] for numbers in records):

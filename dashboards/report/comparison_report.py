@@ -102,7 +102,8 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     elif not base.whole:
         yield f"no differences of ours: the paper's base, {base.label}, is not trained to its end"
     else:
-        yield f"{DISAGREES} {disagreeing} of {len(compared)} differences: another sign, by more than our standard error"
+        share = f"{DISAGREES} {disagreeing} of {len(compared)} differences"
+        yield f"{share}: the other sign than the paper's, by more than our standard error"
     cut = sorted({row.state for row in comparison.rows if row.state is not None and not row.whole})
     if cut:
         yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
@@ -113,7 +114,7 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     yield (
         f"Ours: the base with what the row has and nothing else, ± standard deviation{over}. "
         f"Difference: to the base on {comparison.split}, in points; ours paired by seed, ± standard error "
-        f"({EXCEEDS}: exceeds it). {NONE}: not in the paper, or not tried."
+        f"({EXCEEDS}: larger than that; no test). {NONE}: not in the paper, or not tried."
     )
 
 

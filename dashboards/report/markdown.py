@@ -14,7 +14,8 @@ RULES = {"left": "---|", "right": "---:|"}
 def as_markdown(page: Page) -> str:
     """The page, ending in a line break."""
     blocks = [lines for group in page.groups for block in group if (lines := list(_block(block)))]
-    return "\n".join([f"## {_escaped(page.title)}", *(line for lines in blocks for line in ("", *lines)), ""])
+    title = [f"## {_escaped(page.title)}"] if page.title else []
+    return "\n\n".join(["\n".join(lines) for lines in [title, *blocks] if lines]) + "\n"
 
 
 def _block(block: Block) -> Iterator[str]:

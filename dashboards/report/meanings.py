@@ -17,14 +17,20 @@ FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equat
 """Where a docstring points into the code, which a user need not read."""
 
 
-def meaning(path: str) -> str:
-    """The sentences below the field of a trial at a dotted path; empty where there are none."""
-    owners: list[type[BaseModel]] = [TrialConfig]
+def meaning(path: str, base: TrialConfig) -> str:
+    """The sentences below the field of a trial at a dotted path; empty where there are none.
+
+    Where kinds of configs share the field, it is that of the kind which ``base`` has, or else of the first one.
+    """
     *parents, name = path.split(".")
+    owners: list[type[BaseModel]] = [TrialConfig]
+    here: object = base
     for parent in parents:
         owners = [inner for owner in owners if parent in fields(owner) for inner in models(fields(owner)[parent])]
-    found = (notes(owner).get(name, "") for owner in owners)
-    return next(filter(None, found), "")
+        here = getattr(here, parent, None)
+    owner = next((each for each in owners if isinstance(here, each) and name in fields(each)), None)
+    candidates = [each for each in owners if name in fields(each)] if owner is None else [owner]
+    return next(filter(None, (notes(each).get(name, "") for each in candidates)), "")
 
 
 @cache

@@ -93,19 +93,19 @@ def _forecast(forecast: Forecast) -> Content:
 
 
 def _study(search: Content) -> Iterator[str]:
-    fewer = search["trials_asked_for"] - search["trials"]
+    asked = search["trials_asked_for"]
     yield (
         f"{search['trials']:,} trials by {search['proposer']}, seeds {search['seeds']}, epochs {search['epochs']}"
-        f"{f' ({fewer:,} fewer trials than asked for: the space ends)' if fewer else ''}"
+        f"{f' (all that this space has to try; {asked:,} were asked for)' if search['trials'] < asked else ''}"
     )
     yield f"stopping: {search['scheduler']}{_rungs(search['resource'], search['rungs'])}"
 
 
 def _rungs(resource: str, rungs: Sequence[int]) -> str:
-    content = ", ".join(map(str, rungs))
-    return (
-        (f", rungs at epoch {content}" if resource == "epochs" else f", rungs at {content} {resource}") if rungs else ""
-    )
+    places = ", ".join(map(str, rungs))
+    if not rungs:
+        return ""
+    return f", rungs at epoch {places}" if resource == "epochs" else f", rungs at {places} {resource}"
 
 
 def _roles(network: Content) -> str:

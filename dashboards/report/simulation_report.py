@@ -78,9 +78,7 @@ def _table(content: Content) -> Table:
         )
         for setting in content["settings"]
     ]
-    return Table(
-        names=("scheduler",), columns=tuple(map(Column, headings)), rows=tuple(rows), optional=("stopped", "best after")
-    )
+    return Table(names=("scheduler",), columns=tuple(map(Column, headings)), rows=tuple(rows))
 
 
 def _cells(setting: Content, factor: float) -> Iterator[str]:

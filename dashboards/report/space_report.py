@@ -93,7 +93,7 @@ def axes_content(study: StudyConfig, space: Space) -> list[Content]:
             "path": path,
             "values": values(space.domains[path]),
             "when": condition(axis),
-            "meaning": meaning(path),
+            "meaning": meaning(path, study.space.base),
         }
         for path, axis in study.space.axes.items()
     ]
@@ -179,7 +179,7 @@ def _epoch_lines(epoch: Content) -> Iterator[str]:
     of_base = " (the base's; an axis varies it)" if epoch["batch_size_varies"] else ""
     if epoch["unknown"] is not None:
         yield f"batch size {size}{of_base}: each update learns from {counted(size, 'sentence')} at most"
-        yield f"updates an epoch: not known, since the corpus cannot be read: {epoch['unknown']}"
+        yield f"updates an epoch: not counted: {epoch['unknown']}"
     elif epoch["task"] == "language_modelling":
         places, window = counted(size, "place"), counted(epoch["window"], "word")
         yield f"batch size {size}{of_base}: the text is read at {places} side by side, {window} at each in an update"

@@ -1,6 +1,7 @@
 """How much an epoch is: how many updates it takes to read all of train once."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from skipstack.data.labels.tasks import Task
 from skipstack.data.store.batches import buckets
@@ -18,19 +19,19 @@ class EpochSize:
     tokens: int
     updates: int
 
-
-def epoch_size(config: TrialConfig, stored: StoredCorpus) -> EpochSize:
-    """The size of an epoch of a trial: as many updates as ``models.training.loop`` has batches."""
-    if config.data.longest is not None:
-        stored = with_longest(stored, config.data.longest)
-    split, training = stored.splits["train"], config.training
-    tokens = len(split.forms_N)
-    if stored.task == "language_modelling":
-        updates = _ceil(_ceil(tokens, min(training.batch_size, tokens)), training.window)
-    else:
-        runs = buckets(split.lengths_S, training.batch_size)
-        updates = sum(_ceil(run.stop - run.start, training.batch_size) for run in runs)
-    return EpochSize(task=stored.task, sentences=len(split.lengths_S), tokens=tokens, updates=updates)
+    @classmethod
+    def of(cls, config: TrialConfig, stored: StoredCorpus) -> Self:
+        """The size of an epoch of a trial: as many updates as ``models.training.loop`` has batches."""
+        if config.data.longest is not None:
+            stored = with_longest(stored, config.data.longest)
+        split, training = stored.splits["train"], config.training
+        tokens = len(split.forms_N)
+        if stored.task == "language_modelling":
+            updates = _ceil(_ceil(tokens, min(training.batch_size, tokens)), training.window)
+        else:
+            runs = buckets(split.lengths_S, training.batch_size)
+            updates = sum(_ceil(run.stop - run.start, training.batch_size) for run in runs)
+        return cls(task=stored.task, sentences=len(split.lengths_S), tokens=tokens, updates=updates)
 
 
 def _ceil(count: int, size: int) -> int:

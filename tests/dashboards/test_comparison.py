@@ -71,12 +71,12 @@ made-up on grammar, against wu2017/table-2: Comparison of shortcut topologies
   block, no shortcut in h              93.58       -1.16             –              –
 
 Spearman's rank correlation of paper and ours on dev, over 3 rows that both have: -0.50
-≠ 1 of 2 differences: another sign, by more than our standard error
+≠ 1 of 2 differences: the other sign than the paper's, by more than our standard error
 note: the block itself is not in the table; its figures are those of the same network in
 Table 1
 Ours: the base with what the row has and nothing else, ± standard deviation over 2
 seeds. Difference: to the base on dev, in points; ours paired by seed, ± standard error
-(*: exceeds it). –: not in the paper, or not tried.
+(*: larger than that; no test). –: not in the paper, or not tried.
 left out at this width: paper: test %, ours: test %, ours: trial
 """
     )

@@ -94,7 +94,7 @@ def _short() -> list[Event]:
 def test_lines_say_how_far_it_is() -> None:
     assert _told(_short()) == [
         "starting workers: 0/4 trials",
-        "1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  2.0 trials/min  2 min left",
+        "1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  2.0 trials/min  1.5 min left",
         "trial 2 failed: RuntimeError: no luck",
         "3/4 trials  7 epochs  best 96.00 (trial 0)  1 stopped  1 failed  3.0 trials/min  20 s left",
     ]

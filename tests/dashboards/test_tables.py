@@ -170,8 +170,8 @@ best: trial 1, config {table.best.config.identity}, differs from the base in:
 
 n: trials; a row shows the best of them on dev. After an accuracy: ± standard
 deviation over 2 seeds. Difference: to the base on dev, in points, paired by
-seed, ± standard error (*: exceeds it). ›: best of its axis. Baseline: most
-frequent tag of each word.
+seed, ± standard error (*: larger than that; no test). ›: best of its axis.
+Baseline: most frequent tag of each word.
 left out at this width: trial
 """
     )
