@@ -1,6 +1,6 @@
 """The command line: ``skipstack COMMAND``. stdout carries the result, stderr the progress.
 
-Exit 0: done. 2: the user's mistake, told in one line. 3: a study finished, and faults ended some of its
+Exit 0: done. 2: the user's mistake, reported in one line. 3: a study finished, and faults ended some of its
 trials. 130: interrupted, by the user, a full disk or a lost cluster, and can be resumed.
 """
 

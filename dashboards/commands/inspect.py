@@ -19,12 +19,14 @@ def add_to(app: typer.Typer) -> None:
 
 def inspect(
     bundle: BundlePath,
-    file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
-    picture: Annotated[Path | None, typer.Option(help="A new SVG file to draw it in.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="Text, one sentence a line, words separated by blanks. Left out: stdin.")
+    ] = None,
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
+    picture: Annotated[Path | None, typer.Option(help="Also draw it, into a new SVG file.")] = None,
     device: Device = "auto",
 ) -> None:
-    """Look inside: states that were chosen, openings of gates, and how far back the loss reaches."""
+    """Show what goes on inside a network: states that it reads, openings of gates, and the reach of the gradient."""
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
     from skipstack.dashboards.pictures import insight_picture
@@ -42,4 +44,4 @@ def inspect(
         beside = picture.with_name(f".{picture.name}.{os.getpid()}")
         beside.write_text(insight_picture.picture(seen), encoding="utf-8")
         os.replace(beside, picture)
-        say(f"drawn: {picture}")
+        say(f"picture: {picture}")

@@ -51,9 +51,12 @@ def plan(
     seed: Seed = None,
     gpus_per_trial: GpusPerTrial = 0.0,
     device: Device = "auto",
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """Count a study's space, measure its networks, forecast its hours. Nothing is trained and nothing is kept."""
+    """Estimate a study before it runs: the size of its space, what its networks need, the hours it takes.
+
+    Nothing is trained and nothing is kept.
+    """
     config, corpus_folder = studied(
         study,
         corpus=corpus,

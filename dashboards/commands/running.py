@@ -108,12 +108,12 @@ def run(
                 run_study(driver, engine)
         except KeyboardInterrupt:
             say(
-                f"interrupted; nothing is lost: `skipstack resume {folder.path}` goes on; with --enough it begins no "
-                "further trial"
+                f"interrupted; nothing is lost: `skipstack resume {folder.path}` continues the study; with --enough it "
+                "starts no further trial"
             )
             raise
         except StudyInterruptedError as cause:
-            say(f"skipstack: {cause}; nothing is lost: `skipstack resume {folder.path}` goes on")
+            say(f"skipstack: {cause}; nothing is lost: `skipstack resume {folder.path}` continues the study")
             return INTERRUPTED
         finally:
             engine.close()

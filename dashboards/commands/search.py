@@ -27,23 +27,40 @@ def whole(text: str) -> int:
         raise typer.BadParameter(f"got {text!r}, not a whole number") from error
 
 
-Study = Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")]
+Study = Annotated[
+    str, typer.Argument(help="A preset (`skipstack spaces` lists them), or a study file of your own (YAML).")
+]
 Corpus = Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")]
 DataDir = Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")]
-Scale = Annotated[str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
+Scale = Annotated[
+    str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
 ]
-Proposer = Annotated[ProposerName | None, typer.Option(help="Who chooses the trials.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Set one field, such as model.stack.depth=3; may be repeated."),
+]
+Proposer = Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")]
 WarmStart = Annotated[
     list[Path] | None,
-    typer.Option(metavar="DIR", help="An earlier study, whose trials the proposer learns from first; any number."),
+    typer.Option(metavar="DIR", help="An earlier study; the proposer learns from its trials first. May be repeated."),
 ]
-Trials = Annotated[int | None, typer.Option(help="Trials at most.", parser=whole, metavar="N")]
-Epochs = Annotated[int | None, typer.Option(help="Epochs of a whole trial.", parser=whole, metavar="N")]
-Seeds = Annotated[int | None, typer.Option(help="Replicas of each trial.", parser=whole, metavar="N")]
-Lanes = Annotated[str | None, typer.Option(help="Seeds trained as one program: a number, or `auto`.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the study itself.", parser=whole, metavar="N")]
+Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
+Epochs = Annotated[
+    int | None, typer.Option(help="Epochs of a trial that is not stopped early.", parser=whole, metavar="N")
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(help="Seeds that each trial is trained with; its score is their mean.", parser=whole, metavar="N"),
+]
+Lanes = Annotated[
+    str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="The seed of the study: of what is proposed, and of the order of batches.", parser=whole, metavar="N"
+    ),
+]
 TrackingUri = Annotated[
     str | None, typer.Option(help="MLflow store; by default a SQLite file in the study's folder.", metavar="URI")
 ]
@@ -130,7 +147,9 @@ def search(
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Where the ledger lies if not in the folder, such as s3://BUCKET/FOLDER.", metavar="URI"),
+        typer.Option(
+            help="Where to keep the ledger, if not in that folder, such as s3://BUCKET/FOLDER.", metavar="URI"
+        ),
     ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
@@ -138,7 +157,7 @@ def search(
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
-    """Search a space: propose trials, train them under ASHA, record them, rank them."""
+    """Run a study: propose trials, train them, stop the worse ones early, record and rank them."""
     config, corpus_folder = studied(
         study,
         corpus=corpus,
@@ -171,15 +190,17 @@ def search(
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The folder of a study that was interrupted.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
     tracking_uri: TrackingUri = None,
     address: Address = None,
     gpus_per_trial: SharePerTrial = "0",
     device: Device = "auto",
     engine: EngineName = "ray",
-    enough: Annotated[bool, typer.Option("--enough", help="Begin no further trial; finish those that began.")] = False,
+    enough: Annotated[
+        bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
+    ] = False,
 ) -> int:
-    """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
+    """Continue an interrupted study: finish the trials that were running, then run those still to come."""
     uri = None if tracking_uri is None else checked_uri(tracking_uri)
     finished = is_finished(folder)
     gpus = share(gpus_per_trial)

@@ -212,5 +212,5 @@ def _pace(counts: StudyCounts, now: float) -> list[str]:
     rate, left = counts.per_minute(now), counts.seconds_left(now)
     return [
         *([] if rate is None else [f"{rate:.1f} trials/min"]),
-        *([] if left is None else [f"{duration(left)} left"]),
+        *([] if left is None else [f"{duration(round(left))} left"]),
     ]
