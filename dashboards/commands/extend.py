@@ -8,18 +8,18 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.report import Device as Anywhere
-from skipstack.dashboards.commands.report import StudyPath
-from skipstack.dashboards.commands.search import (
+from skipstack.dashboards.commands.options import (
     Address,
+    ComputeDevice,
     DataDir,
     Device,
     EngineName,
     SharePerTrial,
+    StudyPath,
     TrackingUri,
-    share,
     whole,
 )
+from skipstack.dashboards.commands.search import share
 from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
@@ -85,7 +85,7 @@ def extend(
 def rerun(
     study: StudyPath,
     trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],
-    device: Anywhere = "auto",
+    device: ComputeDevice = "auto",
 ) -> int:
     """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
     record = read_study(study)

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from skipstack.dashboards.commands.options import BundlePath, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.commands.report import BundlePath, Device
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 
@@ -24,7 +24,7 @@ def inspect(
     ] = None,
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
     picture: Annotated[Path | None, typer.Option(help="Also draw it, into a new SVG file.")] = None,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
 ) -> None:
     """Show what goes on inside a network: states that it reads, openings of gates, and the reach of the gradient."""
     if picture is not None and picture.exists():

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import Form, columns, sentences, tagged
 from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.comparison_report import comparison_report
@@ -16,10 +17,6 @@ from skipstack.search.ablation.against import compare
 from skipstack.search.ablation.papers import find_table
 from skipstack.search.records.folder import StudyFolder
 from skipstack.search.records.reading import read_study
-
-StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
-BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
-Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,7 +51,7 @@ def export(
     to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
     if best is not None and trial is not None:
@@ -71,7 +68,7 @@ def export(
 def verify(
     bundle: BundlePath,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that holds its corpus.")] = None,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
     from skipstack.search.bundles.bundle import attachments_in, spans_in
@@ -101,7 +98,7 @@ def predict(
             "--format", help="`columns`: token, tab, tag, a token a line; `lines`: word_TAG, a sentence a line."
         ),
     ] = None,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
 ) -> None:
     """Predict the tags, labels or trees of text.
 

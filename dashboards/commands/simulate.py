@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from skipstack.dashboards.commands.report import StudyPath
-from skipstack.dashboards.commands.search import Seed, Trials, whole
+from skipstack.dashboards.commands.options import Seed, StudyPath, Trials, whole
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import ProposerName, SearchConfig
