@@ -55,7 +55,7 @@ def main() -> NoReturn:
         code = 0
     except (KeyboardInterrupt, Abort):
         code = 130
-    except Exception:  # noqa: BLE001 (a defect of ours, told whole, but for the secrets that an error may quote)
+    except Exception:  # noqa: BLE001 (a defect of ours, shown whole, but for the secrets that an error may quote)
         sys.stderr.write(redacted(traceback.format_exc()))
         code = 1
     sys.exit(code or 0)

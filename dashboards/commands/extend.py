@@ -17,9 +17,9 @@ from skipstack.dashboards.commands.options import (
     SharePerTrial,
     StudyPath,
     TrackingUri,
+    share,
     whole,
 )
-from skipstack.dashboards.commands.search import share
 from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version

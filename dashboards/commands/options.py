@@ -1,11 +1,14 @@
 """The arguments and options that several commands share."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from skipstack.search.config import ProposerName
+from skipstack.data.basis.errors import UserError
+from skipstack.search.config import ProposerName, StudyConfig
+from skipstack.search.study_files.study_file import load_study
 
 
 def whole(text: str) -> int:
@@ -72,3 +75,46 @@ EngineName = Annotated[
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
 ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
+
+
+def share(text: str) -> float | Literal["auto"]:
+    """``--gpus-per-trial`` as it was typed. Raises UserError for what is no share."""
+    if text == "auto":
+        return "auto"
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise UserError(f"--gpus-per-trial: got {text!r} (allowed: a number from 0, or auto)")
+    return number
+
+
+def studied(
+    study: str,
+    *,
+    corpus: str | None,
+    scale: str | None,
+    settings: list[str] | None,
+    proposer: str | None,
+    warm_start: list[Path] | None = None,
+    trials: int | None,
+    epochs: int | None,
+    seeds: int | None,
+    lanes: str | None,
+    seed: int | None,
+) -> tuple[StudyConfig, Path]:
+    """The study that the options describe, and the folder from which its corpus paths are read."""
+    options = {"lanes": lanes, "proposer": proposer}
+    if warm_start:
+        options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
+    return load_study(
+        study,
+        scale=scale,
+        corpus=corpus,
+        overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
+        trials=trials,
+        epochs=epochs,
+        seeds=seeds,
+        seed=seed,
+    )

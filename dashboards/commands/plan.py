@@ -22,8 +22,8 @@ from skipstack.dashboards.commands.options import (
     Settings,
     Study,
     Trials,
+    studied,
 )
-from skipstack.dashboards.commands.search import studied
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig

@@ -76,17 +76,17 @@ def verify(
 
     for split, counts in verify_bundle(bundle, data_dir=data_dir, device=device).items():
         share = counts["correct"] / counts["total"]
-        told = f"{counts['correct']} of {counts['total']} tokens right ({share:.2%})"
+        result = f"{counts['correct']} of {counts['total']} tokens right ({share:.2%})"
         if (arcs := attachments_in(counts)) is not None:
-            told = (
+            result = (
                 f"{arcs.attached} of {arcs.words} words have the right head (UAS {arcs.uas:.2%}), "
                 f"{arcs.labelled} the right relation to it (LAS {arcs.las:.2%})"
             )
         if (spans := spans_in(counts)) is not None:
-            told += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
+            result += f", {spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%})"
         if (perplexity := counts.get("perplexity")) is not None:
-            told = f"perplexity {perplexity:.2f}, {told.replace('tokens', 'next words')}"
-        print(f"{split}: {told}, as exported")
+            result = f"perplexity {perplexity:.2f}, {result.replace('tokens', 'next words')}"
+        print(f"{split}: {result}, as exported")
 
 
 def predict(

@@ -1,10 +1,9 @@
 """``skipstack search`` and ``skipstack resume``."""
 
-import json
 import time
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -26,65 +25,21 @@ from skipstack.dashboards.commands.options import (
     TrackingUri,
     Trials,
     WarmStart,
+    share,
+    studied,
 )
-from skipstack.data.basis.errors import UserError
-from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.ledger import withdrawn_on_failure
 from skipstack.search.records.extension import shortening
 from skipstack.search.records.folder import StudyFolder, free_name, new_folder
 from skipstack.search.records.reading import is_finished, read_study
-from skipstack.search.study_files.study_file import load_study
 from skipstack.search.tracking.tracking import checked_uri
 from skipstack.search.trials.faults import full_disk_told
-
-
-def share(text: str) -> float | Literal["auto"]:
-    """``--gpus-per-trial`` as it was typed. Raises UserError for what is no share."""
-    if text == "auto":
-        return "auto"
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise UserError(f"--gpus-per-trial: got {text!r} (allowed: a number from 0, or auto)")
-    return number
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("search")(search)
     app.command("resume")(resume)
-
-
-def studied(
-    study: str,
-    *,
-    corpus: str | None,
-    scale: str | None,
-    settings: list[str] | None,
-    proposer: str | None,
-    warm_start: list[Path] | None = None,
-    trials: int | None,
-    epochs: int | None,
-    seeds: int | None,
-    lanes: str | None,
-    seed: int | None,
-) -> tuple[StudyConfig, Path]:
-    """The study that the options describe, and the folder from which its corpus paths are read."""
-    options = {"lanes": lanes, "proposer": proposer}
-    if warm_start:
-        options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
-    return load_study(
-        study,
-        scale=scale,
-        corpus=corpus,
-        overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
-        trials=trials,
-        epochs=epochs,
-        seeds=seeds,
-        seed=seed,
-    )
 
 
 def search(

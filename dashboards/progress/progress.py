@@ -25,7 +25,7 @@ SECONDS_BETWEEN_LINES = 2.0
 """Where there is no terminal, lines come no faster than this."""
 
 LONGEST_SILENCE = 30.0
-"""Where there is no terminal, an epoch is told once nothing was told for so many seconds."""
+"""Where there is no terminal, an epoch is reported once nothing was reported for so many seconds."""
 
 REFRESHED_PER_SECOND = 4
 """How often the table is drawn anew, so that rate and time left move between events."""
@@ -51,7 +51,7 @@ class Progress:
         self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
         self._begun = clock()
         self._last_line: float | None = None
-        self._untold = False
+        self._unprinted = False
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -65,7 +65,7 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        elif self._untold:
+        elif self._unprinted:
             self._say(line(self._counts, self._clock()))
 
     def __call__(self, event: Event) -> None:
@@ -85,10 +85,10 @@ class Progress:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
-        """The line after a trial ended, unless one was just told; the last one always."""
+        """The line after a trial ended, unless one was just printed; the last one always."""
         last = self._counts.left == 0
-        self._untold = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
-        if not self._untold:
+        self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
+        if not self._unprinted:
             self._last_line = now
             self._say(line(self._counts, now))
         if last:
