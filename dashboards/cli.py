@@ -1,6 +1,6 @@
 """The command line: ``skipstack COMMAND``. stdout carries the result, stderr the progress.
 
-Exit 0: done. 2: the user's mistake, told in one line. 3: a study finished, and faults ended some of its
+Exit 0: done. 2: the user's mistake, reported in one line. 3: a study finished, and faults ended some of its
 trials. 130: interrupted, by the user, a full disk or a lost cluster, and can be resumed.
 """
 
@@ -55,7 +55,7 @@ def main() -> NoReturn:
         code = 0
     except (KeyboardInterrupt, Abort):
         code = 130
-    except Exception:  # noqa: BLE001 (a defect of ours, told whole, but for the secrets that an error may quote)
+    except Exception:  # noqa: BLE001 (a defect of ours, shown whole, but for the secrets that an error may quote)
         sys.stderr.write(redacted(traceback.format_exc()))
         code = 1
     sys.exit(code or 0)

@@ -88,7 +88,10 @@ class StackConfig(Frozen):
     """Units of each layer, in each direction."""
     cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
-    """Which earlier layer each layer takes."""
+    """Which earlier layer each layer takes a shortcut from (``models/wiring.py``): 1: the first one, for every layer
+    above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three below; 4: every layer from
+    the fourth on the one three below; 5: every layer from the third on the one two below; or a list, one a layer, 0 for
+    none."""
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
     """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""

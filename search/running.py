@@ -79,7 +79,7 @@ class Run:
             execution.say(told(earlier))
         tracker = execution.tracker(folder, Past(folder.ledger, driver.past))
         retention = Retention(folder, lambda: driver.record)
-        goes_on = f"nothing is lost: `skipstack resume {folder.path}` goes on"
+        goes_on = f"nothing is lost: `skipstack resume {folder.path}` continues the study"
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(tracker, progress, retention)
@@ -87,7 +87,7 @@ class Run:
                     driver.resumed(code_version())
                 run_study(driver, engine)
         except KeyboardInterrupt:
-            execution.say(f"interrupted; {goes_on}; with --enough it begins no further trial")
+            execution.say(f"interrupted; {goes_on}; with --enough it starts no further trial")
             raise
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause

@@ -37,11 +37,12 @@ class TrialConfig(Frozen):
 
     def flatten(self) -> dict[str, Scalar]:
         """Every leaf by its dotted path, as MLflow and pandas want it; lists as their JSON text."""
-        return dict(_leaves(self.model_dump(mode="json"), ""))
+        return dict(leaves(self.model_dump(mode="json")))
 
 
-def _leaves(value: Any, path: str) -> list[tuple[str, Scalar]]:
+def leaves(value: Any, path: str = "") -> list[tuple[str, Scalar]]:
+    """Every leaf of nested mappings by its dotted path below ``path``; lists as their JSON text."""
     if isinstance(value, dict):
         prefix = f"{path}." if path else ""
-        return [leaf for key, item in value.items() for leaf in _leaves(item, f"{prefix}{key}")]
+        return [leaf for key, item in value.items() for leaf in leaves(item, f"{prefix}{key}")]
     return [(path, json.dumps(value) if isinstance(value, list) else value)]

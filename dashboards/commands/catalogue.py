@@ -1,18 +1,28 @@
 """``skipstack spaces`` and ``skipstack data``: what there is to search, and to search on."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from skipstack.dashboards.report.listing_report import listing_report
+from skipstack.dashboards.report.printing import print_report
+from skipstack.dashboards.report.rendering import Format
+from skipstack.dashboards.report.space_report import DescribedStudy, space_report
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
+from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.study_files.document import presets
+from skipstack.search.study_files.origins import origins
 from skipstack.search.study_files.study_file import load_study, scales, schema
-from skipstack.spaces.space import Axis, Space
+from skipstack.spaces.counting import count
+from skipstack.spaces.space import Space
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,62 +35,66 @@ def add_to(app: typer.Typer) -> None:
 
 
 def spaces(
-    name: Annotated[str | None, typer.Argument(help="A preset or a YAML file; without one, all presets.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A preset, or a study file of your own (YAML). Left out: all presets.")
+    ] = None,
     with_schema: Annotated[
-        bool, typer.Option("--schema", help="The JSON schema of study files instead, for editors.")
+        bool, typer.Option("--schema", help="Print the JSON schema of study files instead, for editors.")
     ] = False,
     scale: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")
+        str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
     ] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="The folder of the named corpora: then the updates of an epoch are counted.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """List the presets, or show one: its axes, its constraints, and how many configurations it has."""
+    """List the presets, or show one study: its axes and constraints, how many configurations they allow, how many
+    updates an epoch has, and every setting with where it comes from.
+    """
     if with_schema:
         print(json.dumps(schema(), indent=2))
     elif name is None:
-        for preset in presets():
-            print(f"{preset:<24} {load_study(preset)[0].about}")
+        print_report(listing_report("presets", {preset: (load_study(preset)[0].about,) for preset in presets()}), form)
     else:
-        _show(name, scale)
+        _show(name, scale, data_dir, form)
 
 
-def _show(name: str, scale: str | None) -> None:
-    study, _ = load_study(name, scale=scale)
-    space = Space(study.space)
-    count = space.count()
-    print(f"{study.name}: {study.about}")
-    print(f"{'endless' if count is None else count} configurations{_walked(study, space)}")
-    for path, axis in study.space.axes.items():
-        when = condition(axis)
-        print(f"  {path}: {space.domains[path]}{f'   (when {when})' if when else ''}")
-    if study.space.constraints:
-        print(f"constraints: {', '.join(study.space.constraints)}")
-    if offered := scales(name):
-        print(f"scales: {', '.join(offered)}   (--scale)")
-    if compared := [table for table, each in tables().items() if each.preset == name]:
-        print(f"figures: {', '.join(compared)}   (skipstack report --against)")
-    if name in presets():
-        print(f"\n{presets()[name].read_text()}", end="")
+def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> None:
+    study, corpus_folder = load_study(name, scale=scale)
+    described = DescribedStudy(
+        study=study,
+        counted=count(Space(study.space), generator(study.search.seed, "plan", "count")),
+        origins=origins(name, scale),
+        epoch=_epoch(study, data_dir, corpus_folder),
+        scales=scales(name),
+        papers=tuple(table for table, each in tables().items() if each.preset == name),
+    )
+    print_report(space_report(described), form)
+    if form == "text" and name in presets():
+        print(f"\nthe study file of this preset:\n\n{presets()[name].read_text()}", end="")
 
 
-def condition(axis: Axis) -> str:
-    """When an axis is active, in words; empty where it always is."""
-    return " and ".join(f"{on} is {' or '.join(map(str, values))}" for on, values in axis.when.items())
+def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
+    """The size of an epoch of the base, or why it is not known."""
+    from skipstack.data.store.stored import open_store, store
 
-
-def _walked(study: StudyConfig, space: Space) -> str:
-    """How many of the configurations are searched, where it is not all of them."""
-    if study.search.proposer != "one_at_a_time":
-        return ""
-    return f", {sum(1 for _ in space.one_at_a_time())} of them one axis at a time"
+    base = study.space.base
+    with tempfile.TemporaryDirectory(prefix="skipstack-spaces-") as scratch:
+        try:
+            stored = store(base.data.corpus, root=Path(scratch), data_dir=data_dir, folder=corpus_folder)
+            return EpochSize.of(base, open_store(stored))
+        except UserError as missing:
+            return str(missing)
 
 
 def list_corpora() -> None:
-    """The corpora that are known by name, their layers of tags, licence and origin."""
-    cards = named_corpora()
-    width = max(map(len, cards))
-    for card in cards.values():
-        print(f"{card.name:<{width}} {card.about}")
-        print(f"{'':<{width}} tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
+    """List the corpora that are known by name, with their layers of tags, licence and origin."""
+    lines = {
+        card.name: (card.about, f"tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
+        for card in named_corpora().values()
+    }
+    print_report(listing_report("corpora", lines))
 
 
 def check_corpus(

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.commands.report import Device as Anywhere
-from skipstack.dashboards.commands.report import StudyPath
-from skipstack.dashboards.commands.search import (
+from skipstack.dashboards.commands.options import (
     Address,
+    ComputeDevice,
     DataDir,
     Device,
     EngineName,
     SharePerTrial,
+    StudyPath,
     TrackingUri,
     whole,
 )
@@ -38,13 +38,14 @@ def add_to(app: typer.Typer) -> None:
 
 def extend(
     study: StudyPath,
-    trials: Annotated[int, typer.Option(help="So many more trials.", parser=whole, metavar="N")] = 0,
+    trials: Annotated[int, typer.Option(help="How many trials to add.", parser=whole, metavar="N")] = 0,
     seeds: Annotated[
-        int, typer.Option(help="So many more seeds for each trial that is still to come.", parser=whole, metavar="N")
+        int,
+        typer.Option(help="How many seeds to add to each trial that has not been started.", parser=whole, metavar="N"),
     ] = 0,
     axis: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH=CHOICE", help="One more value for an axis of choices; any number of times."),
+        typer.Option(metavar="PATH=CHOICE", help="Add a value to an axis of choices; may be repeated."),
     ] = None,
     data_dir: DataDir = None,
     tracking_uri: TrackingUri = None,
@@ -53,7 +54,7 @@ def extend(
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
-    """Go on with a study, finished or not, with more than was asked for at first."""
+    """Add trials, seeds or values of axes to a study, finished or not, and run what is new."""
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
             raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
@@ -76,7 +77,7 @@ def extend(
 def rerun(
     study: StudyPath,
     trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],
-    device: Anywhere = "auto",
+    device: ComputeDevice = "auto",
 ) -> int:
     """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
     record = read_study(study)
@@ -100,7 +101,7 @@ def rerun(
     )
     assert record.opened is not None
     if record.opened.code_version != code_version():
-        say(f"the study was begun by {record.opened.code_version}, this is {code_version()}")
+        say(f"the study was started with version {record.opened.code_version}, this is {code_version()}")
     return DIFFERS
 
 

@@ -1,16 +1,14 @@
 """``skipstack inspect``: what a trained network does with sentences."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
+from skipstack.dashboards.commands.options import BundlePath, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.commands.report import BundlePath, Device
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 
 
@@ -21,16 +19,18 @@ def add_to(app: typer.Typer) -> None:
 
 def inspect(
     bundle: BundlePath,
-    file: Annotated[Path | None, typer.Argument(help="Text, one sentence a line, words apart; stdin if none.")] = None,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
-    picture: Annotated[Path | None, typer.Option(help="A new SVG file to draw it in.")] = None,
-    device: Device = "auto",
+    file: Annotated[
+        Path | None, typer.Argument(help="Text, one sentence a line, words separated by blanks. Left out: stdin.")
+    ] = None,
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
+    picture: Annotated[Path | None, typer.Option(help="Also draw it, into a new SVG file.")] = None,
+    device: ComputeDevice = "auto",
 ) -> None:
-    """Look inside: states that were chosen, openings of gates, and how far back the loss reaches."""
+    """Show what goes on inside a network: states that it reads, openings of gates, and the reach of the gradient."""
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
-    from skipstack.dashboards.pictures import insight as insight_picture
-    from skipstack.dashboards.report import insight
+    from skipstack.dashboards.pictures import insight_picture
+    from skipstack.dashboards.report.insight import insight_report
     from skipstack.models.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
     from skipstack.search.bundles.inspection import inspected
@@ -39,12 +39,9 @@ def inspect(
     seen = list(inspected(tagger, sentences(file, tagger.unit)))
     if not seen:
         raise UserError(f"{file or 'stdin'}: got no sentence (allowed: one or more, one a line)")
-    if form == "json":
-        sys.stdout.write(insight.as_json(seen))
-    else:
-        insight.show(seen, Console())
+    print_report(insight_report(seen), form)
     if picture is not None:
         beside = picture.with_name(f".{picture.name}.{os.getpid()}")
         beside.write_text(insight_picture.picture(seen), encoding="utf-8")
         os.replace(beside, picture)
-        say(f"drawn: {picture}")
+        say(f"picture: {picture}")

@@ -1,6 +1,5 @@
 """``skipstack plan``: what a study would cost."""
 
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -9,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from skipstack.dashboards.commands.search import (
+from skipstack.dashboards.commands.options import (
     Corpus,
     DataDir,
     Device,
@@ -25,7 +24,7 @@ from skipstack.dashboards.commands.search import (
     Trials,
     studied,
 )
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig
 from skipstack.search.records.folder import StudyFolder
@@ -52,9 +51,12 @@ def plan(
     seed: Seed = None,
     gpus_per_trial: GpusPerTrial = 0.0,
     device: Device = "auto",
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """Count a study's space, measure its networks, forecast its hours. Nothing is trained and nothing is kept."""
+    """Estimate a study before it runs: the size of its space, what its networks need, the hours it takes.
+
+    Nothing is trained and nothing is kept.
+    """
     config, corpus_folder = studied(
         study,
         corpus=corpus,
@@ -67,7 +69,7 @@ def plan(
         lanes=lanes,
         seed=seed,
     )
-    from skipstack.dashboards.report.plan_text import as_json, as_text
+    from skipstack.dashboards.report.plan_report import plan_report
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
     from skipstack.search.study.study import check_study
@@ -84,7 +86,7 @@ def plan(
             made = replace(made, unmeasured=str(missing))
         else:
             made = planning.measured(made, TrainingMeter(record, folder, device), tell=say)
-    sys.stdout.write(as_json(made) if form == "json" else as_text(made))
+    print_report(plan_report(made), form)
 
 
 def _prepared(config: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path) -> StudyRecord:

@@ -6,7 +6,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
@@ -16,10 +19,6 @@ from skipstack.search.ablation.against import compare
 from skipstack.search.ablation.papers import find_table
 from skipstack.search.records.folder import StudyFolder
 from skipstack.search.records.reading import read_study
-
-StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
-BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
-Device = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,32 +30,30 @@ def add_to(app: typer.Typer) -> None:
 def report(
     study: StudyPath,
     form: Annotated[
-        Literal["text", "markdown", "csv", "json"], typer.Option("--format", help="How to write it.")
+        Literal["text", "markdown", "csv", "json"], typer.Option("--format", help="The format of the output.")
     ] = "text",
-    by: Annotated[
-        list[str] | None, typer.Option(help="An axis to tell about; any number of times; all of them.")
-    ] = None,
+    by: Annotated[list[str] | None, typer.Option(help="An axis to show; may be repeated. Left out: all axes.")] = None,
     against: Annotated[
-        str | None, typer.Option(metavar="TABLE", help="A table of a paper, such as wu2017/table-2, beside ours.")
+        str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
 ) -> None:
-    """The ablation table: what each value of each axis reaches, beside the base and the baseline."""
+    """Print the ablation table: what each value of each axis reaches, beside the base and the baseline."""
     if against is not None and by:
         raise UserError("--by and --against exclude each other (allowed: one of them)")
     table = None if against is None else find_table(against)
     record = read_study(study)
     if against is not None and table is not None:
-        print_report(compare(record, against, table), form)
+        print_report(comparison_report(compare(record, against, table)), form)
         return
-    print_report(ablation(record, by or ()), form)
+    print_report(ablation_report(ablation(record, by or ())), form)
 
 
 def export(
     study: StudyPath,
     to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
-    best: Annotated[int | None, typer.Option(min=1, help="The N best trials; 1 if nothing is said.")] = None,
-    trial: Annotated[int | None, typer.Option(min=0, help="One trial, by its number.")] = None,
-    device: Device = "auto",
+    best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
+    trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
+    device: ComputeDevice = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
     record = read_study(study)
@@ -69,9 +66,9 @@ def export(
 def verify(
     bundle: BundlePath,
     data_dir: Annotated[Path | None, typer.Option(help="The folder that holds its corpus.")] = None,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
 ) -> None:
-    """Evaluate a bundle again on its corpus: every count must be what its metrics say."""
+    """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
     from skipstack.search.bundles.export import verify_bundle
 
     for split, metrics in verify_bundle(bundle, data_dir=data_dir, device=device).items():
@@ -80,21 +77,21 @@ def verify(
 
 def predict(
     bundle: BundlePath,
-    file: Annotated[Path | None, typer.Argument(help="UTF-8 text, one sentence a line; stdin if none.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="UTF-8 text, one sentence a line. Left out: stdin.")] = None,
     form: Annotated[
         Form | None,
         typer.Option(
             "--format", help="`columns`: token, tab, tag, a token a line; `lines`: word_TAG, a sentence a line."
         ),
     ] = None,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
 ) -> None:
-    """Tag text: its words, which stand between blanks, or the words that a bundle of characters finds.
+    """Predict the tags, labels or trees of text.
 
-    Words that are given come in columns, words that are found in lines, unless --format says otherwise. A bundle of
-    characters reads raw text: blanks in it are dropped. One that classifies texts gives a line of `label<TAB>text` for
-    each, in either format; one that parses, columns of word, head and relation, whose head is 0 for the root or the
-    number of a word.
+    A bundle that tags words reads words separated by blanks and writes columns. One that tags characters, as of
+    Chinese, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other. One that
+    classifies texts writes `label<TAB>text` for each, in either format. A parser writes columns of word, head and
+    relation; the head is the number of a word, or 0 for the root.
     """
     from skipstack.models.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle

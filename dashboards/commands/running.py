@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from skipstack.dashboards.progress.progress import Progress
+from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.printing import print_report, say
-from skipstack.dashboards.report.sheet import named
+from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.execution import DeviceName, EngineName, Execution, share
 from skipstack.search.ledger.events import FAULTS
@@ -51,7 +52,7 @@ def finish(run: Run) -> int:
 
 
 def _report(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
-    print_report(ablation(record))
+    print_report(ablation_report(ablation(record)))
     database = f"sqlite:///{StudyFolder(path).runs_database}"
     say("next:")
     for command in (
@@ -64,5 +65,5 @@ def _report(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
         say(f"  {command}")
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
-        say(f"trial {trial.number} {named(trial.reason or '')}: {trial.message}")
+        say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")
     return FAILED_TRIALS if faulty else 0

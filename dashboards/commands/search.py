@@ -1,96 +1,37 @@
 """``skipstack search`` and ``skipstack resume``."""
 
-import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from skipstack.search.config import ProposerName, StudyConfig
+from skipstack.dashboards.commands.options import (
+    Address,
+    Corpus,
+    DataDir,
+    Device,
+    EngineName,
+    Epochs,
+    Lanes,
+    Proposer,
+    Scale,
+    Seed,
+    Seeds,
+    Settings,
+    SharePerTrial,
+    Study,
+    TrackingUri,
+    Trials,
+    WarmStart,
+    studied,
+)
 from skipstack.search.records.folder import free_name
-from skipstack.search.study_files.study_file import load_study
-
-
-def whole(text: str) -> int:
-    """A whole number as it was typed. Raises BadParameter, which names the option."""
-    try:
-        return int(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"got {text!r}, not a whole number") from error
-
-
-Study = Annotated[str, typer.Argument(help="A preset (`skipstack spaces` lists them) or a YAML file.")]
-Corpus = Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")]
-DataDir = Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")]
-Scale = Annotated[str | None, typer.Option(metavar="NAME", help="A size that the study offers, such as `small`.")]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set one value; any number of times.")
-]
-Proposer = Annotated[ProposerName | None, typer.Option(help="Who chooses the trials.")]
-WarmStart = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="DIR", help="An earlier study, whose trials the proposer learns from first; any number."),
-]
-Trials = Annotated[int | None, typer.Option(help="Trials at most.", parser=whole, metavar="N")]
-Epochs = Annotated[int | None, typer.Option(help="Epochs of a whole trial.", parser=whole, metavar="N")]
-Seeds = Annotated[int | None, typer.Option(help="Replicas of each trial.", parser=whole, metavar="N")]
-Lanes = Annotated[str | None, typer.Option(help="Seeds trained as one program: a number, or `auto`.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the study itself.", parser=whole, metavar="N")]
-TrackingUri = Annotated[
-    str | None, typer.Option(help="MLflow store; by default a SQLite file in the study's folder.", metavar="URI")
-]
-Address = Annotated[str | None, typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001.")]
-GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
-SharePerTrial = Annotated[
-    str,
-    typer.Option(
-        "--gpus-per-trial",
-        metavar="SHARE|auto",
-        help="Share of a GPU that each trial takes; `auto`: by the memory that its config needs.",
-    ),
-]
-Device = Annotated[
-    Literal["auto", "cpu", "cuda"], typer.Option(help="Where trials compute; `auto` takes a GPU where there is one.")
-]
-EngineName = Annotated[
-    Literal["ray", "serial"], typer.Option("--engine", help="`serial`: one trial after another, in this process.")
-]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("search")(search)
     app.command("resume")(resume)
-
-
-def studied(
-    study: str,
-    *,
-    corpus: str | None,
-    scale: str | None,
-    settings: list[str] | None,
-    proposer: str | None,
-    warm_start: list[Path] | None = None,
-    trials: int | None,
-    epochs: int | None,
-    seeds: int | None,
-    lanes: str | None,
-    seed: int | None,
-) -> tuple[StudyConfig, Path]:
-    """The study that the options describe, and the folder from which its corpus paths are read."""
-    options = {"lanes": lanes, "proposer": proposer}
-    if warm_start:
-        options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
-    return load_study(
-        study,
-        scale=scale,
-        corpus=corpus,
-        overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
-        trials=trials,
-        epochs=epochs,
-        seeds=seeds,
-        seed=seed,
-    )
 
 
 def search(
@@ -109,7 +50,9 @@ def search(
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     ledger: Annotated[
         str | None,
-        typer.Option(help="Where the ledger lies if not in the folder, such as s3://BUCKET/FOLDER.", metavar="URI"),
+        typer.Option(
+            help="Where to keep the ledger, if not in that folder, such as s3://BUCKET/FOLDER.", metavar="URI"
+        ),
     ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
@@ -117,7 +60,7 @@ def search(
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
-    """Search a space: propose trials, train them under ASHA, record them, rank them."""
+    """Run a study: propose trials, train them, stop the worse ones early, record and rank them."""
     config, corpus_folder = studied(
         study,
         corpus=corpus,
@@ -140,15 +83,17 @@ def search(
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(help="The folder of a study that was interrupted.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
     tracking_uri: TrackingUri = None,
     address: Address = None,
     gpus_per_trial: SharePerTrial = "0",
     device: Device = "auto",
     engine: EngineName = "ray",
-    enough: Annotated[bool, typer.Option("--enough", help="Begin no further trial; finish those that began.")] = False,
+    enough: Annotated[
+        bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
+    ] = False,
 ) -> int:
-    """Finish a study: trials that ran go on where they were, and what is still to come is proposed."""
+    """Continue an interrupted study: finish the trials that were running, then run those still to come."""
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.running import resume as resumed
 

@@ -1,12 +1,11 @@
 """``skipstack simulate``: what another scheduler, proposer or number of workers would have made of a study."""
 
-import sys
 from typing import Annotated, Literal
 
 import typer
 
-from skipstack.dashboards.commands.report import StudyPath
-from skipstack.dashboards.commands.search import Seed, Trials, whole
+from skipstack.dashboards.commands.options import Seed, StudyPath, Trials, whole
+from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import ProposerName, SearchConfig
 from skipstack.search.records.reading import read_study
@@ -27,34 +26,43 @@ def simulate(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="asha, asha-promotion, hyperband, median, best-after-first or none; any number of times. The study's "
-            "own and none if not said.",
+            help="asha, asha-promotion, hyperband, median, best-after-first or none; may be repeated. Left out: the "
+            "study's own, and none.",
         ),
     ] = None,
     grace: Annotated[
-        int | None, typer.Option(help="The lowest rung; of median, the first epoch.", parser=whole, metavar="N")
+        int | None,
+        typer.Option(
+            help="The lowest rung: before it no trial is stopped (median: the epoch).", parser=whole, metavar="N"
+        ),
     ] = None,
     reduction: Annotated[
-        int | None, typer.Option(help="One in so many goes on at a rung.", parser=whole, metavar="N")
+        int | None, typer.Option(help="One in N trials goes on at each rung.", parser=whole, metavar="N")
     ] = None,
     keep: Annotated[
-        int | None, typer.Option(help="best-after-first: so many train on.", parser=whole, metavar="N")
+        int | None,
+        typer.Option(
+            help="best-after-first: how many trials train on after the first epoch.", parser=whole, metavar="N"
+        ),
     ] = None,
     proposer: Annotated[
         ProposerName | None,
-        typer.Option(help="Who chooses the trials; the study's own if not said."),
+        typer.Option(help="The method that chooses the trials. Left out: the study's own."),
     ] = None,
     workers: Annotated[
-        int, typer.Option(help=f"Trials side by side, 1 to {MOST_WORKERS:,}.", parser=whole, metavar="N")
+        int, typer.Option(help=f"Trials that run at the same time, 1 to {MOST_WORKERS:,}.", parser=whole, metavar="N")
     ] = 1,
     trials: Trials = None,
     seed: Seed = None,
     extrapolate: Annotated[
-        bool, typer.Option("--extrapolate", help="Replay stopped trials, too, as if they kept their last score.")
+        bool, typer.Option("--extrapolate", help="Replay stopped trials too, as if they had kept their last score.")
     ] = False,
-    form: Annotated[Literal["text", "json"], typer.Option("--format", help="How to write it.")] = "text",
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """Replay the recorded curves of a study on a simulated clock. Nothing is trained and nothing is written."""
+    """Show what other schedulers or proposers would have found in a finished study, and how fast.
+
+    They run over its recorded learning curves: nothing is trained and nothing is written.
+    """
     for option, value, least in (
         ("grace", grace, 1),
         ("reduction", reduction, 2),
@@ -67,7 +75,7 @@ def simulate(
     if not 1 <= workers <= MOST_WORKERS:
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     record = read_study(study)
-    from skipstack.dashboards.report import simulation_text
+    from skipstack.dashboards.report.simulation_report import simulation_report
     from skipstack.search.simulation.recordings import recordings
     from skipstack.search.simulation.simulation import simulate as simulated
     from skipstack.search.simulation.simulation import with_scheduler
@@ -86,8 +94,7 @@ def simulate(
         for name in dict.fromkeys(schedulers or _usual(own))
     ]
     outcomes = [simulated(record, recorded, setting, workers=workers) for setting in settings]
-    told = simulation_text.content(record, recorded, asked, workers, outcomes)
-    sys.stdout.write(simulation_text.as_json(told) if form == "json" else simulation_text.as_text(told))
+    print_report(simulation_report(record, recorded, asked, workers, outcomes), form)
 
 
 def _usual(own: SearchConfig) -> list[str]:

@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from skipstack.dashboards.progress.standing import Level, Standing
-from skipstack.dashboards.report.sheet import NONE, named
+from skipstack.dashboards.progress.counts import Level, StudyCounts
+from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.parts import written
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
@@ -24,7 +24,7 @@ SECONDS_BETWEEN_LINES = 2.0
 """Where there is no terminal, lines come no faster than this."""
 
 LONGEST_SILENCE = 30.0
-"""Where there is no terminal, an epoch is told once nothing was told for so many seconds."""
+"""Where there is no terminal, an epoch is reported once nothing was reported for so many seconds."""
 
 REFRESHED_PER_SECOND = 4
 """How often the table is drawn anew, so that rate and time left move between events."""
@@ -44,19 +44,19 @@ class Progress:
     def __init__(self, record: StudyRecord, *, clock: Callable[[], float], console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
         self._clock = clock
-        self._standing = Standing(record)
+        self._counts = StudyCounts(record)
         # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.
         self._lock = threading.Lock()
         self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
         self._begun = clock()
         self._last_line: float | None = None
-        self._untold = False
+        self._unprinted = False
 
     def __enter__(self) -> Self:
         if self._live is not None:
             self._live.start()
         else:
-            self._say(f"{self._standing.state}: {line(self._standing, self._clock())}")
+            self._say(f"{self._counts.state}: {line(self._counts, self._clock())}")
         return self
 
     def __exit__(
@@ -64,18 +64,18 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.stop()
-        elif self._untold:
-            self._say(line(self._standing, self._clock()))
+        elif self._unprinted:
+            self._say(line(self._counts, self._clock()))
 
     def __call__(self, event: Event) -> None:
         """Take in an event that is in the ledger."""
         now = self._clock()
         with self._lock:
-            self._standing.apply(event, now)
+            self._counts.apply(event, now)
         if isinstance(event, Ended) and event.reason in FAULTS:
-            self._say(f"trial {event.trial} {named(event.reason)}: {event.message}")
+            self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}")
         elif isinstance(event, Retried):
-            self._say(f"trial {event.trial} {named(event.cause)}: {event.message}; it is tried again")
+            self._say(f"trial {event.trial} {reason_in_words(event.cause)}: {event.message}; it is tried again")
         goes_on = isinstance(event, Decided) and event.decision == "continue"
         if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)
@@ -84,14 +84,14 @@ class Progress:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
-        """The line after a trial ended, unless one was just told; the last one always."""
-        last = self._standing.left == 0
-        self._untold = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
-        if not self._untold:
+        """The line after a trial ended, unless one was just printed; the last one always."""
+        last = self._counts.left == 0
+        self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
+        if not self._unprinted:
             self._last_line = now
-            self._say(line(self._standing, now))
+            self._say(line(self._counts, now))
         if last:
-            self._say(self._standing.state)
+            self._say(self._counts.state)
 
     def _say(self, text: str) -> None:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -106,54 +106,54 @@ class Progress:
 
     def _drawn(self) -> RenderableType:
         with self._lock:
-            return table(self._standing, self._clock())
+            return table(self._counts, self._clock())
 
 
-def line(standing: Standing, now: float) -> str:
+def line(counts: StudyCounts, now: float) -> str:
     """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
-    counts = [f"{standing.count(reason)} {named(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
+    ends = [f"{counts.count(reason)} {reason_in_words(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
     return "  ".join(
         [
-            f"{standing.ended}/{standing.total} trials",
-            *([f"{standing.epochs:,} epochs"] if standing.epochs else []),
-            *([] if standing.best is None else [f"best {_score(standing.best)} (trial {standing.best.number})"]),
-            *(count for count in counts if not count.startswith("0 ")),
-            *_pace(standing, now),
+            f"{counts.ended}/{counts.total} trials",
+            *([f"{counts.epochs:,} epochs"] if counts.epochs else []),
+            *([] if counts.best is None else [f"best {_score(counts.best)} (trial {counts.best.number})"]),
+            *(each for each in ends if not each.startswith("0 ")),
+            *_pace(counts, now),
         ]
     )
 
 
-def table(standing: Standing, now: float) -> RenderableType:
+def table(counts: StudyCounts, now: float) -> RenderableType:
     """Where a study stands, as a table: trials by rung, the best so far, pace, and what is being done."""
     head = Table.grid(padding=(0, 2, 0, 0))
-    bar = ProgressBar(total=max(standing.total, 1), completed=standing.ended, width=BAR)
+    bar = ProgressBar(total=max(counts.total, 1), completed=counts.ended, width=BAR)
     head.add_row(
-        Text(standing.record.study.name, style="bold", overflow="fold"),
-        Text(f"{standing.ended}/{standing.total} trials"),
+        Text(counts.record.study.name, style="bold", overflow="fold"),
+        Text(f"{counts.ended}/{counts.total} trials"),
         bar,
     )
-    done = f"{standing.epochs:,} epochs"
+    done = f"{counts.epochs:,} epochs"
     return Group(
         head,
-        _rungs(standing),
-        _best(standing),
-        Text("  ".join([done, *_pace(standing, now)])),
-        *([Text(f"{standing.state} ...", style="dim")] if standing.state not in ("", "finished") else []),
+        _rungs(counts),
+        _best(counts),
+        Text("  ".join([done, *_pace(counts, now)])),
+        *([Text(f"{counts.state} ...", style="dim")] if counts.state not in ("", "finished") else []),
     )
 
 
-def _rungs(standing: Standing) -> Table:
+def _rungs(counts: StudyCounts) -> Table:
     """A row for each rung: the trials that reached it and no later one."""
-    levels = standing.levels()
+    levels = counts.levels()
     states = [
         state
         for state in ("running", "paused", "stopped", "completed", *SCORELESS)
-        if state in ("running", "stopped", "completed") or standing.count(state)
+        if state in ("running", "stopped", "completed") or counts.count(state)
     ]
     grid = Table.grid(padding=(0, 0, 0, 2))
     for heading in ("reached", *states):
         grid.add_column(justify="left" if heading == "reached" else "right", no_wrap=True)
-    grid.add_row(*(Text(named(heading), style="dim") for heading in ("reached", *states)))
+    grid.add_row(*(Text(reason_in_words(heading), style="dim") for heading in ("reached", *states)))
     for level in levels:
         grid.add_row(_reached(level), *(str(level.counts[state] or "") for state in states))
     return grid
@@ -168,12 +168,12 @@ def _reached(level: Level) -> str:
     return f"{level.rung:,} {level.resource if level.rung > 1 else level.resource[:-1]}"
 
 
-def _best(standing: Standing) -> Text:
-    best = standing.best
+def _best(counts: StudyCounts) -> Text:
+    best = counts.best
     if best is None:
         return Text(f"best {NONE}")
     text = Text.assemble(("best ", ""), (_score(best), "bold green"), f"  trial {best.number}: ", overflow="fold")
-    return text.append(", ".join(differences(standing.record, best)) or "the base")
+    return text.append(", ".join(differences(counts.record, best)) or "the base")
 
 
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
@@ -206,16 +206,10 @@ def _score(trial: TrialRecord) -> str:
     return NONE if trial.score is None else f"{trial.measure.factor * trial.score:.2f}"
 
 
-def _pace(standing: Standing, now: float) -> list[str]:
+def _pace(counts: StudyCounts, now: float) -> list[str]:
     """Trials a minute and the time left, as far as they are known."""
-    rate, left = standing.per_minute(now), standing.seconds_left(now)
+    rate, left = counts.per_minute(now), counts.seconds_left(now)
     return [
         *([] if rate is None else [f"{rate:.1f} trials/min"]),
-        *([] if left is None else [f"{_duration(left)} left"]),
+        *([] if left is None else [f"{duration(round(left))} left"]),
     ]
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"

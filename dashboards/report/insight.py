@@ -1,14 +1,11 @@
-"""What goes on inside a network, as sentences with arcs, tables and JSON; ``insight_picture.py`` draws it."""
+"""What goes on inside a network, as tables and JSON; ``pictures/insight_picture.py`` draws it."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from skipstack.dashboards.report.page import Block, Cell, Column, Heading, Page, Report, Row, Table
+from skipstack.dashboards.report.quantities import NONE
 from skipstack.models.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
 
@@ -54,69 +51,55 @@ def _shares(views: Sequence[LayerView]) -> tuple[float, ...] | None:
     return tuple(mean / total if total else 0.0 for mean in means[:STEPS])
 
 
-def as_json(sentences: Sequence[SentenceView]) -> str:
-    """Everything that was seen, sentence by sentence, and the summaries."""
-    content = {
-        "sentences": [asdict(sentence) for sentence in sentences],
-        "layers": [asdict(each) for each in summaries(sentences)],
-    }
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-
-
-def show(sentences: Sequence[SentenceView], console: Console) -> None:
-    """Print the tables: what each policy chose, how open gates are, how far back the loss reaches."""
+def insight_report(sentences: Sequence[SentenceView]) -> Report:
+    """What each policy chose, how open gates are, how far back the loss reaches; as JSON, everything that was seen."""
     found = summaries(sentences)
-    for sentence in sentences:
-        if any(view.back for view in sentence.layers):
-            _titled(console, "steps back, token by token", _choices(sentence))
+    groups: list[tuple[Block, ...]] = [
+        (Heading("steps back, token by token"), _choices(sentence))
+        for sentence in sentences
+        if any(view.back for view in sentence.layers)
+    ]
     if any(each.gates for each in found):
-        _titled(console, "mean opening of each gate", _gates(found))
+        groups.append((Heading("mean opening of each gate"), _gates(found)))
     if any(each.shares is not None for each in found):
-        _titled(console, "share of the gradient norm by step read, the first one on top", _gradients(found))
+        title = "share of the gradient norm by step read, the first one on top"
+        groups.append((Heading(title), _gradients(found)))
+    content = {"sentences": [asdict(each) for each in sentences], "layers": [asdict(each) for each in found]}
+    return Report(page=Page("", tuple(groups)), content=content)
 
 
-def _titled(console: Console, title: str, table: Table) -> None:
-    console.print(Text(title, style="bold"))
-    console.print(table)
-    console.print()
-
-
-def _table(*numbers: str) -> Table:
-    """A table without lines, whose columns of these names have numbers."""
-    table = Table(box=None, pad_edge=False)
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table
+def _table(heading: str, columns: Iterable[Column], rows: Iterable[tuple[str, Sequence[str]]]) -> Table:
+    return Table(
+        names=(heading,),
+        heading=heading,
+        columns=tuple(columns),
+        rows=tuple(Row(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
+    )
 
 
 def _choices(sentence: SentenceView) -> Table:
-    views = [view for view in sentence.layers if view.back is not None]
-    table = _table()
-    table.add_column("word")
-    table.add_column("tag")
-    for view in views:
-        table.add_column(view.name, justify="right")
+    views = [(view.name, view.back) for view in sentence.layers if view.back is not None]
     tags = sentence.tags if len(sentence.tags) == len(sentence.words) else ("",) * len(sentence.words)
-    for place, (word, tag) in enumerate(zip(sentence.words, tags, strict=True)):
-        table.add_row(Text(word), Text(tag), *(str(view.back[place]) for view in views if view.back is not None))
-    return table
+    rows = (
+        (word, [tag, *(str(back[place]) for _, back in views)])
+        for place, (word, tag) in enumerate(zip(sentence.words, tags, strict=True))
+    )
+    return _table("word", [Column("tag", justify="left"), *(Column(name) for name, _ in views)], rows)
 
 
 def _gates(found: Sequence[Summary]) -> Table:
     names = list(dict.fromkeys(name for each in found for name in each.gates))
-    table = _table()
-    table.add_column("")
-    for name in names:
-        table.add_column(name, justify="right")
-    for each in found:
-        table.add_row(each.name, *(f"{each.gates[name]:.3f}" if name in each.gates else "–" for name in names))
-    return table
+    rows = (
+        (each.name, [f"{each.gates[name]:.3f}" if name in each.gates else NONE for name in names]) for each in found
+    )
+    return _table("layer", map(Column, names), rows)
 
 
 def _gradients(found: Sequence[Summary]) -> Table:
-    shown = [each for each in found if each.shares is not None]
-    table = _table("step", *(each.name for each in shown))
-    for step in range(max((len(each.shares or ()) for each in shown), default=0)):
-        shares = [each.shares[step] if each.shares and step < len(each.shares) else None for each in shown]
-        table.add_row(str(step + 1), *("–" if share is None else f"{share:.4f}" for share in shares))
-    return table
+    columns = {each.name: each.shares for each in found if each.shares is not None}
+    steps = max(map(len, columns.values()), default=0)
+    rows = (
+        (str(step + 1), [f"{shares[step]:.4f}" if step < len(shares) else NONE for shares in columns.values()])
+        for step in range(steps)
+    )
+    return _table("step", map(Column, columns), rows)

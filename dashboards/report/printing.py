@@ -4,21 +4,16 @@ import sys
 
 from rich.console import Console
 
-from skipstack.dashboards.report import comparison as beside
-from skipstack.dashboards.report.tables import Format, render
+from skipstack.dashboards.report.page import Report
+from skipstack.dashboards.report.rendering import Format, render
 from skipstack.data.basis.redaction import redacted
-from skipstack.search.ablation.ablation import Ablation
-from skipstack.search.ablation.against import Comparison
 
 
-def print_report(made: Ablation | Comparison, form: Format = "text") -> None:
-    """Print a report: to fit the terminal and in its colours, or plain and as wide as it is."""
+def print_report(report: Report, form: Format = "text") -> None:
+    """Print a report: to fit the terminal and in its colours, or plain and as wide as the report says."""
     console = Console()
-    width, terminal = console.width if console.is_terminal else None, console.is_terminal
-    if isinstance(made, Ablation):
-        sys.stdout.write(render(made, form, width=width, terminal=terminal))
-    else:
-        sys.stdout.write(beside.render(made, form, width=width, terminal=terminal))
+    width, terminal = (console.width, True) if console.is_terminal else (report.width, False)
+    sys.stdout.write(render(report, form, width=width, terminal=terminal))
 
 
 def say(line: str) -> None:

@@ -1,6 +1,10 @@
-"""Measured quantities for people: few digits, and a unit that suits them."""
+"""Measured quantities for people: few digits, a unit that suits them, and a dash where there is no number."""
 
-from skipstack.dashboards.report.sheet import NONE
+from skipstack.data.tasks.measure import Measure
+from skipstack.spaces.trial import Scalar
+
+NONE = "–"
+"""Stands where there is no number."""
 
 
 def number(value: float | None, factor: float = 1) -> str:
@@ -19,3 +23,31 @@ def duration(value: float | None, factor: float = 1) -> str:
     if seconds < 90:
         return f"{number(seconds)} s"
     return f"{number(seconds, 1 / 60)} min" if seconds < 90 * 60 else f"{number(seconds, 1 / 3600)} h"
+
+
+def counted(count: int, noun: str, nouns: str | None = None) -> str:
+    """``1 trial``, ``1,200 trials``."""
+    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
+
+
+def heading_of(heading: str, measure: Measure) -> str:
+    """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
+    return heading.replace("%", measure.unit)
+
+
+def with_error(mean: Scalar, error: Scalar, form: str, measure: Measure) -> str:
+    """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
+    if not isinstance(mean, float):
+        return NONE
+    error_text = f"{abs(_as_printed(error, measure)):.2f}" if isinstance(error, float) else f"{NONE:4}"
+    return f"{_as_printed(mean, measure):{form}} ± {error_text}"
+
+
+def reason_in_words(reason: str) -> str:
+    """Why a trial ended, as people read it: ``out of memory``."""
+    return reason.replace("_", " ")
+
+
+def _as_printed(score: float, measure: Measure) -> float:
+    """In percent, or as perplexity, to the two decimals that are printed; never -0.0."""
+    return round(measure.factor * score, 2) + 0.0

@@ -5,7 +5,8 @@ have it. Selection looks at dev alone; only selected trials, and a grid's, are m
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -19,7 +20,8 @@ from skipstack.search.ledger.events import Reason
 from skipstack.search.objectives import Objective
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.records.trial_record import TrialRecord
-from skipstack.spaces.trial import Scalar, TrialConfig
+from skipstack.spaces.paths import typed
+from skipstack.spaces.trial import Scalar, TrialConfig, leaves
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
 """The ``axis`` of the rows that belong to none."""
@@ -135,6 +137,31 @@ def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
     """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
     theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
     return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
+
+
+def chosen(changed: Mapping[str, Scalar], config: TrialConfig) -> dict[str, Scalar]:
+    """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
+
+    Another ``kind`` brings the defaults of that kind, so a mapping whose kind changed counts by what it has instead of
+    them, whether the base had the same or not.
+    """
+    own = config.flatten()
+    defaults: dict[str, Scalar] = {}
+    switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
+    for path in switched:
+        with suppress(ValueError):  # a kind with fields that have no default
+            defaults |= dict(leaves(typed(path, {"kind": own[f"{path}.kind"]}), path))
+    kinds = {f"{path}.kind" for path in switched}
+    return {
+        path: value
+        for path, value in own.items()
+        if path in kinds
+        or (canonical_json(value) != canonical_json(defaults.get(path)) if _within(path, switched) else path in changed)
+    }
+
+
+def _within(path: str, others: Sequence[str]) -> bool:
+    return any(path.startswith(f"{other}.") for other in others)
 
 
 def _baseline(record: StudyRecord) -> Iterator[Row]:

@@ -60,7 +60,7 @@ def load_study(
     if isinstance(given, Mapping):
         name, corpora, file = MAPPING, Path.cwd(), document(given, Source(MAPPING), scale)
     else:
-        path, preset = _find(given)
+        path, preset = find_study(given)
         name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
         file = read_document(path, str(given), scale)
     if scale is not None and scale not in file.scales:
@@ -83,11 +83,11 @@ def load_study(
 
 def scales(name_or_path: str | Path) -> tuple[str, ...]:
     """The scales at which a study can be loaded, besides its own."""
-    path, _ = _find(name_or_path)
+    path, _ = find_study(name_or_path)
     return read_document(path, str(name_or_path)).scales
 
 
-def _find(name_or_path: str | Path) -> tuple[Path, str | None]:
+def find_study(name_or_path: str | Path) -> tuple[Path, str | None]:
     """The file, and the preset's name if it is one. A file of that name goes before a preset."""
     path, name = Path(name_or_path), str(name_or_path)
     if path.is_file():

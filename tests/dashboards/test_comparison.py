@@ -10,8 +10,9 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.report.comparison import COLUMNS, DISAGREES, render
-from skipstack.dashboards.report.tables import Format
+from skipstack.dashboards.report.comparison_report import COLUMNS, DISAGREES, comparison_report
+from skipstack.dashboards.report.rendering import Format
+from skipstack.dashboards.report.rendering import render as render_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.against import Comparison, compare
 from skipstack.search.ablation.papers import find_table
@@ -19,6 +20,10 @@ from tests.search.made_up import ended, measured, proposed, record_of, reported,
 
 TOPOLOGY = "model.stack.shortcut.topology"
 ESCAPE = "\x1b"
+
+
+def render(comparison: Comparison, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+    return render_report(comparison_report(comparison), form, width=width, terminal=terminal)
 
 
 def made_up(seeds: int = 2, table: str = "wu2017/table-2", ends: int = 3) -> Comparison:
@@ -67,12 +72,12 @@ made-up on grammar, against wu2017/table-2: Comparison of shortcut topologies
   block, no shortcut in h              93.58       -1.16             –              –
 
 Spearman's rank correlation of paper and ours on dev, over 3 rows that both have: -0.50
-≠ 1 of 2 differences: another sign, by more than our standard error
+≠ 1 of 2 differences: the other sign than the paper's, by more than our standard error
 note: the block itself is not in the table; its figures are those of the same network in
 Table 1
 Ours: the base with what the row has and nothing else, ± standard deviation over 2
 seeds. Difference: to the base on dev, in points; ours paired by seed, ± standard error
-(*: exceeds it). –: not in the paper, or not tried.
+(*: larger than that; no test). –: not in the paper, or not tried.
 left out at this width: paper: test %, ours: test %, ours: trial
 """
     )
@@ -121,9 +126,7 @@ def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, term
     assert "+0.45±0.05*" in text.replace(" ", "")
     told = re.search(r"left out at this width: (.*)", text, re.DOTALL)
     left_out = re.split(r",\s+", " ".join(told[1].split())) if told else []
-    assert {f"{column.whose}: {column.heading}" for column in COLUMNS if column.heading in ("test %", "trial")} >= set(
-        left_out
-    )
+    assert {column.name for column in COLUMNS if column.heading in ("test %", "trial")} >= set(left_out)
     assert (width >= 120) == (not left_out)
 
 

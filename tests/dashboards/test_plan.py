@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.plan_text import as_json, as_text
+from skipstack.dashboards.report.plan_report import plan_report
+from skipstack.dashboards.report.rendering import render
 from skipstack.search.planning.plan import Plan, Room, plan
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
@@ -49,7 +50,7 @@ def test_a_plan_tells_space_networks_and_hours_and_leaves_nothing(here: Path) ->
     assert max(map(len, shown.stdout.splitlines())) <= 80
     for text in (
         "28 configurations: 28 combinations of 5 axes",
-        "times any number on the continuous axes: training.optimiser.learning_rate",
+        "infinitely many, since an axis is continuous: training.optimiser.learning_rate",
         "model.stack.dropout: none at all, some",
         "7 trials by tpe, seeds 2, epochs 4",
         "stopping: asha (grace 2, reduction 2), rungs at epoch 2",
@@ -130,6 +131,14 @@ def test_a_network_that_does_not_run_is_told(here: Path) -> None:
     made = planned(study(AXES), meter=KnownMeter(broken=[5]))
     assert "RuntimeError: out of memory" in as_text(made)
     assert any(network["failed"] for network in json.loads(as_json(made))["networks"])
+
+
+def as_text(made: Plan) -> str:
+    return render(plan_report(made), "text", width=80)
+
+
+def as_json(made: Plan) -> str:
+    return render(plan_report(made), "json")
 
 
 def unmeasured(name: str) -> tuple[Plan, dict[str, Any]]:

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from skipstack.dashboards.progress import progress as module
+from skipstack.dashboards.progress.counts import StudyCounts
 from skipstack.dashboards.progress.progress import Progress, line, table
-from skipstack.dashboards.progress.standing import Standing
 from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
 from skipstack.search.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
@@ -52,17 +52,17 @@ def _told(events: Sequence[Event], past: int = 2) -> list[str]:
     return page.getvalue().splitlines()
 
 
-def _standing(events: Sequence[Event], past: int = 2) -> Standing:
-    standing = Standing(StudyRecord.of(events[:past]))
+def _counts(events: Sequence[Event], past: int = 2) -> StudyCounts:
+    counts = StudyCounts(StudyRecord.of(events[:past]))
     for event in events[past:]:
-        standing.apply(event, event.time)
-    return standing
+        counts.apply(event, event.time)
+    return counts
 
 
-def _shown(standing: Standing, now: float, width: int = 80) -> list[str]:
+def _shown(counts: StudyCounts, now: float, width: int = 80) -> list[str]:
     console = Console(file=StringIO(), width=width)
     with console.capture() as capture:
-        console.print(table(standing, now))
+        console.print(table(counts, now))
     return [text.rstrip() for text in capture.get().splitlines()]
 
 
@@ -94,7 +94,7 @@ def _short() -> list[Event]:
 def test_lines_say_how_far_it_is() -> None:
     assert _told(_short()) == [
         "starting workers: 0/4 trials",
-        "1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  2.0 trials/min  2 min left",
+        "1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped  2.0 trials/min  1.5 min left",
         "trial 2 failed: RuntimeError: no luck",
         "3/4 trials  7 epochs  best 96.00 (trial 0)  1 stopped  1 failed  3.0 trials/min  20 s left",
     ]
@@ -127,8 +127,8 @@ def test_lines_come_no_faster_than_every_two_seconds_and_the_last_one_always() -
 
 
 def test_the_table_says_it_too() -> None:
-    standing = _standing(_short())
-    assert _shown(standing, 70.0) == [
+    counts = _counts(_short())
+    assert _shown(counts, 70.0) == [
         f"made-up  3/4 trials  {'━' * 22}╸",
         "reached  running  stopped  completed  failed",
         "start                                      1",
@@ -142,14 +142,14 @@ def test_the_table_says_it_too() -> None:
 
 
 def test_before_anything_runs_the_table_says_what_it_waits_for() -> None:
-    assert _shown(_standing(opening(study())), 5.0)[-3:] == ["best –", "0 epochs", "starting workers ..."]
+    assert _shown(_counts(opening(study())), 5.0)[-3:] == ["best –", "0 epochs", "starting workers ..."]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_the_table_keeps_to_the_terminal(width: int) -> None:
     events = list(history(study(trials=40), seed=1))
     for upto in range(2, len(events), 7):
-        assert all(len(text) <= width for text in _shown(_standing(events[:upto]), events[upto].time, width))
+        assert all(len(text) <= width for text in _shown(_counts(events[:upto]), events[upto].time, width))
 
 
 def test_what_differs_from_the_base_is_said_in_short() -> None:
@@ -182,39 +182,39 @@ def test_axes_of_the_same_last_name_are_told_apart() -> None:
 @pytest.mark.parametrize("past", [2, 30])
 def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, past: int) -> None:
     events = list(history(study(trials=30), seed=seed))
-    standing = Standing(StudyRecord.of(events[:past]))
+    counts = StudyCounts(StudyRecord.of(events[:past]))
     for place, event in enumerate(events[past:], start=past + 1):
-        standing.apply(event, event.time)
+        counts.apply(event, event.time)
         record = StudyRecord.of(events[:place])
-        assert standing.best is next(iter(standing.record.ranked()), None)
-        assert [trial.number for trial in record.ranked()[:1]] == ([standing.best.number] if standing.best else [])
+        assert counts.best is next(iter(counts.record.ranked()), None)
+        assert [trial.number for trial in record.ranked()[:1]] == ([counts.best.number] if counts.best else [])
         ends = Counter(trial.state for trial in record.trials.values())
         counted: Counter[str] = Counter()
-        for level in standing.levels():
+        for level in counts.levels():
             counted += level.counts
         assert counted == ends
-        assert standing.ended == len(record.trials) - ends["running"]
-        assert standing.epochs == sum(isinstance(each, Reported) for each in events[:place])
-    assert (standing.left, standing.state) == (0, "finished")
+        assert counts.ended == len(record.trials) - ends["running"]
+        assert counts.epochs == sum(isinstance(each, Reported) for each in events[:place])
+    assert (counts.left, counts.state) == (0, "finished")
 
 
 def test_of_equal_trials_the_one_proposed_first_is_best() -> None:
     config = study({DEPTH: {"choice": [1, 3, 5]}})
     trials = [proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((3, 1, 5))]
-    standing = _standing([*opening(config), *trials])
+    counts = _counts([*opening(config), *trials])
     best = []
     for number in (1, 2, 0):
-        standing.apply(reported(number, 1, 0.9, 0.9), 0.0)
-        best.append(standing.best.number if standing.best else None)
+        counts.apply(reported(number, 1, 0.9, 0.9), 0.0)
+        best.append(counts.best.number if counts.best else None)
     assert best == [1, 1, 0]
 
 
 def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
-    levels = _standing(list(history(study(), seed=0))).levels()
+    levels = _counts(list(history(study(), seed=0))).levels()
     assert [level.rung for level in levels] == [0, 1, 2, 4, 6]
     assert set(levels[-1].counts) == {"completed"}
     assert not any(level.counts["completed"] for level in levels[:-1])
-    without = _standing(list(history(study(asha=None), seed=0))).levels()
+    without = _counts(list(history(study(asha=None), seed=0))).levels()
     assert [level.rung for level in without] == [0, 6]
 
 
@@ -232,26 +232,26 @@ def test_rungs_are_told_in_the_resource_of_the_study_and_trials_that_wait_there_
     config = study({DEPTH: {"choice": [1, 3, 5]}}, asha=asha)
     events = [*opening(config), *(proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((3, 1, 5)))]
     events.append(Decided(time=0.0, trial=1, epoch=2, decision="pause", rung=rungs[1]))
-    standing = _standing([*events, Decided(time=0.0, trial=0, epoch=2, decision="continue", rung=rungs[1])])
-    assert [level.rung for level in standing.levels()] == list(rungs)
-    assert [dict(level.counts) for level in standing.levels()] == [{"running": 1}, {"running": 1, "paused": 1}, {}]
+    counts = _counts([*events, Decided(time=0.0, trial=0, epoch=2, decision="continue", rung=rungs[1])])
+    assert [level.rung for level in counts.levels()] == list(rungs)
+    assert [dict(level.counts) for level in counts.levels()] == [{"running": 1}, {"running": 1, "paused": 1}, {}]
     console = Console(file=StringIO(), width=80)
-    console.print(table(standing, 0.0))
+    console.print(table(counts, 0.0))
     assert isinstance(console.file, StringIO)
     shown = console.file.getvalue()
     assert [name for name in names if name in shown] == names
     assert "paused" in shown
-    assert "  1 paused" in line(standing, 0.0)
+    assert "  1 paused" in line(counts, 0.0)
 
 
 def test_a_study_that_is_resumed_counts_what_was_done_and_measures_what_is() -> None:
     events = _short()
     before, after = events[:11], [Started(time=0.0, trial=0), *events[11:]]
     late = [_at(1000.0 + event.time, event) for event in after]
-    standing = _standing([*before, *late], past=len(before))
-    assert (standing.ended, standing.total, standing.count("stopped")) == (3, 4, 1)
-    assert standing.per_minute(1060.0) == pytest.approx(2.0)  # two ends in the minute since 1000
-    assert standing.seconds_left(1060.0) == pytest.approx(30.0)
+    counts = _counts([*before, *late], past=len(before))
+    assert (counts.ended, counts.total, counts.count("stopped")) == (3, 4, 1)
+    assert counts.per_minute(1060.0) == pytest.approx(2.0)  # two ends in the minute since 1000
+    assert counts.seconds_left(1060.0) == pytest.approx(30.0)
     assert (
         _told([*before, *late], past=len(before))[0]
         == "starting workers: 1/4 trials  2 epochs  best 91.00 (trial 0)  1 stopped"
@@ -260,20 +260,20 @@ def test_a_study_that_is_resumed_counts_what_was_done_and_measures_what_is() -> 
 
 def test_no_pace_is_told_before_it_is_known() -> None:
     events = _short()
-    standing = _standing(events[:9])
-    assert (standing.per_minute(50.0), standing.seconds_left(50.0)) == (None, None)
-    standing = _standing(events[:10])
-    assert (standing.per_minute(10.0), standing.seconds_left(10.0)) == (None, None)  # a clock that stands still
-    assert standing.per_minute(40.0) == pytest.approx(2.0)
+    counts = _counts(events[:9])
+    assert (counts.per_minute(50.0), counts.seconds_left(50.0)) == (None, None)
+    counts = _counts(events[:10])
+    assert (counts.per_minute(10.0), counts.seconds_left(10.0)) == (None, None)  # a clock that stands still
+    assert counts.per_minute(40.0) == pytest.approx(2.0)
 
 
 def test_a_space_with_fewer_points_than_trials_are_asked_for_has_fewer_trials() -> None:
     conditional = {key: AXES[key] for key in (DEPTH, GATE)}
-    assert Standing(record_of(study(conditional, trials=16))).total == 5  # one of depth 1, two of 3, two of 5
-    assert Standing(record_of(study(conditional, trials=3))).total == 3
-    assert Standing(record_of(study(trials=16))).total == 16
+    assert StudyCounts(record_of(study(conditional, trials=16))).total == 5  # one of depth 1, two of 3, two of 5
+    assert StudyCounts(record_of(study(conditional, trials=3))).total == 3
+    assert StudyCounts(record_of(study(trials=16))).total == 16
     # The base, two other depths, and at depth 3 another gate.
-    assert Standing(record_of(study(conditional, trials=16, proposer="one_at_a_time"))).total == 4
+    assert StudyCounts(record_of(study(conditional, trials=16, proposer="one_at_a_time"))).total == 4
 
 
 def test_nothing_is_printed_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
@@ -356,4 +356,4 @@ def test_a_name_is_text_and_no_markup() -> None:
     config = study().model_copy(update={"name": "[red]a[/red]"})
     events = [*opening(config), proposed(config, 0, {DEPTH: 1, RATE: 0.01}), ended(0, "failed", "ValueError: [bold]x")]
     assert "trial 0 failed: ValueError: [bold]x" in _told(events)
-    assert _shown(_standing(events), 0.0)[0].startswith("[red]a[/red]")
+    assert _shown(_counts(events), 0.0)[0].startswith("[red]a[/red]")

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.pictures.report import picture
-from skipstack.dashboards.report.sheet import COLUMNS, LEADS
-from skipstack.dashboards.report.tables import Format, render
+from skipstack.dashboards.pictures.report_picture import picture
+from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS, ablation_report
+from skipstack.dashboards.report.rendering import Format
+from skipstack.dashboards.report.rendering import render as render_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.ablation import Ablation, ablation
 from skipstack.search.records.study_record import StudyRecord
@@ -35,6 +36,10 @@ from tests.search.made_up import (
 
 ESCAPE = "\x1b"
 HEADINGS = [column.heading for column in COLUMNS]
+
+
+def render(table: Ablation, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+    return render_report(ablation_report(table), form, width=width, terminal=terminal)
 
 
 def _made_up(seed: int = 0, **search: Any) -> Ablation:
@@ -166,8 +171,8 @@ best: trial 1, config {table.best.config.identity}, differs from the base in:
 
 n: trials; a row shows the best of them on dev. After an accuracy: ± standard
 deviation over 2 seeds. Difference: to the base on dev, in points, paired by
-seed, ± standard error (*: exceeds it). ›: best of its axis. Baseline: most
-frequent tag of each word.
+seed, ± standard error (*: larger than that; no test). ›: best of its axis.
+Baseline: most frequent tag of each word.
 left out at this width: trial
 """
     )

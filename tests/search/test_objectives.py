@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from skipstack.dashboards.report.tables import render
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.rendering import render
 from skipstack.search.ablation.ablation import ablation, selected
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.engines.serial import SerialEngine
@@ -88,25 +89,25 @@ def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer
     assert {trial.number for trial in record.front()} == expected
     assert expected <= set(selected(record))
     assert all(record.trials[number].tested for number in expected)
-    told = json.loads(render(ablation(record), "json"))
+    told = json.loads(render(ablation_report(ablation(record)), "json"))
     assert told["objectives"] == list(THREE)
     assert {each["trial"]: each["parameters"] for each in told["front"]} == {
         number: record.trials[number].parameters for number in expected
     }
     assert [each["score"] for each in told["front"]] == sorted((each["score"] for each in told["front"]), reverse=True)
-    text = render(ablation(record), "text")
+    text = render(ablation_report(ablation(record)), "text")
     assert f"Pareto front of score, parameters, latency: {len(expected)} of 14 trials" in text
     best = record.ranked()[0]
     assert f"{best.number}◆" in text
     assert f"{best.parameters:,} parameters" in text
     for form in ("markdown", "csv"):
-        assert render(ablation(record), form)  # type: ignore[arg-type]
+        assert render(ablation_report(ablation(record)), form)  # type: ignore[arg-type]
 
 
 def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
     record = run(open_toy(tmp_path / "study", study("score")))
     assert record.front() == []
-    assert "Pareto" not in render(ablation(record), "text")
+    assert "Pareto" not in render(ablation_report(ablation(record)), "text")
 
 
 @pytest.mark.parametrize("proposer", ["tpe", "evolution"])

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from skipstack.dashboards.commands.report import verify
-from skipstack.dashboards.report.sheet import sheet
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.page import Table
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare
@@ -168,10 +169,12 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(tmp_path: Path) 
     assert -best.score < -other.score < -record.corpora[next(iter(record.corpora))].baseline_dev
     assert best.best is not None
     assert fmean_of(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
-    lines = {(line.axis, line.value): line for line in sheet(ablation(record)).lines}
-    shown = float(lines["best", f"trial {best.number}"].cells[1].split()[0])
+    ((table,), *_) = ablation_report(ablation(record)).page.groups
+    assert isinstance(table, Table)
+    cells = {row.names: [cell.text for cell in row.cells] for row in table.rows}
+    shown = float(cells["best", f"trial {best.number}"][1].split()[0])
     assert shown == pytest.approx(-best.score, abs=0.005)
-    difference = lines["model.stack.skip", "dynamic skip"].cells[2]
+    difference = cells["model.stack.skip", "dynamic skip"][2]
     assert (float(difference.split()[0]) > 0) == (best.number == 0)
     trial = record.trials[bundle.provenance["trial"]]
     assert trial.best is not None

@@ -9,7 +9,8 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.tables import render
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.rendering import render
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import Sentence
@@ -157,7 +158,7 @@ def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
     assert baseline.value == "most frequent arc of each word"
     assert baseline.test is not None
     assert all(row.test is not None and row.test.mean > baseline.test.mean for row in rows)
-    text = render(found, "text")
+    text = render(ablation_report(found), "text")
     assert "dev LAS" in text
     assert "After an LAS" in text
 

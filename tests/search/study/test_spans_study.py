@@ -10,7 +10,8 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.tables import render
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.rendering import render
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.store.stored import open_store
@@ -158,7 +159,7 @@ def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyR
         assert row.test is not None
         trial = record.trials[row.selected]
         assert (row.dev.values, row.test.values) == (tuple(trial.dev.values()), tuple(trial.test.values()))
-    text = render(found, "text")
+    text = render(ablation_report(found), "text")
     assert "dev F1" in text
     assert f"{100 * max(row.dev.mean for row in rows if row.dev):.2f} ± " in text
 

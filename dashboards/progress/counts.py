@@ -32,10 +32,10 @@ class Level:
     counts: Counter[str]
 
 
-class Standing:
+class StudyCounts:
     """A study's record as it grows, and how fast it does.
 
-    ``record`` becomes the standing's own. The time of an event, in seconds, is given with it.
+    ``record`` becomes the counts's own. The time of an event, in seconds, is given with it.
     """
 
     def __init__(self, record: StudyRecord) -> None:

@@ -5,7 +5,7 @@ from io import StringIO
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
-from skipstack.dashboards.report.sheet import sheet
+from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.text import renderable
 from skipstack.search.ablation.ablation import Ablation
 
@@ -36,5 +36,5 @@ def picture(ablation: Ablation, *, width: int = 92) -> str:
     console = Console(
         file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False
     )
-    console.print(renderable(sheet(ablation), width))
+    console.print(renderable(ablation_report(ablation).page, width))
     return console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=FRAME, unique_id="report")

@@ -1,0 +1,106 @@
+"""The arguments and options that several commands share."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from skipstack.search.config import ProposerName, StudyConfig
+from skipstack.search.study_files.study_file import load_study
+
+
+def whole(text: str) -> int:
+    """A whole number as it was typed. Raises BadParameter, which names the option."""
+    try:
+        return int(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"got {text!r}, not a whole number") from error
+
+
+Study = Annotated[
+    str, typer.Argument(help="A preset (`skipstack spaces` lists them), or a study file of your own (YAML).")
+]
+Corpus = Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")]
+DataDir = Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")]
+Scale = Annotated[
+    str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Set one field, such as model.stack.depth=3; may be repeated."),
+]
+Proposer = Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")]
+WarmStart = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="DIR", help="An earlier study; the proposer learns from its trials first. May be repeated."),
+]
+Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
+Epochs = Annotated[
+    int | None, typer.Option(help="Epochs of a trial that is not stopped early.", parser=whole, metavar="N")
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option(help="Seeds that each trial is trained with; its score is their mean.", parser=whole, metavar="N"),
+]
+Lanes = Annotated[
+    str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        help="The seed of the study: of what is proposed, and of the order of batches.", parser=whole, metavar="N"
+    ),
+]
+TrackingUri = Annotated[
+    str | None, typer.Option(help="MLflow store; by default a SQLite file in the study's folder.", metavar="URI")
+]
+Address = Annotated[str | None, typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001.")]
+GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
+SharePerTrial = Annotated[
+    str,
+    typer.Option(
+        "--gpus-per-trial",
+        metavar="SHARE|auto",
+        help="Share of a GPU that each trial takes; `auto`: by the memory that its config needs.",
+    ),
+]
+Device = Annotated[
+    Literal["auto", "cpu", "cuda"], typer.Option(help="Where trials compute; `auto` takes a GPU where there is one.")
+]
+EngineName = Annotated[
+    Literal["ray", "serial"], typer.Option("--engine", help="`serial`: one trial after another, in this process.")
+]
+StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
+BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
+ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
+
+
+def studied(
+    study: str,
+    *,
+    corpus: str | None,
+    scale: str | None,
+    settings: list[str] | None,
+    proposer: str | None,
+    warm_start: list[Path] | None = None,
+    trials: int | None,
+    epochs: int | None,
+    seeds: int | None,
+    lanes: str | None,
+    seed: int | None,
+) -> tuple[StudyConfig, Path]:
+    """The study that the options describe, and the folder from which its corpus paths are read."""
+    options = {"lanes": lanes, "proposer": proposer}
+    if warm_start:
+        options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
+    return load_study(
+        study,
+        scale=scale,
+        corpus=corpus,
+        overrides=[*(f"search.{name}={value}" for name, value in options.items() if value), *(settings or [])],
+        trials=trials,
+        epochs=epochs,
+        seeds=seeds,
+        seed=seed,
+    )

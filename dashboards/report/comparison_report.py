@@ -1,0 +1,151 @@
+"""A study beside a table of a paper.
+
+As in the report of a study, what people read is written from the numbers that the machine-readable formats carry.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from skipstack.dashboards.report.ablation_report import EXCEEDS
+from skipstack.dashboards.report.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.report.quantities import NONE, counted, heading_of, with_error
+from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ablation.against import ComparedRow, Comparison
+
+DISAGREES = "≠"
+"""Marks a row whose difference has the other sign than the paper's, by more than its standard error."""
+
+
+def comparison_report(comparison: Comparison) -> Report:
+    """The report of a comparison, as wide as its table."""
+    records = [_numbers(row) for row in comparison.rows]
+    title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
+    groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
+    return Report(
+        page=Page(title, groups),
+        content=_content(comparison, records),
+        records=records,
+        names=list(records[0]),
+        width=None,
+    )
+
+
+def _numbers(row: ComparedRow) -> Numbers:
+    """The numbers of a row. Scores and their differences are those of ``data.tasks.measure``."""
+    return {
+        "row": row.label,
+        "is_base": row.is_base,
+        "disagrees": row.disagrees,
+        "paper_dev": row.paper_dev,
+        "paper_test": row.paper_test,
+        "paper_difference": row.paper_difference,
+        "trial": row.trial,
+        "state": row.state,
+        "whole": row.whole,
+        "seeds": len(row.seeds),
+        **split_numbers("dev", row.dev),
+        **difference_numbers(row.difference),
+        **split_numbers("test", row.test),
+    }
+
+
+def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str, Any]:
+    return {
+        "study": comparison.study,
+        "corpus": comparison.corpus,
+        "table": comparison.table,
+        "title": comparison.title,
+        "note": comparison.note,
+        "measure": comparison.measure.name,
+        "split": comparison.split,
+        "rows": [{**record, "by_seed": by_seed(row)} for record, row in zip(records, comparison.rows, strict=True)],
+        "shared_rows": comparison.shared,
+        "rank_correlation": comparison.correlation,
+    }
+
+
+def _table(comparison: Comparison, records: Sequence[Numbers]) -> Table:
+    """What the comparison is about stays longest on a narrow page."""
+    columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
+    other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
+    return Table(
+        names=("row",),
+        columns=tuple(columns),
+        rows=tuple(_row(record, comparison.measure) for record in records),
+        optional=("ours: trial", f"ours: {other}", f"paper: {other}"),
+    )
+
+
+def _row(numbers: Numbers, measure: Measure) -> Row:
+    label = str(numbers["row"])
+    return Row(
+        names=(label,),
+        label=label,
+        cells=tuple(Cell(write(numbers, measure)) for write in COLUMNS.values()),
+        mark=Cell(DISAGREES if numbers["disagrees"] else "", "red"),
+        style="bold" if numbers["is_base"] else "" if numbers["trial"] is not None else "dim",
+    )
+
+
+def _sentences(comparison: Comparison) -> Iterator[str]:
+    """What the table says as a whole, and what its marks mean."""
+    value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
+    rows = counted(comparison.shared, "row")
+    yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
+    base = next(row for row in comparison.rows if row.is_base)
+    compared = [row for row in comparison.rows if row.paper_difference is not None and row.difference is not None]
+    disagreeing = sum(row.disagrees for row in compared)
+    if base.trial is None:
+        yield f"no differences of ours: the paper's base, {base.label}, was not tried"
+    elif not base.whole:
+        yield f"no differences of ours: the paper's base, {base.label}, is not trained to its end"
+    else:
+        share = f"{DISAGREES} {disagreeing} of {len(compared)} differences"
+        yield f"{share}: the other sign than the paper's, by more than our standard error"
+    cut = sorted({row.state for row in comparison.rows if row.state is not None and not row.whole})
+    if cut:
+        yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
+    if comparison.note:
+        yield f"note: {comparison.note}"
+    seeds = max((len(row.seeds) for row in comparison.rows), default=0)
+    over = f" over {seeds} seeds" if seeds > 1 else f" ({NONE}: one seed has none)"
+    yield (
+        f"Ours: the base with what the row has and nothing else, ± standard deviation{over}. "
+        f"Difference: to the base on {comparison.split}, in points; ours paired by seed, ± standard error "
+        f"({EXCEEDS}: larger than that; no test). {NONE}: not in the paper, or not tried."
+    )
+
+
+def _paper(name: str, form: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, form, measure).partition(" ")[0]
+
+
+def _ours(name: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"{name}_mean"], numbers[f"{name}_deviation"], ".2f", measure)
+
+
+def _paper_difference(numbers: Numbers, measure: Measure) -> str:
+    return "base" if numbers["is_base"] else _paper("difference", "+.2f")(numbers, measure)
+
+
+def _our_difference(numbers: Numbers, measure: Measure) -> str:
+    if numbers["is_base"] and numbers["trial"] is not None:
+        return "base "
+    if numbers["trial"] is not None and not numbers["whole"]:
+        return f"{numbers['state']} "
+    mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
+    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark
+
+
+COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
+    Column("dev %", "paper"): _paper("dev", ".2f"),
+    Column("test %", "paper"): _paper("test", ".2f"),
+    Column("difference", "paper"): _paper_difference,
+    Column("dev %", "ours"): _ours("dev"),
+    Column("difference", "ours"): _our_difference,
+    Column("test %", "ours"): _ours("test"),
+    Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
+}
+"""The columns for people, and how a cell of each is written from the numbers of its row."""

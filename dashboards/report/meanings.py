@@ -1,0 +1,53 @@
+"""What a field of a study means, in the words that stand below it in its config."""
+
+import ast
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+
+from pydantic import BaseModel
+
+from skipstack.data.basis.fields import fields, models
+from skipstack.spaces.trial import TrialConfig
+
+FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
+"""Where a docstring points into the code, which a user need not read."""
+
+
+def meaning(path: str, base: TrialConfig) -> str:
+    """The sentences below the field of a trial at a dotted path; empty where there are none.
+
+    Where kinds of configs share the field, it is that of the kind which ``base`` has, or else of the first one.
+    """
+    *parents, name = path.split(".")
+    owners: list[type[BaseModel]] = [TrialConfig]
+    here: object = base
+    for parent in parents:
+        owners = [inner for owner in owners if parent in fields(owner) for inner in models(fields(owner)[parent])]
+        here = getattr(here, parent, None)
+    owner = next((each for each in owners if isinstance(here, each) and name in fields(each)), None)
+    candidates = [each for each in owners if name in fields(each)] if owner is None else [owner]
+    return next(filter(None, (notes(each).get(name, "") for each in candidates)), "")
+
+
+@cache
+def notes(model: type[BaseModel]) -> Mapping[str, str]:
+    """The sentences below each field of a config, by its name, in plain text."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    assert isinstance(definition, ast.ClassDef)
+    return {name: FILES.sub("", text).replace("``", "") for name, text in strings_below(definition.body).items()}
+
+
+def strings_below(statements: Sequence[ast.stmt]) -> Mapping[str, str]:
+    """The string that follows each annotated field, by its name."""
+    found: dict[str, str] = {}
+    for statement, below in pairwise(statements):
+        match statement, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                found[name] = " ".join(text.split())
+            case _:
+                pass
+    return found

@@ -1,0 +1,91 @@
+"""A table of simulations: what people read is written from nothing but the numbers that its JSON carries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from skipstack.dashboards.report.page import Cell, Column, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.report.quantities import NONE, duration, heading_of
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.config import SearchConfig
+from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.simulation.recordings import Recordings
+from skipstack.search.simulation.simulation import Outcome
+
+Content = Mapping[str, Any]
+
+
+def simulation_report(
+    record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
+) -> Report:
+    """The report of simulations of one study, each with another scheduler."""
+    content = _content(record, recorded, search, workers, outcomes)
+    note = (
+        f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "
+        "was trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
+        "they would be if no trial were stopped."
+    )
+    title, *lines = _lines(content)
+    groups = (tuple(map(Sentence, lines)), (_table(content),), (Sentence(note, style="dim"),))
+    return Report(page=Page(title, groups), content=content)
+
+
+def _content(
+    record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
+) -> Content:
+    """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
+    epochs = record.study.space.base.training.epochs
+    return {
+        "study": record.study.name,
+        "measure": record.measure.name,
+        "recorded_trials": len(record.trials),
+        "recorded_trials_with_score": len(recorded.scores),
+        "replayed_trials": len(recorded.points),
+        "extended_trials": recorded.extended,
+        "left_out": dict(recorded.left_out),
+        "epochs": epochs,
+        "proposer": search.proposer,
+        "seed": search.seed,
+        "workers": workers,
+        "settings": [{**asdict(outcome), "epochs_without_stopping": outcome.trials * epochs} for outcome in outcomes],
+    }
+
+
+def _lines(content: Content) -> Iterator[str]:
+    yield f"{content['study']}: {content['recorded_trials']:,} trials recorded, of {content['epochs']} epochs at most"
+    whole = content["replayed_trials"] - content["extended_trials"]
+    yield f"{whole:,} whole curves are replayed"
+    if content["extended_trials"]:
+        yield (
+            f"{content['extended_trials']:,} that are not whole are replayed, too, as if each kept its last score at "
+            "its mean seconds an epoch"
+        )
+    if content["left_out"]:
+        ends = ", ".join(f"{number:,} {reason}" for reason, number in content["left_out"].items())
+        hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate takes in those that were stopped)"
+        yield f"left out, for their curves are not whole: {ends}{hint}"
+    trials = max(setting["trials"] for setting in content["settings"])
+    yield f"{trials:,} trials by {content['proposer']}, seed {content['seed']}, {content['workers']:,} side by side"
+
+
+def _table(content: Content) -> Table:
+    measure = MEASURES[content["measure"]]
+    headings = (heading_of("dev %", measure), "rank", "time", "best after", "epochs", "stopped")
+    rows = [
+        Row(
+            names=(setting["scheduler"],),
+            label=setting["scheduler"],
+            cells=tuple(map(Cell, _cells(setting, measure.factor))),
+        )
+        for setting in content["settings"]
+    ]
+    return Table(names=("scheduler",), columns=tuple(map(Column, headings)), rows=tuple(rows))
+
+
+def _cells(setting: Content, factor: float) -> Iterator[str]:
+    yield NONE if setting["best"] is None else f"{setting['best'] * factor:.2f}"
+    yield NONE if setting["rank"] is None else f"{setting['rank']:,}"
+    yield duration(setting["seconds"])
+    yield duration(setting["best_after"])
+    yield f"{setting['epochs']:,} ({setting['epochs'] / setting['epochs_without_stopping']:.0%})"
+    yield f"{setting['stopped']:,}"

@@ -1,0 +1,38 @@
+"""How much an epoch is: how many updates it takes to read all of train once."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from skipstack.data.store.batches import buckets
+from skipstack.data.store.cutting import with_longest
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.spaces.trial import TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochSize:
+    """The sentences and tokens of train, and the updates in which a trial of the ``task`` reads them once."""
+
+    task: str
+    sentences: int
+    tokens: int
+    updates: int
+
+    @classmethod
+    def of(cls, config: TrialConfig, stored: StoredCorpus) -> Self:
+        """The size of an epoch of a trial: as many updates as ``models.training.loop`` has batches."""
+        if config.data.longest is not None:
+            stored = with_longest(stored, config.data.longest)
+        split, training = stored.splits["train"], config.training
+        tokens = len(split.forms_N)
+        if TASKS[stored.task].continues:
+            updates = _ceil(_ceil(tokens, min(training.batch_size, tokens)), training.window)
+        else:
+            runs = buckets(split.lengths_S, training.batch_size)
+            updates = sum(_ceil(run.stop - run.start, training.batch_size) for run in runs)
+        return cls(task=stored.task, sentences=len(split.lengths_S), tokens=tokens, updates=updates)
+
+
+def _ceil(count: int, size: int) -> int:
+    return -(-count // size)

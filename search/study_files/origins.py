@@ -1,0 +1,64 @@
+"""Who sets each field of a study: its file, a preset that it extends, a scale, or nobody: then it has its default.
+
+Files are merged by the rule of ``document.py``, with the name of its author beside each value: one that is replaced is
+replaced with its author.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from skipstack.search.study_files.document import Scale, StudyFile, merged, presets
+from skipstack.search.study_files.study_file import find_study
+from skipstack.search.study_files.yaml_lines import read_yaml
+from skipstack.spaces.trial import Scalar
+
+DEFAULT = "default"
+"""The author of what no file says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Authored:
+    """A value with its author, who does not count where values are compared."""
+
+    value: Scalar | tuple[Any, ...]
+    author: str = field(compare=False)
+
+
+def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
+    """The author of each field that a study settles, by dotted path, those of the base without ``base`` before them.
+
+    The author is the study's name or path, the name of a preset that it extends, or either with its scale: ``tagger
+    (small)``. The study has been read by ``load_study`` before, so its files are known to be study files.
+    """
+    path, _ = find_study(name_or_path)
+    tree = _authored_tree(path, str(name_or_path), scale)
+    return dict([*_leaves(tree["base"], ""), *_leaves(tree["search"], "search.")])
+
+
+def _authored_tree(path: Path, name: str, scale: str | None) -> Mapping[str, Any]:
+    data, _ = read_yaml(path.read_text(encoding="utf-8"), name)
+    file = StudyFile.model_validate(data or {})
+    below: Mapping[str, Any] = {"base": {}, "search": {}}
+    if file.extends is not None:
+        below = _authored_tree(presets()[file.extends], file.extends, scale)
+    tree = _over(below, file, name)
+    return _over(tree, file.scales[scale], f"{name} ({scale})") if scale in file.scales else tree
+
+
+def _over(below: Mapping[str, Any], above: StudyFile | Scale, author: str) -> Mapping[str, Any]:
+    parts = {"base": above.base, "search": above.search}
+    return {part: merged(below[part], _with_author(own, author)) for part, own in parts.items()}
+
+
+def _with_author(value: Any, author: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _with_author(item, author) for key, item in value.items()}
+    return _Authored(value, author)
+
+
+def _leaves(tree: Any, prefix: str) -> list[tuple[str, str]]:
+    if isinstance(tree, Mapping):
+        return [leaf for key, item in tree.items() for leaf in _leaves(item, f"{prefix}{key}.")]
+    return [(prefix.removesuffix("."), tree.author)]
