@@ -11,20 +11,8 @@ from skipstack.data.labels.tasks import Task
 from skipstack.data.labels.transitions import Transitions
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.feedforward import FeedForwardLayer
-from skipstack.models.cells.lstm import LstmCell
-from skipstack.models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
-from skipstack.models.cells.simple import SimpleCell
-from skipstack.models.cells.sutskever import SutskeverCell
-from skipstack.models.config import ModelConfig, ShortcutConfig, StackConfig, check_task
-from skipstack.models.feedback.config import FeedbackConfig
-from skipstack.models.feedback.directions import Directions
-from skipstack.models.feedback.head import FeedbackHead
-from skipstack.models.feedback.layer import FeedbackLayer
-from skipstack.models.feedback.links import HiddenLink, LabelLink, LabelVectorLink
-from skipstack.models.feedback.tagger import FeedbackTagger
-from skipstack.models.gates import (
+from skipstack.models.cells.gates import (
     BernoulliGate,
     Gate,
     LearnedBernoulliGate,
@@ -34,9 +22,22 @@ from skipstack.models.gates import (
     RecurrentGate,
     ScaledGate,
 )
+from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
+from skipstack.models.cells.simple import SimpleCell
+from skipstack.models.cells.sutskever import SutskeverCell
+from skipstack.models.cells.wiring import sources
+from skipstack.models.config import ModelConfig, ShortcutConfig, StackConfig, check_task
+from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.feedback.directions import Directions
+from skipstack.models.feedback.layer import FeedbackLayer
+from skipstack.models.feedback.links import HiddenLink, LabelLink, LabelVectorLink
+from skipstack.models.feedback.tagger import FeedbackTagger
 from skipstack.models.heads.base import Head
+from skipstack.models.heads.biaffine import BiaffineHead
 from skipstack.models.heads.chain import ChainHead
 from skipstack.models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
+from skipstack.models.heads.feedback import FeedbackHead
 from skipstack.models.heads.softmax import SoftmaxHead
 from skipstack.models.initialise import initialise
 from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
@@ -54,14 +55,13 @@ from skipstack.models.inputs.one_hot import OneHotEmbedder
 from skipstack.models.inputs.tokens import Embedder
 from skipstack.models.lanes import Dropout, Lane, Streams
 from skipstack.models.model import AnyInput, Network, Stacked, Tagger
-from skipstack.models.parsing.head import BiaffineHead
-from skipstack.models.parsing.parser import Parser
+from skipstack.models.parser import Parser
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
-from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
 from skipstack.models.skips.reinforce import Reinforce
 from skipstack.models.stack import Stack
-from skipstack.models.unroll import Layer
-from skipstack.models.wiring import sources
+from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.unroll import Layer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,14 +14,14 @@ from pydantic import (
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.labels.tasks import Task
+from skipstack.models.cells.wiring import sources
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
 from skipstack.models.inputs.config import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
 from skipstack.models.skips.config import AnySkip
-from skipstack.models.wiring import sources
 
 Pooling = Literal["last", "mean", "max"]
-"""How the states of a text become one (``models/pooling.py``)."""
+"""How the states of a text become one (``models/heads/pooling.py``)."""
 
 Topology = Literal[
     "hidden_gated",
@@ -49,7 +49,7 @@ GateKind = Literal[
     "bernoulli",
     "bernoulli_below",
 ]
-"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/gates.py`` has the equations)."""
+"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
 
 
 class ShortcutConfig(Frozen):
@@ -76,7 +76,7 @@ class StackConfig(Frozen):
     """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
     A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
-    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/wiring.py``). A layer without a
+    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/cells/wiring.py``). A layer without a
     source is a ``cell``: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the lecture,
     or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
     """
@@ -100,7 +100,7 @@ class StackConfig(Frozen):
     """On the outputs of the first and of the last layer; once where they are the same layer."""
     pooling: Pooling = "last"
     """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
-    (``models/pooling.py``). Where tokens are tagged nothing reads it."""
+    (``models/heads/pooling.py``). Where tokens are tagged nothing reads it."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:

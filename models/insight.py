@@ -12,14 +12,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from skipstack.data.basis.errors import UserError
-from skipstack.models.cells.base import Cell
+from skipstack.models.cells.gates import VectorGate
 from skipstack.models.cells.shortcut import ShortcutCell
-from skipstack.models.gates import VectorGate
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.model import Network, Stacked, Tokens
-from skipstack.models.skips.layer import SkipLayer
+from skipstack.models.skips.layers import SkipLayer
 from skipstack.models.stack import Passed
-from skipstack.models.unroll import Layer
+from skipstack.models.time.cell import Cell
+from skipstack.models.time.unroll import Layer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

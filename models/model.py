@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from skipstack.models.config import Pooling
 from skipstack.models.heads.base import Head
+from skipstack.models.heads.pooling import pooled
 from skipstack.models.inputs.feature_maps import FeatureMapEmbedder
 from skipstack.models.inputs.one_hot import OneHotEmbedder
 from skipstack.models.inputs.tokens import Embedder, LexiconTensors
-from skipstack.models.pooling import pooled
 from skipstack.models.skips.reinforce import Reinforce
 from skipstack.models.stack import Memory, Passed, Stack
 

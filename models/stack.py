@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.lanes import Dropout
-from skipstack.models.unroll import Layer, unroll
-from skipstack.models.unrolled import Unrolled
+from skipstack.models.time.layer import Unrolled
+from skipstack.models.time.unroll import Layer, unroll
 
 
 @dataclass(frozen=True, slots=True, eq=False)

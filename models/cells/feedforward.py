@@ -6,7 +6,7 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, 
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.base import LayerSizes, project
+from skipstack.models.time.cell import LayerSizes, project
 
 
 class FeedForwardLayer(nn.Module):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.time.cell import Cell, HiddenState, LayerSizes
 
 
 class LstmCell(Cell):

@@ -11,9 +11,9 @@ from typing import Literal, assert_never
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.cells.gates import Gate
 from skipstack.models.config import Topology
-from skipstack.models.gates import Gate
+from skipstack.models.time.cell import Cell, HiddenState, LayerSizes
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
 """How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
@@ -54,7 +54,7 @@ TOPOLOGIES: Mapping[Topology, Links] = {
 
 
 class ShortcutCell(Cell):
-    """The skip of a layer and its gates (``models/gates.py``); what else the layer computes is its subclass's.
+    """The skip of a layer and its gates (``models/cells/gates.py``); what else the layer computes is its subclass's.
 
     The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it
     is eq. 11. Everything about it that needs no earlier step is computed before the loop.

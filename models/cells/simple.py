@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.time.cell import Cell, HiddenState, LayerSizes
 
 
 class SimpleCell(Cell):

@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from skipstack.models.feedback.config import Activation, Feedback
 from skipstack.models.feedback.directions import Directions
-from skipstack.models.feedback.head import FeedbackHead
 from skipstack.models.feedback.links import HiddenLink, Link, Weights
+from skipstack.models.heads.feedback import FeedbackHead
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
 

@@ -6,8 +6,8 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers a time 
 import torch
 from torch import Tensor
 
-from skipstack.models.feedback.head import FeedbackHead
 from skipstack.models.feedback.layer import Fed, FeedbackLayer, Known
+from skipstack.models.heads.feedback import FeedbackHead
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout
 from skipstack.models.model import AnyInput, Decoded, Gold, Network, Tokens

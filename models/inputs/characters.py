@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.store.vocabulary import BOUNDARY
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.stack import backwards
-from skipstack.models.unroll import unroll
+from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.unroll import unroll
 
 
 class SpellingReader(nn.Module, ABC):

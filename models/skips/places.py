@@ -11,8 +11,8 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from skipstack.models.cells.base import project
 from skipstack.models.skips.policy import Policy
+from skipstack.models.time.cell import project
 
 RATES: Final = 16
 """How many waves a place is coded by."""

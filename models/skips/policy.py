@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.base import LayerSizes, project
-from skipstack.models.skips.loop import Choose
+from skipstack.models.time.cell import LayerSizes, project
+from skipstack.models.time.skip_loop import Choose
 
 
 class Policy(nn.Module):

@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import nn
 
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.initialise import initialise
 from skipstack.models.lanes import Streams
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
+from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
 from skipstack.models.skips.reinforce import Reinforce
-from skipstack.models.unroll import Layer, unroll
+from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.unroll import Layer, unroll
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

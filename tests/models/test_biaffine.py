@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from skipstack.models.heads.biaffine import BiaffineHead
 from skipstack.models.initialise import initialise
 from skipstack.models.lanes import Streams
-from skipstack.models.parsing.head import BiaffineHead
 from tests.oracles import biaffine as oracle
 from tests.oracles import trees
 

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from skipstack.models.build import _plain, _shortcut
-from skipstack.models.cells.base import LayerSizes
+from skipstack.models.cells.gates import Gate, LearnedBernoulliGate
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.shortcut import ShortcutCell
 from skipstack.models.config import GateKind, ShortcutConfig, StackConfig, Topology
-from skipstack.models.gates import Gate, LearnedBernoulliGate
 from skipstack.models.lanes import Streams
-from skipstack.models.unroll import Layer, step_by_step, unroll
+from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.unroll import Layer, step_by_step, unroll
 from tests.oracles import networks
 
 LANES, DIRECTIONS, STEPS, SENTENCES, BELOW, HIDDEN = 2, 2, 4, 2, 4, 3

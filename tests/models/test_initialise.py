@@ -3,10 +3,10 @@ import math
 import torch
 from torch import nn
 
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.sutskever import SutskeverCell
 from skipstack.models.initialise import initialise
+from skipstack.models.time.cell import LayerSizes
 
 
 def lstm(lanes: int, hidden: int = 40) -> LstmCell:

@@ -21,7 +21,7 @@ from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.insight import views
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Decoded, Gold
-from skipstack.models.parsing.parser import Parser
+from skipstack.models.parser import Parser
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training
 

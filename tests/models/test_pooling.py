@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from skipstack.models.config import Pooling
-from skipstack.models.pooling import pooled
+from skipstack.models.heads.pooling import pooled
 
 LANES, STEPS, TEXTS, FEATURES = 2, 6, 4, 3
 LENGTHS = torch.tensor([[6, 1, 3, 5], [2, 6, 4, 1]])

@@ -11,18 +11,18 @@ from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
 from skipstack.models.build import Sizes, build
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.config import ModelConfig
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Lane, Streams
 from skipstack.models.model import Gold, Tagger, Tokens
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
-from skipstack.models.skips.loop import SkipLoop
+from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
 from skipstack.models.skips.policy import Choices, Policy
 from skipstack.models.skips.reinforce import DECAY, Reinforce
-from skipstack.models.unroll import unroll
+from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.skip_loop import SkipLoop
+from skipstack.models.time.unroll import unroll
 from tests.models.corpora import small_corpus
 from tests.oracles import skips
 

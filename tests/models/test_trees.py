@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from skipstack.data.labels.trees import find_cycle
-from skipstack.models.parsing.trees import best_tree, greedy_heads
+from skipstack.models.heads.trees import best_tree, greedy_heads
 from tests.oracles import trees as oracle
 
 LONG = 60

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.models.wiring import sources
+from skipstack.models.cells.wiring import sources
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.labels.trees import ROOT
+from skipstack.models.heads.arcs import ArcScores, RelationScores
 from skipstack.models.heads.base import UNSEEN
+from skipstack.models.heads.trees import best_tree
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Dropout, Streams
-from skipstack.models.parsing.biaffine import ArcScores, RelationScores
-from skipstack.models.parsing.trees import best_tree
 
 SLOPE = 0.1
 """Of the leaky rectifier, below zero."""

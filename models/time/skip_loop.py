@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.cells.lstm_loop import factors
+from skipstack.models.time.lstm_loop import factors
 
 Choose = Callable[[int, Tensor], Tensor]
 """From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to K-1."""

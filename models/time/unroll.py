@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from skipstack.models.cells.base import Cell, HiddenState
 from skipstack.models.cells.feedforward import FeedForwardLayer
 from skipstack.models.cells.lstm import LstmCell
-from skipstack.models.cells.lstm_loop import LstmLoop
-from skipstack.models.recurrence import Recurrence
-from skipstack.models.skips.layer import SkipLayer
-from skipstack.models.unrolled import Unrolled
+from skipstack.models.skips.layers import SkipLayer
+from skipstack.models.time.cell import Cell, HiddenState
+from skipstack.models.time.layer import Unrolled
+from skipstack.models.time.lstm_loop import LstmLoop
+from skipstack.models.time.recurrence import Recurrence
 
 Layer = Cell | FeedForwardLayer | SkipLayer
 """What a stack is made of."""

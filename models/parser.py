@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from skipstack.models.heads.biaffine import BiaffineHead
 from skipstack.models.model import AnyInput, Decoded, Gold, Stacked
-from skipstack.models.parsing.head import BiaffineHead
 from skipstack.models.skips.reinforce import Reinforce
 from skipstack.models.stack import Stack
 

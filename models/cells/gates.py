@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.models.cells.base import LayerSizes, project
 from skipstack.models.lanes import Streams
+from skipstack.models.time.cell import LayerSizes, project
 
 
 class Gate(nn.Module, ABC):

@@ -10,14 +10,14 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.base import HiddenState, LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.lanes import Streams
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.skips.loop import SkipLoop
 from skipstack.models.skips.places import PlacePolicy
 from skipstack.models.skips.policy import Choices, Policy
-from skipstack.models.unrolled import Unrolled
+from skipstack.models.time.cell import HiddenState, LayerSizes
+from skipstack.models.time.layer import Unrolled
+from skipstack.models.time.skip_loop import SkipLoop
 
 
 class FixedSkipLstm(nn.Module):
@@ -45,7 +45,7 @@ class FixedSkipLstm(nn.Module):
 
 
 class DynamicSkipLstm(nn.Module):
-    """The LSTM over lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a ~ p_t (gui2019; ``models/skips/loop.py``)."""
+    """The LSTM over lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a ~ p_t (gui2019; ``models/time/skip_loop.py``)."""
 
     def __init__(
         self, sizes: LayerSizes, config: DynamicSkipConfig, shares_R: Sequence[float], streams: Streams

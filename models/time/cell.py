@@ -35,7 +35,7 @@ class Cell(nn.Module, ABC):
     """A layer's transition, in two parts: what needs no earlier time step, and what does.
 
     ``project`` is called once for all time steps, so that all inputs pass one matrix product;
-    ``step`` is called by ``models/unroll.py``, the only loop over time.
+    ``step`` is called by ``models/time/unroll.py``, the only loop over time.
     """
 
     gate_names: ClassVar[tuple[str, ...]] = ()
