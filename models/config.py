@@ -76,9 +76,9 @@ class StackConfig(Frozen):
     """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
     A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
-    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/cells/wiring.py``). A layer without a
-    source is a ``cell``: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the lecture,
-    or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
+    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/cells/wiring.py``). A layer
+    without a source is a ``cell``: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
+    lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
     """
 
     kind: Literal["recurrent"] = "recurrent"

@@ -6,6 +6,7 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, 
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.time.cell import LayerSizes, project
 
 
@@ -20,8 +21,8 @@ class FeedForwardLayer(nn.Module):
         super().__init__()
         self.features = sizes.hidden
         groups = (sizes.lanes, sizes.directions)
-        self.below = nn.Parameter(torch.empty(*groups, sizes.below, sizes.hidden))
-        self.bias = nn.Parameter(torch.empty(*groups, sizes.hidden))
+        self.below = parameter(*groups, sizes.below, sizes.hidden, role=WEIGHT)
+        self.bias = parameter(*groups, sizes.hidden, role=BIAS)
 
     def outputs(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
         """h_GTBH of all time steps at once."""

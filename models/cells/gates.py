@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.models.lanes import Streams
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.time.cell import LayerSizes, project
 
 
@@ -55,7 +56,7 @@ class LinearGate(Gate):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, sizes.hidden, sizes.hidden))
+        self.weight = parameter(sizes.lanes, sizes.directions, sizes.hidden, sizes.hidden, role=WEIGHT)
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
         """W skip."""
@@ -88,8 +89,8 @@ class LogisticGate(VectorGate):
         super().__init__()
         self.reads = reads
         size = sizes.hidden if reads == "skipped" else sizes.below
-        self.weight = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, size, sizes.hidden))
-        self.bias = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, sizes.hidden))
+        self.weight = parameter(sizes.lanes, sizes.directions, size, sizes.hidden, role=WEIGHT)
+        self.bias = parameter(sizes.lanes, sizes.directions, sizes.hidden, role=BIAS)
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
         """The sigmoid, in (0, 1)."""

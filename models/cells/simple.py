@@ -6,8 +6,9 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, 
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from skipstack.models.parameters import BIAS, parameter
 from skipstack.models.time.cell import Cell, HiddenState, LayerSizes
 
 
@@ -21,7 +22,7 @@ class SimpleCell(Cell):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=1)
-        self.bias_start = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, sizes.hidden))
+        self.bias_start = parameter(sizes.lanes, sizes.directions, sizes.hidden, role=BIAS)
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
         """W^hx x_t + b^h: (pre_GTBH,)."""

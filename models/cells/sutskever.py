@@ -6,8 +6,9 @@ Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, 
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from skipstack.models.parameters import RECURRENT, parameter
 from skipstack.models.time.cell import Cell, HiddenState, LayerSizes
 
 
@@ -30,7 +31,7 @@ class SutskeverCell(Cell):
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=5)
         # two rows of blocks: what meets h_{t-1}, and what meets s~_{t-1}
-        self.recurrent = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, 2, sizes.hidden, 5 * sizes.hidden))
+        self.recurrent = parameter(sizes.lanes, sizes.directions, 2, sizes.hidden, 5 * sizes.hidden, role=RECURRENT)
 
     def recurrent_weight(self) -> Tensor:
         """What meets [h_{t-1}; s~_{t-1}]: weight_GFX."""

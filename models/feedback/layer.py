@@ -16,6 +16,7 @@ from skipstack.models.feedback.config import Activation, Feedback
 from skipstack.models.feedback.directions import Directions
 from skipstack.models.feedback.links import HiddenLink, Link, Weights
 from skipstack.models.heads.feedback import FeedbackHead
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
 
@@ -71,8 +72,8 @@ class FeedbackLayer(nn.Module):
         self.directions = directions
         self.activation = ACTIVATIONS[activation]
         self.feedback = feedback
-        self.below = nn.Parameter(torch.empty(lanes, len(directions), below, hidden))
-        self.bias = nn.Parameter(torch.empty(lanes, len(directions), hidden))
+        self.below = parameter(lanes, len(directions), below, hidden, role=WEIGHT)
+        self.bias = parameter(lanes, len(directions), hidden, role=BIAS)
         self.labels = labels
         self.previous = previous
 

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from skipstack.models.parameters import BIAS, TABLE, WEIGHT, parameter
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -62,7 +64,7 @@ class Link(nn.Module, ABC):
     def __init__(self, *, lanes: int, directions: int, context: int, fed: int, hidden: int) -> None:
         super().__init__()
         self.context = context
-        self.weight = nn.Parameter(torch.empty(lanes, directions, context * fed, hidden))
+        self.weight = parameter(lanes, directions, context * fed, hidden, role=WEIGHT)
 
     @abstractmethod
     def weights(self) -> Weights:
@@ -80,7 +82,7 @@ class HiddenLink(Link):
 
     def __init__(self, *, lanes: int, directions: int, context: int, hidden: int) -> None:
         super().__init__(lanes=lanes, directions=directions, context=context, fed=hidden, hidden=hidden)
-        self.bias_begin = nn.Parameter(torch.empty(lanes, directions, hidden))
+        self.bias_begin = parameter(lanes, directions, hidden, role=BIAS)
 
     def weights(self) -> Weights:
         """R itself."""
@@ -97,7 +99,7 @@ class LabelLink(Link):
 
     def __init__(self, *, lanes: int, directions: int, context: int, labels: int, hidden: int) -> None:
         super().__init__(lanes=lanes, directions=directions, context=context, fed=labels, hidden=hidden)
-        self.bias_begin = nn.Parameter(torch.empty(lanes, directions, context, hidden))
+        self.bias_begin = parameter(lanes, directions, context, hidden, role=BIAS)
 
     def weights(self) -> Weights:
         """R itself."""
@@ -116,8 +118,8 @@ class LabelVectorLink(Link):
 
     def __init__(self, *, lanes: int, directions: int, context: int, labels: int, size: int, hidden: int) -> None:
         super().__init__(lanes=lanes, directions=directions, context=context, fed=size, hidden=hidden)
-        self.table = nn.Parameter(torch.empty(lanes, labels, size))
-        self.bias_begin = nn.Parameter(torch.empty(lanes, size))
+        self.table = parameter(lanes, labels, size, role=TABLE)
+        self.bias_begin = parameter(lanes, size, role=BIAS)
 
     def weights(self) -> Weights:
         """E_l R."""

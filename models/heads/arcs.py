@@ -7,6 +7,8 @@ P numbers for a relation, K relations.
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.parameters import BIAS, FORM, SCORE, WEIGHT, parameter
+
 
 class ArcScores(nn.Module):
     """s[w, h] = head_h^T U dependent_w + head_h^T u                                     (eq. 6)
@@ -18,8 +20,8 @@ class ArcScores(nn.Module):
 
     def __init__(self, *, lanes: int, size: int) -> None:
         super().__init__()
-        self.bilinear = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, size))
+        self.bilinear = parameter(lanes, size, size, role=FORM)
+        self.bias = parameter(lanes, 1, size, role=SCORE)
 
     def forward(self, dependents_RTBA: Tensor, heads_RSBA: Tensor) -> Tensor:
         """scores_RTBS."""
@@ -37,9 +39,9 @@ class RelationScores(nn.Module):
 
     def __init__(self, *, lanes: int, size: int, relations: int) -> None:
         super().__init__()
-        self.bilinear = nn.Parameter(torch.empty(lanes, size, relations * size))
-        self.weight = nn.Parameter(torch.empty(lanes, 2 * size, relations))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, relations))
+        self.bilinear = parameter(lanes, size, relations * size, role=FORM)
+        self.weight = parameter(lanes, 2 * size, relations, role=WEIGHT)
+        self.bias = parameter(lanes, 1, relations, role=BIAS)
 
     def forward(self, dependents_RTBP: Tensor, heads_RTBP: Tensor) -> Tensor:
         """scores_RTBK of the arc from each word's head to the word."""

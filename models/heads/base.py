@@ -5,6 +5,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
+
 UNSEEN = -1
 """The id of a gold tag that the training split does not have: never predicted, never learned from."""
 
@@ -17,8 +19,8 @@ class Head(nn.Module, ABC):
 
     def __init__(self, *, lanes: int, features: int, tags: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, features, tags))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, tags))
+        self.weight = parameter(lanes, features, tags, role=WEIGHT)
+        self.bias = parameter(lanes, 1, tags, role=BIAS)
 
     def scores(self, features_RTBF: Tensor) -> Tensor:
         """p: scores_RTBK."""

@@ -18,6 +18,7 @@ from skipstack.models.heads.base import UNSEEN
 from skipstack.models.heads.trees import best_tree
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Dropout, Streams
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 SLOPE = 0.1
 """Of the leaky rectifier, below zero."""
@@ -58,8 +59,8 @@ class BiaffineHead(nn.Module):
     ) -> None:
         super().__init__()
         self.sizes = (arc_size, arc_size, relation_size, relation_size)
-        self.weight = nn.Parameter(torch.empty(lanes, features, sum(self.sizes)))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, sum(self.sizes)))
+        self.weight = parameter(lanes, features, sum(self.sizes), role=WEIGHT)
+        self.bias = parameter(lanes, 1, sum(self.sizes), role=BIAS)
         self.root = Lookup(lanes, 1, features)
         self.dropout = Dropout(dropout_R, streams)
         self.arcs = ArcScores(lanes=lanes, size=arc_size)

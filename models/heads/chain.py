@@ -8,7 +8,7 @@ from typing import assert_never
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skipstack.data.labels.transitions import Transitions
 from skipstack.models.chain.decode import best_tagging, best_taggings
@@ -16,6 +16,7 @@ from skipstack.models.chain.partition import log_partition
 from skipstack.models.chain.program import Chain, others, score
 from skipstack.models.heads.base import Head
 from skipstack.models.heads.config import CrfConfig, MarginConfig
+from skipstack.models.parameters import BIAS, SCORE, parameter
 
 
 class ChainHead(Head):
@@ -36,9 +37,9 @@ class ChainHead(Head):
     ) -> None:
         super().__init__(lanes=lanes, features=features, tags=tags)
         self.config = config
-        self.bias_start = nn.Parameter(torch.empty(lanes, tags))
-        self.bias_between = nn.Parameter(torch.empty(lanes, tags, tags))
-        self.bias_end = nn.Parameter(torch.empty(lanes, tags))
+        self.bias_start = parameter(lanes, tags, role=BIAS)
+        self.bias_between = parameter(lanes, tags, tags, role=SCORE)
+        self.bias_end = parameter(lanes, tags, role=BIAS)
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
         # The config and the tags tell them: they are no weights, and no file of weights holds them.

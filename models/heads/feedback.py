@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.models.heads.base import UNSEEN
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 
 class FeedbackHead(nn.Module):
@@ -21,8 +22,8 @@ class FeedbackHead(nn.Module):
 
     def __init__(self, *, lanes: int, directions: int, hidden: int, tags: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, directions, hidden, tags))
-        self.bias = nn.Parameter(torch.empty(lanes, directions, tags))
+        self.weight = parameter(lanes, directions, hidden, tags, role=WEIGHT)
+        self.bias = parameter(lanes, directions, tags, role=BIAS)
 
     def scores(self, hidden_GNX: Tensor) -> Tensor:
         """O_d h + b_d, the logits of each direction: scores_GNK."""

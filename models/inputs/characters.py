@@ -15,6 +15,7 @@ from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.stack import backwards
 from skipstack.models.time.cell import LayerSizes
 from skipstack.models.time.unroll import unroll
@@ -56,8 +57,8 @@ class CharacterCnn(SpellingReader):
     def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
         super().__init__(lanes, characters, config)
         self.width = config.width
-        self.weight = nn.Parameter(torch.empty(lanes, config.width * config.size, config.filters))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, config.filters))
+        self.weight = parameter(lanes, config.width * config.size, config.filters, role=WEIGHT)
+        self.bias = parameter(lanes, 1, config.filters, role=BIAS)
 
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
         """As above."""

@@ -14,6 +14,7 @@ from skipstack.models.inputs.config import FeatureMapConfig
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout, Streams
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 
 class Convolution(nn.Module):
@@ -27,8 +28,8 @@ class Convolution(nn.Module):
     def __init__(self, lanes: int, size: int, sets: int, maps: int) -> None:
         super().__init__()
         self.size = size
-        self.weights = nn.ParameterList(torch.empty(lanes, q * size, maps) for q in range(1, sets + 1))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, sets * maps))
+        self.weights = nn.ParameterList(parameter(lanes, q * size, maps, role=WEIGHT) for q in range(1, sets + 1))
+        self.bias = parameter(lanes, 1, sets * maps, role=BIAS)
 
     def forward(self, x_RTBW: Tensor) -> Tensor:
         """z_RTBM before the tanh: that changes no order, so it can wait until pooling has left less of z."""
@@ -62,8 +63,8 @@ class Highway(nn.Module):
 
     def __init__(self, lanes: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, size))
+        self.weight = parameter(lanes, size, size, role=WEIGHT)
+        self.bias = parameter(lanes, 1, size, role=BIAS)
 
     def forward(self, made_RTBW: Tensor, x_RTBW: Tensor) -> Tensor:
         """y_RTBW."""

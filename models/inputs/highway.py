@@ -6,6 +6,8 @@ Shapes: R lanes, N rows, L numbers a row.
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
+
 CARRY = -2.0
 """What is added to the gate's argument, so that a new layer lets most of its input pass."""
 
@@ -19,10 +21,10 @@ class HighwayLayer(nn.Module):
 
     def __init__(self, lanes: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, size))
-        self.weight_gate = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias_gate = nn.Parameter(torch.empty(lanes, 1, size))
+        self.weight = parameter(lanes, size, size, role=WEIGHT)
+        self.bias = parameter(lanes, 1, size, role=BIAS)
+        self.weight_gate = parameter(lanes, size, size, role=WEIGHT)
+        self.bias_gate = parameter(lanes, 1, size, role=BIAS)
 
     def forward(self, y_RNL: Tensor) -> Tensor:
         """z_RNL."""

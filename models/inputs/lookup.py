@@ -7,13 +7,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from skipstack.models.parameters import TABLE, parameter
+
 
 class Lookup(nn.Module):
     """A table of vectors for each lane."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.empty(lanes, rows, size))
+        self.table = parameter(lanes, rows, size, role=TABLE)
 
     @property
     def rows(self) -> int:

@@ -16,6 +16,7 @@ from skipstack.models.inputs.characters import SpellingReader
 from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.inputs.lookup import Distinct, Lookup
 from skipstack.models.lanes import Dropout, Streams
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,8 @@ class WindowGate(nn.Module):
 
     def __init__(self, lanes: int, tokens: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, tokens * size, tokens))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, tokens))
+        self.weight = parameter(lanes, tokens * size, tokens, role=WEIGHT)
+        self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
     def forward(self, words_RTBKW: Tensor) -> Tensor:
         """The words of each window, weighed."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.time.cell import LayerSizes, project
 from skipstack.models.time.skip_loop import Choose
 
@@ -24,11 +25,11 @@ class Policy(nn.Module):
         super().__init__()
         groups = (sizes.lanes, sizes.directions)
         self.reach = reach
-        self.below = nn.Parameter(torch.empty(*groups, sizes.below, units))
-        self.previous = nn.Parameter(torch.empty(*groups, sizes.hidden, units))
-        self.bias = nn.Parameter(torch.empty(*groups, units))
-        self.output = nn.Parameter(torch.empty(*groups, units, self.outputs()))
-        self.bias_output = nn.Parameter(torch.empty(*groups, reach))
+        self.below = parameter(*groups, sizes.below, units, role=WEIGHT)
+        self.previous = parameter(*groups, sizes.hidden, units, role=WEIGHT)
+        self.bias = parameter(*groups, units, role=BIAS)
+        self.output = parameter(*groups, units, self.outputs(), role=WEIGHT)
+        self.bias_output = parameter(*groups, reach, role=BIAS)
 
     def outputs(self) -> int:
         """How many outputs the perceptron has."""

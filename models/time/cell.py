@@ -12,6 +12,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.parameters import BIAS, RECURRENT, WEIGHT, parameter
+
 
 @dataclass(frozen=True, slots=True)
 class HiddenState:
@@ -46,9 +48,9 @@ class Cell(nn.Module, ABC):
         super().__init__()
         self.hidden = sizes.hidden
         groups, width = (sizes.lanes, sizes.directions), gates * sizes.hidden
-        self.below = nn.Parameter(torch.empty(*groups, sizes.below, width))
-        self.recurrent = nn.Parameter(torch.empty(*groups, sizes.hidden, width))
-        self.bias = nn.Parameter(torch.empty(*groups, width))
+        self.below = parameter(*groups, sizes.below, width, role=WEIGHT)
+        self.recurrent = parameter(*groups, sizes.hidden, width, role=RECURRENT)
+        self.bias = parameter(*groups, width, role=BIAS)
 
     @property
     def features(self) -> int:

@@ -10,6 +10,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
+from skipstack.models.parameters import role_of
 from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd
 
 Named = Mapping[str, Tensor]
@@ -109,12 +110,12 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
 
 @torch.no_grad()
 def penalise(parameters: Named, l2: float) -> None:
-    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter but the biases.
+    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
 
     The paper's theta are its matrices; it leaves biases out of its notation, and we leave them out of the penalty.
     """
-    for name, parameter in parameters.items():
-        if parameter.grad is not None and not name.rpartition(".")[2].startswith("bias"):
+    for parameter in parameters.values():
+        if parameter.grad is not None and role_of(parameter).decays:
             parameter.grad.add_(parameter, alpha=l2)
 
 

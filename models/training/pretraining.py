@@ -21,6 +21,7 @@ from skipstack.models.feedback.tagger import FeedbackTagger
 from skipstack.models.initialise import initialise
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.model import Network
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.training.config import PretrainingConfig
 from skipstack.models.training.optimisers import optimiser
 
@@ -38,10 +39,10 @@ class WindowModel(nn.Module):
     def __init__(self, *, lanes: int, rows: int, size: int, window: int, hidden: int) -> None:
         super().__init__()
         self.items = Lookup(lanes, rows, size)
-        self.window = nn.Parameter(torch.empty(lanes, window * size, hidden))
-        self.bias_window = nn.Parameter(torch.empty(lanes, 1, hidden))
-        self.output = nn.Parameter(torch.empty(lanes, hidden, rows))
-        self.bias_output = nn.Parameter(torch.empty(lanes, 1, rows))
+        self.window = parameter(lanes, window * size, hidden, role=WEIGHT)
+        self.bias_window = parameter(lanes, 1, hidden, role=BIAS)
+        self.output = parameter(lanes, hidden, rows, role=WEIGHT)
+        self.bias_output = parameter(lanes, 1, rows, role=BIAS)
 
     def loss(self, windows_RPM: Tensor, targets_RP: Tensor) -> Tensor:
         """-log P of each target: loss_RP (nats)."""

@@ -1,10 +1,13 @@
 """Each lane's optimiser against torch's own on that lane alone."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from skipstack.models.parameters import BIAS, TABLE, Parameter, parameter
 from skipstack.models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
 from skipstack.models.training.optimisers import clip, optimiser, penalise
 from skipstack.models.training.schedule import next_learning_rate
@@ -13,16 +16,15 @@ RATES = (0.1, 0.05, 0.007)
 LONGEST = 4.2
 
 
-def lanes() -> dict[str, Tensor]:
+def lanes() -> dict[str, Parameter]:
     generator = torch.Generator().manual_seed(0)
-    shapes = {"table": (3, 5, 2), "bias": (3, 4)}
-    return {
-        name: torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
-        for name, shape in shapes.items()
-    }
+    made = {"table": parameter(3, 5, 2, role=TABLE), "bias": parameter(3, 4, role=BIAS)}
+    for each in made.values():
+        each.data = torch.randn(each.shape, generator=generator, dtype=torch.float64)
+    return made
 
 
-def loss(parameters: dict[str, Tensor], step: int) -> Tensor:
+def loss(parameters: Mapping[str, Tensor], step: int) -> Tensor:
     """A function whose gradient differs from step to step and from lane to lane."""
     return sum(((value - step).sin() * (value + 0.1)).sum() for value in parameters.values())  # type: ignore[return-value]
 
