@@ -15,8 +15,9 @@ from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.attachment import AttachmentCounts
 from skipstack.data.tasks.metrics import accuracy, correct_tags
 from skipstack.data.tasks.scoring import attachment_counts, span_counts
-from skipstack.models.inputs.tokens import LexiconTensors
-from skipstack.models.model import Gold, Network, Tokens
+from skipstack.models.heads.base import Gold
+from skipstack.models.inputs.base import LexiconTensors
+from skipstack.models.model import Network, Tokens
 from skipstack.models.stack import Memory
 
 SENTENCES_AT_ONCE = 64

@@ -12,14 +12,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from skipstack.data.basis.errors import UserError
-from skipstack.models.cells.gates import VectorGate
-from skipstack.models.cells.shortcut import ShortcutCell
-from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.model import Network, Stacked, Tokens
 from skipstack.models.skips.layers import SkipLayer
 from skipstack.models.stack import Passed
 from skipstack.models.time.cell import Cell
-from skipstack.models.time.unroll import Layer
+from skipstack.models.time.layer import Layer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -107,29 +105,18 @@ def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[La
 
 
 @torch.no_grad()
-def openings(passed: Passed) -> dict[str, Tensor]:
+def openings(passed: Passed) -> Mapping[str, Tensor]:
     """The gates of a layer by name, gate_DTBH: those of its cell, then those of its shortcut.
 
-    A gate is a function of what came from below and of the outputs that met the recurrent weights, so it is computed
-    once more from these.
+    A gate is a function of what came from below and of the outputs that the recurrent weights were multiplied by, so
+    it is computed once more from these.
     """
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
         return {}
-    met_DTBF = met(passed.unrolled.output_GTBF, _read(passed))
-    recurrent_DTBX = torch.bmm(met_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
-    sigmoids = torch.split(torch.sigmoid(pre_DTBX + recurrent_DTBX), cell.hidden, dim=-1)
-    gates = dict(zip(cell.gate_names, sigmoids, strict=False))
-    if isinstance(cell, ShortcutCell):
-        assert passed.skipped_GTBH is not None
-        in_step = iter(sigmoids[len(cell.gate_names) :])
-        for number, gate in enumerate(cell.gates, start=1):
-            name = "shortcut" if len(cell.gates) == 1 else f"shortcut {number}"
-            if gate.in_step:
-                gates[name] = next(in_step)
-            elif isinstance(gate, VectorGate):
-                gates[name] = gate.values(passed.below_GTBI, gate.skip(passed.skipped_GTBH))
-    return gates
+    before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
+    recurrent_DTBX = torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    return cell.openings(pre_DTBX + recurrent_DTBX, passed.below_GTBI, passed.skipped_GTBH)
 
 
 def cell_of(layer: Layer) -> Cell | None:
@@ -143,8 +130,8 @@ def _read(passed: Passed) -> Tensor | None:
     return None if passed.unrolled.read is None else passed.unrolled.read()
 
 
-def met(output_DTBF: Tensor, read_DTBK: Tensor | None) -> Tensor:
-    """What met the recurrent weights at each step: the previous output, or the mixture of the K last ones, met_DTBF."""
+def before(output_DTBF: Tensor, read_DTBK: Tensor | None) -> Tensor:
+    """What each step read of earlier ones: the previous output, or the mixture of the K last ones, before_DTBF."""
     reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
     steps = output_DTBF.shape[1]
     padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
@@ -201,4 +188,4 @@ def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBK: Tensor | None) 
 def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
     """The loss of the decision on the token that a direction reads last, summed over the sentences."""
     place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
-    return model.decision_loss(features_RUBF, counts_RB, place_RB).sum()
+    return model.head.decision_loss(features_RUBF, counts_RB, place_RB).sum()

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.lanes import Dropout
-from skipstack.models.time.layer import Unrolled
-from skipstack.models.time.unroll import Layer, unroll
+from skipstack.models.time.layer import Layer, Unrolled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +87,7 @@ class Stack(nn.Module):
         lasts = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
             skipped_GTBH = outputs_GTBF[source - 1] if source else None
-            unrolled = unroll(cell, below_GTBI, skipped_GTBH, starts[number - 1])
+            unrolled = cell.run(below_GTBI, skipped_GTBH, starts[number - 1])
             lasts.append(unrolled.last)
             output_GTBF = unrolled.output_GTBF
             if passed is not None:

@@ -1,7 +1,4 @@
-"""The gates of shortcuts (wu2017 section 3.3, Table 3): what lets the output of an earlier layer through.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
-"""
+"""The gates of shortcuts (wu2017 section 3.3, Table 3): what lets the output of an earlier layer through."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar, Literal, assert_never
@@ -12,7 +9,7 @@ from torch.nn import functional
 
 from skipstack.models.lanes import Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.time.cell import LayerSizes, project
+from skipstack.models.time.layer import LayerSizes, project
 
 
 class Gate(nn.Module, ABC):
@@ -56,7 +53,7 @@ class LinearGate(Gate):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
-        self.weight = parameter(sizes.lanes, sizes.directions, sizes.hidden, sizes.hidden, role=WEIGHT)
+        self.weight = parameter(*sizes.groups, sizes.hidden, sizes.hidden, role=WEIGHT)
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
         """W skip."""
@@ -89,8 +86,8 @@ class LogisticGate(VectorGate):
         super().__init__()
         self.reads = reads
         size = sizes.hidden if reads == "skipped" else sizes.below
-        self.weight = parameter(sizes.lanes, sizes.directions, size, sizes.hidden, role=WEIGHT)
-        self.bias = parameter(sizes.lanes, sizes.directions, sizes.hidden, role=BIAS)
+        self.weight = parameter(*sizes.groups, size, sizes.hidden, role=WEIGHT)
+        self.bias = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
         """The sigmoid, in (0, 1)."""

@@ -4,17 +4,17 @@ Shapes: R lanes, T words, S = T + 1 places (0 is the root, w the w-th word), B s
 A numbers for an arc, P numbers for a relation, K relations, X = 2A + 2P.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from skipstack.data.labels.trees import ROOT
 from skipstack.models.heads.arcs import ArcScores, RelationScores
-from skipstack.models.heads.base import UNSEEN
+from skipstack.models.heads.base import UNSEEN, Decoded, Gold, Head, log_loss
+from skipstack.models.heads.config import BiaffineConfig
 from skipstack.models.heads.trees import best_tree
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Dropout, Streams
@@ -34,59 +34,60 @@ class _Roles:
     relation_heads_RSBP: Tensor
 
 
-class BiaffineHead(nn.Module):
+class BiaffineHead(Head):
     """Dozat and Manning (2017): arcs and relations are scored from four readings of the features x.
 
     role_w = leaky(W_role x_w + b_role), dropped out, for the four roles of ``_Roles``        (eqs 4-5)
 
     Their transfer function is not in the equations: ours is the leaky rectifier of slope 0.1. x of the root is a vector
     of its own, learnt; it is put before the words behind the stack, which reads words alone. A word is never its own
-    head, neither in training nor in decoding. ``tree``: decode the best tree with one word under the root; otherwise
-    the best head of each word, be it a tree or not.
+    head, neither in training nor in decoding.
     """
 
-    def __init__(
-        self,
-        *,
-        lanes: int,
-        features: int,
-        relations: int,
-        arc_size: int,
-        relation_size: int,
-        dropout_R: Sequence[float],
-        streams: Streams,
-        tree: bool,
-    ) -> None:
+    def __init__(self, config: BiaffineConfig, *, features: int, relations: int, streams: Streams) -> None:
         super().__init__()
-        self.sizes = (arc_size, arc_size, relation_size, relation_size)
+        lanes = len(streams.generators)
+        self.sizes = (config.arc_size, config.arc_size, config.relation_size, config.relation_size)
         self.weight = parameter(lanes, features, sum(self.sizes), role=WEIGHT)
         self.bias = parameter(lanes, 1, sum(self.sizes), role=BIAS)
         self.root = Lookup(lanes, 1, features)
-        self.dropout = Dropout(dropout_R, streams)
-        self.arcs = ArcScores(lanes=lanes, size=arc_size)
-        self.relations = RelationScores(lanes=lanes, size=relation_size, relations=relations)
-        self.tree = tree
+        self.dropout = Dropout([config.dropout] * lanes, streams)
+        self.arcs = ArcScores(lanes=lanes, size=config.arc_size)
+        self.relations = RelationScores(lanes=lanes, size=config.relation_size, relations=relations)
+        self.tree = config.decoder == "tree"
 
-    def loss(self, features_RTBF: Tensor, heads_RTB: Tensor, relations_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
+    def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
         """-sum_w log P(h_w) + log P(k_w | h_w), of the gold heads h and relations k: loss_RB (nats).
 
         Both are softmaxes, over the places of the sentence and over the relations. A head of -1 (padding) counts
         nothing, and neither does a relation of -1 (padding, or unseen in training).
         """
+        assert gold.heads_RTB is not None, "a parser is built for a corpus of trees alone"
         roles = self._roles(features_RTBF)
         arcs_RTBS = self._arc_scores(roles, lengths_RB)
-        relations_RTBK = self._relation_scores(roles, heads_RTB.clamp_min(ROOT))
-        return _nll(arcs_RTBS, heads_RTB) + _nll(relations_RTBK, relations_RTB)
+        relations_RTBK = self._relation_scores(roles, gold.heads_RTB.clamp_min(ROOT))
+        arcs_RB = log_loss(arcs_RTBS.log_softmax(dim=-1), gold.heads_RTB)
+        return arcs_RB + log_loss(relations_RTBK.log_softmax(dim=-1), gold.tags_RUB)
 
     @torch.no_grad()
-    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> tuple[Tensor, Tensor]:
-        """Heads, and the likeliest relation to each: heads_RTB, relations_RTB; what is at padding means nothing."""
+    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
+        """Heads, and the likeliest relation to each as tags."""
         roles = self._roles(features_RTBF)
         arcs_RTBS = self._arc_scores(roles, lengths_RB)
         heads_RTB = arcs_RTBS.argmax(dim=-1)
         if self.tree:
             heads_RTB = _best_trees(arcs_RTBS, heads_RTB, lengths_RB)
-        return heads_RTB, self._relation_scores(roles, heads_RTB).argmax(dim=-1)
+        return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
+
+    def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
+        """That of the arc to the word at this place: loss_RB. It is scored beside all other words of the sentence."""
+        decoded = self.decode(features_RTBF, lengths_RB)
+        assert decoded.heads_RTB is not None
+        elsewhere_RTB = torch.arange(features_RTBF.shape[1], device=place_RB.device).view(-1, 1) != place_RB.unsqueeze(
+            1
+        )
+        own = Gold(*(each.masked_fill(elsewhere_RTB, UNSEEN) for each in (decoded.tags_RUB, decoded.heads_RTB)))
+        return self.loss(features_RTBF, own, lengths_RB)
 
     def _roles(self, features_RTBF: Tensor) -> _Roles:
         lanes, _, sentences, features = features_RTBF.shape
@@ -111,12 +112,6 @@ class BiaffineHead(nn.Module):
         index_RTBP = heads_RTB.unsqueeze(-1).expand(*heads_RTB.shape, heads_RSBP.shape[-1])
         scores: Tensor = self.relations(roles.relation_dependents_RTBP, heads_RSBP.gather(1, index_RTBP))
         return scores
-
-
-def _nll(scores_RTBK: Tensor, gold_RTB: Tensor) -> Tensor:
-    """The negative log-likelihood of each sentence, summed over its words: nll_RB; of -1 nothing."""
-    nll = functional.cross_entropy(scores_RTBK.flatten(0, 2), gold_RTB.flatten(), ignore_index=UNSEEN, reduction="none")
-    return nll.view_as(gold_RTB).sum(dim=1)
 
 
 def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:

@@ -17,8 +17,7 @@ from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.stack import backwards
-from skipstack.models.time.cell import LayerSizes
-from skipstack.models.time.unroll import unroll
+from skipstack.models.time.layer import LayerSizes
 
 
 class SpellingReader(nn.Module, ABC):
@@ -98,7 +97,7 @@ class CharacterLstm(SpellingReader):
         lanes, spellings, _ = ids_RNC.shape
         e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
         both_GCNE = torch.stack([e_RCNE, backwards(e_RCNE, lengths_RN)], dim=1).flatten(0, 1)
-        h_GCNH = unroll(self.layer, both_GCNE, None).output_GTBF
+        h_GCNH = self.layer.run(both_GCNE).output_GTBF
         last_GN = (lengths_RN - 1).repeat_interleave(2, dim=0)
         last_G1NH = last_GN.view(-1, 1, spellings, 1).expand(-1, -1, -1, h_GCNH.shape[-1])
         return h_GCNH.gather(1, last_G1NH).view(lanes, 2, spellings, -1).transpose(1, 2).flatten(2)

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.store.vocabulary import BOUNDARY
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.config import FeatureMapConfig
 from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
@@ -72,7 +72,7 @@ class Highway(nn.Module):
         return torch.lerp(x_RTBW, made_RTBW, gate)
 
 
-class FeatureMapEmbedder(nn.Module):
+class FeatureMapEmbedder(Embedder):
     """x, z, its largest numbers or the highway's y, as far as the config goes (chen2017 Table 3, from top to bottom).
 
     Without pooling the stack reads all of z. Dropout, which the paper does not have, falls on what the stack reads.
@@ -80,6 +80,7 @@ class FeatureMapEmbedder(nn.Module):
 
     def __init__(self, config: FeatureMapConfig, *, words: int, dropout_R: Sequence[float], streams: Streams) -> None:
         super().__init__()
+        self.word_vectors = config.word_vectors
         self.size, lanes = config.word_size, len(dropout_R)
         self.words = Lookup(lanes, words, self.size)
         convolves, self.pools = config.layers != "none", config.layers not in ("none", "convolution")

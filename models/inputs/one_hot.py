@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skipstack.data.store.vocabulary import FIRST_KNOWN
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.config import OneHotConfig
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout, Streams
 
 
-class OneHotEmbedder(nn.Module):
+class OneHotEmbedder(Embedder):
     """x_t has a 1 at the place of its word and 0 elsewhere; the boundary and unknown words are all 0."""
 
     words = None

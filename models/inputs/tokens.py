@@ -5,35 +5,18 @@ E numbers a token or a part of it, W numbers a word, K tokens in the window, I n
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.data.store.features import CAPITAL_CLASSES, Lexicon
+from skipstack.data.store.features import CAPITAL_CLASSES
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.characters import SpellingReader
 from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.inputs.lookup import Distinct, Lookup
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
-
-
-@dataclass(frozen=True, slots=True)
-class LexiconTensors:
-    """The lexical features of every form (``data/store/features.py``), on the device. F: forms."""
-
-    word_F: Tensor
-    capital_F: Tensor
-    prefix_FA: Tensor
-    suffix_FA: Tensor
-    spelling_FC: Tensor
-
-    @classmethod
-    def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
-        """The features of ``lexicon``, copied to ``device``."""
-        arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA, lexicon.spelling_FC)
-        return cls(*(torch.as_tensor(array, device=device) for array in arrays))
 
 
 class WindowGate(nn.Module):
@@ -56,7 +39,7 @@ class WindowGate(nn.Module):
         return words_RTBKW * gate_RTBK.unsqueeze(-1)
 
 
-class Embedder(nn.Module):
+class TokenEmbedder(Embedder):
     """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
 
     What reads whole spellings is not the paper's, and comes after its parts.
@@ -78,6 +61,7 @@ class Embedder(nn.Module):
         super().__init__()
         self.config = config
         lanes, self.tokens = len(dropout_R), max(config.window, 1)
+        self.word_vectors = config.word_vectors
         self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
         self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
         self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.skips.policy import Policy
-from skipstack.models.time.cell import project
+from skipstack.models.time.layer import project
 
 RATES: Final = 16
 """How many waves a place is coded by."""

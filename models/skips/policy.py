@@ -5,13 +5,12 @@ perceptron, K states that may be chosen.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.time.cell import LayerSizes, project
+from skipstack.models.time.layer import LayerSizes, project
 from skipstack.models.time.skip_loop import Choose
 
 
@@ -23,13 +22,12 @@ class Policy(nn.Module):
 
     def __init__(self, sizes: LayerSizes, *, units: int, reach: int) -> None:
         super().__init__()
-        groups = (sizes.lanes, sizes.directions)
         self.reach = reach
-        self.below = parameter(*groups, sizes.below, units, role=WEIGHT)
-        self.previous = parameter(*groups, sizes.hidden, units, role=WEIGHT)
-        self.bias = parameter(*groups, units, role=BIAS)
-        self.output = parameter(*groups, units, self.outputs(), role=WEIGHT)
-        self.bias_output = parameter(*groups, reach, role=BIAS)
+        self.below = parameter(*sizes.groups, sizes.below, units, role=WEIGHT)
+        self.previous = parameter(*sizes.groups, sizes.hidden, units, role=WEIGHT)
+        self.bias = parameter(*sizes.groups, units, role=BIAS)
+        self.output = parameter(*sizes.groups, units, self.outputs(), role=WEIGHT)
+        self.bias_output = parameter(*sizes.groups, reach, role=BIAS)
 
     def outputs(self) -> int:
         """How many outputs the perceptron has."""
@@ -53,6 +51,10 @@ class Policy(nn.Module):
         """Of each step, the V from the units to the K last states: of a step, weight_GMK."""
         return [self.output.flatten(0, 1)] * steps
 
+    def log_probabilities(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
+        """The logarithm of p_t for all steps at once, through which the policy learns: log_GTBK."""
+        return self.logits(below_GTBI, before_GTBH).log_softmax(dim=-1)
+
     @torch.no_grad()
     def chooser(self, below_GTBI: Tensor, noise_GTBK: Tensor | None) -> Choose:
         """Step by step, the likeliest choice; with Gumbel noise on the logits, one drawn from p_t."""
@@ -66,18 +68,3 @@ class Policy(nn.Module):
             return torch.baddbmm(added_TGBK[step], hidden_GBM, weights[step]).argmax(dim=-1)
 
         return choose
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choices:
-    """What a layer has chosen over all steps, in each direction's own order, and what it chose by."""
-
-    policy: Policy
-    below_GTBI: Tensor
-    before_GTBH: Tensor
-    back_GTB: Tensor
-    """How many states further back than the previous one is read: a_t - 1."""
-
-    def log_probabilities(self) -> Tensor:
-        """The logarithm of p_t, log_GTBK, through which the policy learns."""
-        return self.policy.logits(self.below_GTBI, self.before_GTBH).log_softmax(dim=-1)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.skips.config import DynamicSkipConfig
-from skipstack.models.skips.policy import Choices
+from skipstack.models.time.layer import Choices
 
 DECAY = 0.99
 """Of the moving average of rewards, an update."""

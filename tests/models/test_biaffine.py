@@ -10,7 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from skipstack.models.heads.base import Decoded, Gold
 from skipstack.models.heads.biaffine import BiaffineHead
+from skipstack.models.heads.config import BiaffineConfig
 from skipstack.models.initialise import initialise
 from skipstack.models.lanes import Streams
 from tests.oracles import biaffine as oracle
@@ -23,16 +25,11 @@ SEEDS = (11, 12)
 
 def head_of(*, lanes: int = 2, tree: bool = True, dropout: float = 0.0, seeds: tuple[int, ...] = SEEDS) -> BiaffineHead:
     """With random weights in float64, the bilinear forms and the biases as well."""
-    head = BiaffineHead(
-        lanes=lanes,
-        features=FEATURES,
-        relations=RELATIONS,
-        arc_size=SIZES[0],
-        relation_size=SIZES[1],
-        dropout_R=[dropout] * lanes,
-        streams=Streams(seeds[:lanes], "dropout", torch.device("cpu")),
-        tree=tree,
+    config = BiaffineConfig(
+        arc_size=SIZES[0], relation_size=SIZES[1], dropout=dropout, decoder="tree" if tree else "greedy"
     )
+    streams = Streams(seeds[:lanes], "dropout", torch.device("cpu"))
+    head = BiaffineHead(config, features=FEATURES, relations=RELATIONS, streams=streams)
     generator = torch.Generator().manual_seed(3)
     for parameter in head.double().parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -61,6 +58,12 @@ def sentences() -> Iterator[tuple[int, int, int]]:
         yield lane, sentence, int(length)
 
 
+def decoded(decisions: Decoded) -> tuple[Tensor, Tensor]:
+    """Heads and relations."""
+    assert decisions.heads_RTB is not None
+    return decisions.heads_RTB, decisions.tags_RUB
+
+
 def weights_of(head: BiaffineHead, lane: int) -> Mapping[str, oracle.Array]:
     return {name: parameter.detach()[lane].numpy() for name, parameter in head.named_parameters()}
 
@@ -68,7 +71,7 @@ def weights_of(head: BiaffineHead, lane: int) -> Mapping[str, oracle.Array]:
 @pytest.mark.parametrize("unseen", [False, True], ids=["seen", "unseen"])
 def test_the_loss_equals_its_twin(unseen: bool) -> None:
     head, x, (heads, relations) = head_of(), features(), gold(unseen=unseen)
-    ours = head.loss(x, heads, relations, LENGTHS).detach()
+    ours = head.loss(x, Gold(relations, heads), LENGTHS).detach()
     for lane, sentence, length in sentences():
         expected = oracle.loss(
             weights_of(head, lane),
@@ -83,7 +86,7 @@ def test_the_loss_equals_its_twin(unseen: bool) -> None:
 @pytest.mark.parametrize("tree", [True, False], ids=["tree", "greedy"])
 def test_what_is_decoded_is_the_best_tree_or_the_best_heads_and_then_the_best_relations(tree: bool) -> None:
     head, x = head_of(tree=tree), features()
-    heads, relations = head.decode(x, LENGTHS)
+    heads, relations = decoded(head.decode(x, LENGTHS))
     greedy_is_best = []
     for lane, sentence, length in sentences():
         weights, words = weights_of(head, lane), x[lane, :length, sentence].numpy()
@@ -103,8 +106,8 @@ def test_what_stands_behind_the_end_of_a_sentence_does_not_matter() -> None:
     other = x.clone()
     for lane, sentence, length in sentences():
         other[lane, length:, sentence] = 1e3
-    assert torch.equal(head.loss(x, heads, relations, LENGTHS), head.loss(other, heads, relations, LENGTHS))
-    for ours, theirs in zip(head.decode(x, LENGTHS), head.decode(other, LENGTHS), strict=True):
+    assert torch.equal(head.loss(x, Gold(relations, heads), LENGTHS), head.loss(other, Gold(relations, heads), LENGTHS))
+    for ours, theirs in zip(decoded(head.decode(x, LENGTHS)), decoded(head.decode(other, LENGTHS)), strict=True):
         for lane, sentence, length in sentences():
             assert torch.equal(ours[lane, :length, sentence], theirs[lane, :length, sentence])
 
@@ -114,7 +117,7 @@ def test_the_gradient_of_the_loss_equals_central_differences() -> None:
     weight_RB = torch.linspace(1, 2, LENGTHS.numel(), dtype=torch.float64).view_as(LENGTHS)
 
     def value() -> Tensor:
-        return (head.loss(x, heads, relations, LENGTHS) * weight_RB).sum()
+        return (head.loss(x, Gold(relations, heads), LENGTHS) * weight_RB).sum()
 
     value().backward()
     rng, step = np.random.default_rng(8), 1e-6
@@ -133,15 +136,15 @@ def test_the_gradient_of_the_loss_equals_central_differences() -> None:
 @pytest.mark.parametrize("training", [True, False], ids=["training", "evaluating"])
 def test_a_lane_equals_the_head_of_that_lane_alone_its_dropout_included(training: bool) -> None:
     together, x, (heads, relations) = head_of(dropout=0.4).train(training), features(), gold()
-    losses = together.loss(x, heads, relations, LENGTHS)
+    losses = together.loss(x, Gold(relations, heads), LENGTHS)
     for lane, seed in enumerate(SEEDS):
         own = slice(lane, lane + 1)
         solo = head_of(lanes=1, dropout=0.4, seeds=(seed,)).train(training)
         for parameter, whole in zip(solo.parameters(), together.parameters(), strict=True):
             parameter.data = whole.data[own].clone()
-        alone = solo.loss(x[own], heads[own], relations[own], LENGTHS[own])
+        alone = solo.loss(x[own], Gold(relations[own], heads[own]), LENGTHS[own])
         assert torch.allclose(alone, losses[own], rtol=0, atol=1e-12)
-    undropped = together.eval().loss(x, heads, relations, LENGTHS)
+    undropped = together.eval().loss(x, Gold(relations, heads), LENGTHS)
     assert torch.allclose(losses, undropped) is not training
 
 
@@ -149,7 +152,7 @@ def test_all_heads_are_equally_likely_at_the_start() -> None:
     head, (heads, relations) = head_of(), gold()
     initialise(head, SEEDS, 1.0)
     nothing = torch.full_like(relations, -1)
-    ours = head.loss(features(), heads, nothing, LENGTHS)
+    ours = head.loss(features(), Gold(nothing, heads), LENGTHS)
     assert torch.allclose(ours, LENGTHS * LENGTHS.double().log())  # as many heads as words: all places but itself
 
 
@@ -162,23 +165,16 @@ def test_it_learns_planted_trees_from_what_words_say_of_their_heads() -> None:
     own, named = torch.eye(words + 1)[1:], torch.eye(words + 1)
     x = torch.cat([own[:, None].expand(words, 2 * count, -1), named[heads]], dim=-1).unsqueeze(0)
     relations = (heads > torch.arange(1, words + 1)[:, None]).long().unsqueeze(0)  # to the right, or not
-    head = BiaffineHead(
-        lanes=1,
-        features=x.shape[-1],
-        relations=2,
-        arc_size=16,
-        relation_size=8,
-        dropout_R=[0.0],
-        streams=Streams([1], "dropout", torch.device("cpu")),
-        tree=True,
-    )
+    config = BiaffineConfig(arc_size=16, relation_size=8, dropout=0.0)
+    streams = Streams([1], "dropout", torch.device("cpu"))
+    head = BiaffineHead(config, features=x.shape[-1], relations=2, streams=streams)
     initialise(head, [1], 1.0)
     lengths = torch.full((1, count), words)
     optimiser = torch.optim.Adam(head.parameters(), lr=0.02)
     for _ in range(60):
         optimiser.zero_grad()
-        head.loss(x[:, :, :count], heads[None, :, :count], relations[:, :, :count], lengths).sum().backward()
+        head.loss(x[:, :, :count], Gold(relations[:, :, :count], heads[None, :, :count]), lengths).sum().backward()
         optimiser.step()
-    found, named_so = head.decode(x[:, :, count:], lengths)
+    found, named_so = decoded(head.decode(x[:, :, count:], lengths))
     assert (found == heads[None, :, count:]).double().mean() > 0.95
     assert (named_so == relations[:, :, count:]).double().mean() > 0.95

@@ -7,19 +7,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from skipstack.models.build import _plain, _shortcut
+from skipstack.models.cells.build import build_cell, build_shortcut
+from skipstack.models.cells.config import CellKind, GateKind, ShortcutConfig, Topology
 from skipstack.models.cells.gates import Gate, LearnedBernoulliGate
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.shortcut import ShortcutCell
-from skipstack.models.config import GateKind, ShortcutConfig, StackConfig, Topology
 from skipstack.models.lanes import Streams
-from skipstack.models.time.cell import LayerSizes
-from skipstack.models.time.unroll import Layer, step_by_step, unroll
+from skipstack.models.time.cell import Cell
+from skipstack.models.time.layer import Layer, LayerSizes
 from tests.oracles import networks
 
 LANES, DIRECTIONS, STEPS, SENTENCES, BELOW, HIDDEN = 2, 2, 4, 2, 4, 3
 GROUPS = LANES * DIRECTIONS
-CELLS, TOPOLOGIES, GATES = get_args(StackConfig.model_fields["cell"].annotation), get_args(Topology), get_args(GateKind)
+CELLS, TOPOLOGIES, GATES = get_args(CellKind), get_args(Topology), get_args(GateKind)
 ELSEWHERE = [
     ("hidden_gated", "sigmoid_below_previous"),
     ("hidden_gated", "bernoulli"),
@@ -57,16 +57,16 @@ def streams() -> Streams:
 
 
 def outputs_of(layer: Layer, below: Tensor, skipped: Tensor | None) -> Tensor:
-    return unroll(layer, below, skipped).output_GTBF
+    return layer.run(below, skipped).output_GTBF
 
 
 def cell_of(case: Case) -> Layer:
     sizes = LayerSizes(lanes=LANES, directions=DIRECTIONS, below=BELOW, hidden=HIDDEN)
     if isinstance(case, str):
-        cell: Layer = _plain(StackConfig(depth=1, cell=case), sizes)  # type: ignore[arg-type]
+        cell: Layer = build_cell(case, sizes)  # type: ignore[arg-type]
     else:
         config = ShortcutConfig.model_validate({"topology": case[0], "gate": case[1], "probability": PROBABILITY})
-        cell = _shortcut(config, sizes, streams())
+        cell = build_shortcut(config, sizes, streams())
     for number, parameter in enumerate(cell.parameters()):
         parameter.data = random(*parameter.shape, seed=5 + number)
     return cell.eval()
@@ -284,7 +284,7 @@ def test_the_loop_of_the_lstm_is_the_general_loop_forward_and_backward(steps: in
         parameter.data = random(*parameter.shape, seed=number)
     below = random(6, steps, sentences, 4, seed=11).requires_grad_()
     results = []
-    for loop in (lambda: outputs_of(cell, below, None), lambda: step_by_step(cell, *cell.project(below, None), [])[0]):
+    for loop in (lambda: outputs_of(cell, below, None), lambda: Cell.run(cell, below).output_GTBF):
         cell.zero_grad()
         below.grad = None
         output = loop()

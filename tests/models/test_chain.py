@@ -1,6 +1,6 @@
 """The chain against the enumeration of all taggings; and what no result of it depends on.
 
-Shapes: R lanes, T time, B sentences, K tags, N ranks.
+Shapes: R lanes, T time, B sentences, K tags.
 """
 
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from skipstack.models.chain.decode import best_tagging, best_taggings
+from skipstack.models.chain.decode import best_tagging
 from skipstack.models.chain.partition import log_partition
 from skipstack.models.chain.program import Chain, Semiring, alphas, score, total
-from skipstack.models.chain.semirings import Log, MatrixLog
+from skipstack.models.chain.semirings import Log, MatrixLog, Max
 from tests.oracles import chain as oracle
 from tests.oracles.chain import Scores
 
@@ -241,10 +241,10 @@ def test_single_precision_survives_scores_of_ten_thousand() -> None:
         chain = learnable(random_chain(seed, spread=1e4, dtype=torch.float32, forbidden=forbidden))
         ours = log_partition(chain)
         ours.sum().backward()
-        tags_RTB, score_RB = best_tagging(chain), best_taggings(chain, 1)[1].squeeze(-1)
+        tags_RTB, score_RB = best_tagging(chain), best_score(chain).detach()
         for lane, sentence, scores in sentences(chain):
             expected = oracle.log_partition(scores)
-            (best, _), length = oracle.k_best(scores, 1)[0], len(scores.p)
+            (best, _), length = oracle.best(scores), len(scores.p)
             assert abs(float(ours[lane, sentence].detach()) - expected) < 1e-6 * abs(expected) + 1e-2
             assert abs(float(score_RB[lane, sentence]) - best) < 1e-6 * abs(best) + 1e-2
             assert abs(scores.r(tags_RTB[lane, :length, sentence].tolist()) - best) < 1e-6 * abs(best) + 1e-2
@@ -264,46 +264,32 @@ def test_a_sentence_without_an_allowed_tagging_has_no_gradient_and_leaves_the_ot
     assert torch.equal(ours.where(ours > -INF, others), others)
     assert not gradients(chain)["emissions_RTBK"][0, :, 2].any()
     assert all(gradient.isfinite().all() for gradient in gradients(chain).values())
-    assert (best_taggings(chain, 2)[0][0, :, 2] == -1).all()
+    assert (best_tagging(chain)[0, :, 2] == -1).all()
 
 
 # --- taggings ---------------------------------------------------------------------------------------------------------
 
 
+def best_score(chain: Chain) -> Tensor:
+    """The r of the best tagging: score_RB."""
+    return total(chain, alphas(chain, Max()), Max())
+
+
 @BOTH
-@pytest.mark.parametrize("count", [1, 2, 5, 30])
-def test_the_best_taggings_are_those_of_the_enumeration(
-    count: int, forbidden: dict[str, list[tuple[int, ...]]]
-) -> None:
-    chain = random_chain(forbidden=forbidden)
-    tags, values = best_taggings(chain, count)
+@pytest.mark.parametrize("whole", [False, True], ids=["different", "equal"])
+def test_the_best_tagging_is_that_of_the_enumeration(whole: bool, forbidden: dict[str, list[tuple[int, ...]]]) -> None:
+    """Where scores are small integers, many taggings are equal exactly: then any of the best."""
+    chain = random_chain(3, spread=0.7 if whole else 2.0, forbidden=forbidden)
+    if whole:
+        names = ("emissions_RTBK", "start_RK", "transition_RKK", "end_RK")
+        chain = replace(chain, **{name: getattr(chain, name).round() for name in names})
+    tags, values = best_tagging(chain), best_score(chain)
     for lane, sentence, scores in sentences(chain):
-        length, expected = len(scores.p), oracle.k_best(scores, count)
+        length, (value, tagging) = len(scores.p), oracle.best(scores)
+        ours = tuple(tags[lane, :length, sentence].tolist())
         assert (tags[lane, length:, sentence] == -1).all()
-        for rank in range(count):
-            ours = tuple(tags[lane, :length, sentence, rank].tolist())
-            if rank < len(expected):
-                assert ours == expected[rank][1]
-                assert abs(float(values[lane, sentence, rank]) - expected[rank][0]) < 1e-10
-            else:
-                assert ours == (-1,) * length
-                assert values[lane, sentence, rank] == -INF
-    assert torch.equal(best_tagging(chain), tags[..., 0])
-
-
-@pytest.mark.parametrize("count", [1, 4, 12])
-def test_equal_scores_give_different_taggings_all_the_same(count: int) -> None:
-    """Scores are small integers, so that many taggings are equal exactly."""
-    chain = random_chain(3, spread=0.7, forbidden=BIO)
-    names = ("emissions_RTBK", "start_RK", "transition_RKK", "end_RK")
-    chain = replace(chain, **{name: getattr(chain, name).round() for name in names})
-    tags, values = best_taggings(chain, count)
-    for lane, sentence, scores in sentences(chain):
-        expected = [value for value, _ in oracle.k_best(scores, count)]
-        ours = [tuple(column) for column in tags[lane, : len(scores.p), sentence].T.tolist()][: len(expected)]
-        assert values[lane, sentence, : len(expected)].tolist() == expected
-        assert [scores.r(tagging) for tagging in ours] == expected
-        assert len(set(ours)) == len(expected)
+        assert abs(float(values[lane, sentence]) - value) < 1e-10
+        assert scores.r(ours) == value if whole else ours == tagging
 
 
 def test_of_equal_taggings_the_one_with_smaller_tags_is_decoded() -> None:
@@ -327,14 +313,12 @@ def test_a_chain_that_observes_tags_has_the_taggings_that_have_them(
     chain = random_chain(forbidden=forbidden)
     tags = torch.randint(-1, 3, chain.emissions_RTBK.shape[:3], generator=torch.Generator().manual_seed(5))
     observing = chain.observing(tags)
-    ours, best = log_partition(observing), best_taggings(observing, 1)[1]
+    ours, best = log_partition(observing), best_score(observing)
     for lane, sentence, scores in sentences(chain):
         seen = tags[lane, : len(scores.p), sentence].tolist()
         expected = oracle.log_partition(scores, seen)
         assert float(ours[lane, sentence]) == pytest.approx(expected, abs=1e-10)
-        assert float(best[lane, sentence, 0]) == pytest.approx(
-            max(scores.r(t) for t in scores.taggings(seen)), abs=1e-10
-        )
+        assert float(best[lane, sentence]) == pytest.approx(max(scores.r(t) for t in scores.taggings(seen)), abs=1e-10)
 
 
 # --- what no result depends on ----------------------------------------------------------------------------------------
@@ -345,9 +329,8 @@ def results(chain: Chain) -> tuple[Tensor, ...]:
     chain = learnable(chain)
     value = log_partition(chain)
     value.sum().backward()
-    tags, values = best_taggings(chain, 3)
     nodes = gradients(chain)["emissions_RTBK"]
-    return value.detach(), values, nodes.transpose(1, 2), tags.transpose(1, 2)
+    return value.detach(), best_score(chain).detach(), nodes.transpose(1, 2), best_tagging(chain).transpose(1, 2)
 
 
 @settings(deadline=None, max_examples=40)

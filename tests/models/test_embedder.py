@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.data.store.vocabulary import FIRST_KNOWN, UNKNOWN
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Distinct
-from skipstack.models.inputs.tokens import Embedder, LexiconTensors
+from skipstack.models.inputs.tokens import TokenEmbedder
 from skipstack.models.lanes import Streams
 from tests.models.corpora import WORDS, small_corpus
 from tests.oracles import spellings as oracles
@@ -28,10 +29,10 @@ def reader(config: SpellingConfig, lanes: int, characters: int) -> SpellingReade
     return CharacterCnn(lanes, characters, config)
 
 
-def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> Embedder:
+def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> TokenEmbedder:
     streams = Streams(range(lanes), "dropout", torch.device("cpu"))
     words, characters = (FIRST_KNOWN + len(part) for part in (CORPUS.vocabulary.words, CORPUS.vocabulary.characters))
-    module = Embedder(
+    module = TokenEmbedder(
         config,
         words=words,
         characters=characters,
@@ -45,7 +46,7 @@ def embedder(lanes: int, config: EmbedderConfig = CONFIG) -> Embedder:
     return module
 
 
-def token(module: Embedder, lane: int, word: str) -> tuple[np.ndarray, np.ndarray]:
+def token(module: TokenEmbedder, lane: int, word: str) -> tuple[np.ndarray, np.ndarray]:
     """F = [word; capitals; first characters; last characters] (wu2017 eq. 16), from the word's spelling, in two parts:
     the word, and the rest."""
     tables = {name: parameter.detach()[lane].numpy() for name, parameter in module.named_parameters()}
@@ -73,7 +74,7 @@ def token(module: Embedder, lane: int, word: str) -> tuple[np.ndarray, np.ndarra
     return vector, np.concatenate(parts)
 
 
-def window(module: Embedder, lane: int, words: list[str]) -> np.ndarray:
+def window(module: TokenEmbedder, lane: int, words: list[str]) -> np.ndarray:
     """X = [f; f; f] (eq. 17), the words weighed by r = sigm(W [w; w; w] + b) where there is a gate (section 4.1)."""
     tokens = [token(module, lane, word) for word in words]
     r = np.ones(len(words))

@@ -16,11 +16,11 @@ from torch import Tensor
 from skipstack.data.basis.explain import explain
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
 from skipstack.models.inputs.feature_maps import FeatureMapEmbedder, largest
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Lane
-from skipstack.models.model import Tagger, Tokens
+from skipstack.models.model import Stacked, Tokens
 from tests.models.corpora import small_corpus
 from tests.oracles import lddnn
 
@@ -63,7 +63,7 @@ def config_of(mix: Mix, *, sets: int = 5, dropout: float = 0.0) -> ModelConfig:
     )
 
 
-def network(config: ModelConfig, lanes: Sequence[int] = (0, 1, 2)) -> Tagger:
+def network(config: ModelConfig, lanes: Sequence[int] = (0, 1, 2)) -> Stacked:
     model, _ = build(
         config,
         sizes=SIZES,
@@ -87,11 +87,11 @@ def sentences(steps: int = 6) -> Tokens:
     return Tokens(forms, torch.tensor(LENGTHS))
 
 
-def scores(model: Tagger, tokens: Tokens) -> Tensor:
+def scores(model: Stacked, tokens: Tokens) -> Tensor:
     return model.head.scores(model.features(tokens, LEXICON))
 
 
-def twin(model: Tagger, mix: Mix, tokens: Tokens, lane: int, place: int) -> np.ndarray:
+def twin(model: Stacked, mix: Mix, tokens: Tokens, lane: int, place: int) -> np.ndarray:
     weights = {name: parameter.detach()[lane].numpy() for name, parameter in model.named_parameters()}
     table = weights["embedder.words.table"]
     forms = tokens.forms_RTB[lane, : int(tokens.lengths_RB[lane, place]), place]

@@ -13,11 +13,12 @@ from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.feedback.config import Activation, Feedback, FeedbackConfig, Variant
 from skipstack.models.feedback.tagger import FeedbackTagger
+from skipstack.models.heads.base import Gold
 from skipstack.models.heads.config import CrfConfig
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Lane, Streams
-from skipstack.models.model import Gold, Tokens
+from skipstack.models.model import Tokens
 from tests.models.corpora import WORDS, small_corpus
 from tests.oracles import feedback as oracle
 

@@ -6,7 +6,7 @@ from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.sutskever import SutskeverCell
 from skipstack.models.initialise import initialise
 from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.layer import LayerSizes
 
 
 def lstm(lanes: int, hidden: int = 40) -> LstmCell:

@@ -6,8 +6,8 @@ import torch
 from skipstack.data.basis.errors import UserError
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import FeedbackConfig, ModelConfig
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import OneHotConfig
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Network
 from tests.models.corpora import small_corpus

@@ -1,6 +1,7 @@
 """Layers that skip against their twins, their gradients, and what their policies learn from."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -13,16 +14,16 @@ from skipstack.data.basis.seeding import derive
 from skipstack.models.build import Sizes, build
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.config import ModelConfig
-from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.heads.base import Gold
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.lanes import Lane, Streams
-from skipstack.models.model import Gold, Tagger, Tokens
+from skipstack.models.model import Stacked, Tokens
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
-from skipstack.models.skips.policy import Choices, Policy
+from skipstack.models.skips.policy import Policy
 from skipstack.models.skips.reinforce import DECAY, Reinforce
-from skipstack.models.time.cell import LayerSizes
+from skipstack.models.time.layer import Choices, LayerSizes
 from skipstack.models.time.skip_loop import SkipLoop
-from skipstack.models.time.unroll import unroll
 from tests.models.corpora import small_corpus
 from tests.oracles import skips
 
@@ -65,7 +66,7 @@ def test_a_fixed_skip_reads_the_state_k_steps_back() -> None:
     layer = filled(FixedSkipLstm(SIZES, FixedSkipConfig(reach=REACH)))
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=1)
     close(
-        layer.unrolled(x).output_GTBF,
+        layer.run(x).output_GTBF,
         lambda group, xs: skips.skipping(of_group(layer.cell, group), xs, REACH, lambda _, latest: latest[-1]),
         x,
     )
@@ -91,7 +92,7 @@ def test_attention_reads_the_mean_of_the_last_states(addressing: Any) -> None:
 
         return skips.skipping(of_group(layer.cell, group), xs, REACH, mix)
 
-    close(layer.unrolled(x).output_GTBF, twin, x)
+    close(layer.run(x).output_GTBF, twin, x)
 
 
 @pytest.mark.parametrize("addressing", ["distance", "place"])
@@ -110,7 +111,7 @@ def test_without_training_the_likeliest_state_is_mixed_with_the_previous_one(add
 
         return skips.skipping(of_group(layer.cell, group), xs, REACH, mix)
 
-    unrolled = layer.unrolled(x)
+    unrolled = layer.run(x)
     close(unrolled.output_GTBF, twin, x)
     assert unrolled.choices is not None
     assert taken == set(range(REACH)) == set(unrolled.choices.back_GTB.flatten().tolist())
@@ -122,7 +123,7 @@ def test_a_policy_that_stays_with_the_previous_state_is_the_lstm() -> None:
     layer = dynamic().eval()
     layer.policy.bias_output.data[..., 0] = 1e6
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=4)
-    assert (layer.unrolled(x).output_GTBF - unroll(layer.cell, x, None).output_GTBF).abs().max() < 1e-12
+    assert (layer.run(x).output_GTBF - layer.cell.run(x).output_GTBF).abs().max() < 1e-12
 
 
 def test_the_loops_gradients_equal_central_differences() -> None:
@@ -139,7 +140,7 @@ def test_the_loops_gradients_equal_central_differences() -> None:
 def test_choices_are_drawn_from_the_policys_distribution() -> None:
     sizes = LayerSizes(lanes=1, directions=1, below=2, hidden=3)
     layer = filled(DynamicSkipLstm(sizes, DynamicSkipConfig(reach=4, policy_hidden=3), [0.5], Streams([1], "s", CPU)))
-    choices = layer.train().unrolled(random(1, 1, 1, 2, seed=8).expand(-1, -1, 40_000, -1)).choices
+    choices = layer.train().run(random(1, 1, 1, 2, seed=8).expand(-1, -1, 40_000, -1)).choices
     frequency = choices.back_GTB.flatten().bincount(minlength=4) / 40_000
     expected = choices.log_probabilities()[0, 0, 0].exp().detach()
     assert expected.min() > 0.02
@@ -149,8 +150,8 @@ def test_choices_are_drawn_from_the_policys_distribution() -> None:
 def test_where_the_config_says_so_actions_are_drawn_at_test_too() -> None:
     x = random(GROUPS, STEPS, TEXTS, BELOW, seed=9)
     drawn, likeliest = dynamic(test_action="sample").eval(), dynamic().eval()
-    assert not torch.equal(drawn.unrolled(x).output_GTBF, drawn.unrolled(x).output_GTBF)
-    assert torch.equal(likeliest.unrolled(x).output_GTBF, likeliest.unrolled(x).output_GTBF)
+    assert not torch.equal(drawn.run(x).output_GTBF, drawn.run(x).output_GTBF)
+    assert torch.equal(likeliest.run(x).output_GTBF, likeliest.run(x).output_GTBF)
 
 
 def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
@@ -173,7 +174,7 @@ def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
             )
         before = states[REACH - 1 : -1, ..., :2].transpose(0, 1)
         reward = torch.tanh(states[-1, 0, 0, :2] @ readout)
-        choices = Choices(policy, x, before, back.transpose(0, 1))
+        choices = Choices(back.transpose(0, 1), partial(policy.log_probabilities, x, before))
         steps = choices.log_probabilities()[0, torch.arange(4), 0, back.flatten()]
         expected_reward = expected_reward + steps.sum().exp() * reward
         objective = reinforce([choices], reward.view(1, 1), torch.tensor([[4]]))
@@ -198,7 +199,7 @@ def test_the_expected_step_is_the_gradient_of_the_expected_loss_as_far_as_the_co
     for actions in product(range(REACH), repeat=steps):
         back = torch.tensor(actions).view(steps, 1, 1)
         layer.policy.chooser = lambda below, noise, back=back: lambda step, before: back[step]
-        taken = layer.unrolled(x)
+        taken = layer.run(x)
         loss = torch.nn.functional.softplus(taken.output_GTBF[0, -1, 0] @ readout)
         before = torch.cat([torch.zeros(1, 1, 1, 2), taken.output_GTBF[:, :-1]], dim=1)
         log_p = layer.policy.logits(x, before).log_softmax(dim=-1)[0, torch.arange(steps), 0, back.flatten()].sum()
@@ -215,7 +216,7 @@ def test_the_expected_step_is_the_gradient_of_the_expected_loss_as_far_as_the_co
 
 def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
     layer = dynamic(entropy_weight=0.3).train()
-    choices = layer.unrolled(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
+    choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
     assert choices is not None
     lengths = torch.tensor([[7, 2, 4], [1, 5, 7]])
     reinforce = Reinforce(layer.config, lanes=LANES).double()
@@ -231,7 +232,7 @@ def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
 
 def test_entropy_is_worth_less_with_every_epoch() -> None:
     layer = dynamic(entropy_weight=0.3, entropy_decay=0.5).train()
-    choices = layer.unrolled(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
+    choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
     assert choices is not None
     lengths, nothing = torch.full((LANES, TEXTS), STEPS), torch.zeros(LANES, TEXTS, dtype=torch.float64)
     reinforce, found = Reinforce(layer.config, lanes=LANES).double(), []
@@ -271,10 +272,10 @@ def test_a_policy_may_start_as_nearly_that_of_an_lstm() -> None:
     assert torch.equal(ours.output, theirs.output)
 
 
-def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple[Tagger, Tokens, Gold]:
+def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple[Stacked, Tokens, Gold]:
     sizes = Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags, task=task)
     model, _ = build(ModelConfig.model_validate(config), sizes=sizes, lanes=lanes, dtype=torch.float64, device=CPU)
-    assert isinstance(model, Tagger)
+    assert isinstance(model, Stacked)
     generator = torch.Generator().manual_seed(14)
     forms = torch.randint(1, len(CORPUS.stored.forms), (1, 6, 4), generator=generator).expand(len(lanes), -1, -1)
     lengths = torch.tensor([[6, 3, 1, 5]]).expand(len(lanes), -1)

@@ -16,7 +16,8 @@ from skipstack.data.labels.spans import find_spans, reading
 from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.stored import Split
 from skipstack.models.build import Sizes
-from skipstack.models.config import GateKind, ModelConfig, StackConfig, Topology
+from skipstack.models.cells.config import GateKind, Topology
+from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.evaluate import Evaluation, evaluate, on_device
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import CrfConfig, MarginConfig
