@@ -1,4 +1,4 @@
-"""How well a network does on a split. Shapes: R lanes, U tags of a sentence, B sentences, L tags of the split."""
+"""How well a network does on a split. N tags of the split."""
 
 import math
 from collections.abc import Iterator
@@ -79,26 +79,26 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     correct_R = np.zeros(lanes, dtype=np.int64)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=device)
     total = 0
-    predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
-    heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
+    predicted_RN = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
+    heads_RN = None if chosen.heads_N is None else np.empty_like(predicted_RN)
     for batch in evaluated(corpus, split):
         tokens, gold = on_device(batch, lanes, device, memory)
         loss_RB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
         correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
         if not running:
-            put_back(predicted_RUB, batch, chosen, predicted_RL)
-        if heads_RL is not None:
+            put_back(predicted_RUB, batch, chosen, predicted_RN)
+        if heads_RN is not None:
             assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
-            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RL)
+            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RN)
         loss_R += loss_RB.sum(dim=1)
         total += int(batch.tag_counts_RB.sum())
     return Evaluation(
         correct=tuple(correct_R.tolist()),
         total=total,
         loss=tuple((loss_R / total).tolist()),
-        spans=span_counts(predicted_RL, corpus, split),
-        attachments=attachment_counts(heads_RL, predicted_RL, corpus, split),
+        spans=span_counts(predicted_RN, corpus, split),
+        attachments=attachment_counts(heads_RN, predicted_RN, corpus, split),
         running=running,
     )
 

@@ -1,7 +1,7 @@
 """Looking inside a trained network: how open its gates are, what its layers read of earlier steps, and how far back
 the loss reaches.
 
-Shapes: D directions (one lane), T time, B sentences, F features, H hidden, X pre-activations, K earlier states.
+One lane: D in place of G.
 """
 
 from collections.abc import Mapping, Sequence
@@ -126,19 +126,19 @@ def cell_of(layer: Layer) -> Cell | None:
 
 
 def _read(passed: Passed) -> Tensor | None:
-    """How much of each of the K last outputs a step read, read_DTBK; None where it read the previous one alone."""
+    """How much of each of the J last outputs a step read, read_DTBJ; None where it read the previous one alone."""
     return None if passed.unrolled.read is None else passed.unrolled.read()
 
 
-def before(output_DTBF: Tensor, read_DTBK: Tensor | None) -> Tensor:
-    """What each step read of earlier ones: the previous output, or the mixture of the K last ones, before_DTBF."""
-    reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
+def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
+    """What each step read of earlier ones: the previous output, or the mixture of the J last ones, before_DTBF."""
+    reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
     steps = output_DTBF.shape[1]
     padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
     earlier = [padded_DSBF[:, reach - back : reach - back + steps] for back in range(1, reach + 1)]
-    if read_DTBK is None:
+    if read_DTBJ is None:
         return earlier[0]
-    return torch.stack([part * read_DTBK[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
+    return torch.stack([part * read_DTBJ[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
 
 
 def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
@@ -163,24 +163,24 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
         if cell is None:
             norms.append(None)
             continue
-        per_direction, read_DTBK = [], _read(each)
+        per_direction, read_DTBJ = [], _read(each)
         for direction, gradients in enumerate(by_direction):
             output_TBF, pre_TBX = gradients[number]
             assert output_TBF is not None
             assert pre_TBX is not None
-            read_TBK = None if read_DTBK is None else read_DTBK[direction]
+            read_TBJ = None if read_DTBJ is None else read_DTBJ[direction]
             later_TBF = pre_TBX @ cell.recurrent_weight()[direction].T
-            per_direction.append(_with_later(output_TBF, later_TBF, read_TBK).norm(dim=-1).detach())
+            per_direction.append(_with_later(output_TBF, later_TBF, read_TBJ).norm(dim=-1).detach())
         norms.append(torch.stack(per_direction))
     return norms
 
 
-def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBK: Tensor | None) -> Tensor:
+def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:
     """The gradient of each output, with what the steps that read it have to give."""
     total_TBF, steps = output_TBF.clone(), len(output_TBF)
-    reach = 1 if read_TBK is None else read_TBK.shape[-1]
+    reach = 1 if read_TBJ is None else read_TBJ.shape[-1]
     for back in range(1, min(reach, steps - 1) + 1):
-        share = 1.0 if read_TBK is None else read_TBK[back:, :, back - 1, None]
+        share = 1.0 if read_TBJ is None else read_TBJ[back:, :, back - 1, None]
         total_TBF[: steps - back] += share * later_TBF[back:]
     return total_TBF
 

@@ -1,8 +1,4 @@
-"""Layers on layers, in one or two directions.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden,
-F features (what a layer puts out).
-"""
+"""Layers on layers, in one or two directions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

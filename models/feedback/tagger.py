@@ -46,7 +46,7 @@ class FeedbackTagger(Network):
     def _side_by_side(self, scores_GTBK: Tensor, lengths_RB: Tensor) -> Tensor:
         """The scores of each token by all directions, in reading order: scores_RTBF, F = D * K."""
         reading_GTBK = self.layer.directions.turn(scores_GTBK, lengths_RB)
-        return reading_GTBK.unflatten(0, (len(lengths_RB), -1)).movedim(1, 3).flatten(3)
+        return reading_GTBK.view(len(lengths_RB), -1, *reading_GTBK.shape[1:]).movedim(1, 3).flatten(3)
 
     def _fed(self, known: Known, kept_GTBH: Tensor | None, tags_RTB: Tensor, lengths_RB: Tensor) -> Fed:
         """What is fed back while training; the labels at padding, which nothing reads, are any."""

@@ -1,7 +1,6 @@
 """Scores of arcs and of their relations (Dozat and Manning, 2017, Deep Biaffine Attention).
 
-Shapes: R lanes, T words, S = T + 1 places (0 is the root, w the w-th word), B sentences, A numbers for an arc,
-P numbers for a relation, K relations.
+S = T + 1 places: 0 is the root, w the w-th word. K relations.
 """
 
 import torch
@@ -43,10 +42,10 @@ class RelationScores(nn.Module):
         self.weight = parameter(lanes, 2 * size, relations, role=WEIGHT)
         self.bias = parameter(lanes, 1, relations, role=BIAS)
 
-    def forward(self, dependents_RTBP: Tensor, heads_RTBP: Tensor) -> Tensor:
+    def forward(self, dependents_RTBL: Tensor, heads_RTBL: Tensor) -> Tensor:
         """scores_RTBK of the arc from each word's head to the word."""
-        dependents, heads = dependents_RTBP.flatten(1, 2), heads_RTBP.flatten(1, 2)
+        dependents, heads = dependents_RTBL.flatten(1, 2), heads_RTBL.flatten(1, 2)
         sought = torch.bmm(dependents, self.bilinear).view(*dependents.shape[:2], -1, dependents.shape[-1])
         linear = torch.baddbmm(self.bias, torch.cat([heads, dependents], dim=-1), self.weight)
         scores = torch.matmul(sought, heads.unsqueeze(-1)).squeeze(-1) + linear
-        return scores.view(*dependents_RTBP.shape[:3], -1)
+        return scores.view(*dependents_RTBL.shape[:3], -1)

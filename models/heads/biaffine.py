@@ -1,7 +1,6 @@
 """Dependency parsing: the head of each word, and the relation between the two.
 
-Shapes: R lanes, T words, S = T + 1 places (0 is the root, w the w-th word), B sentences, F features,
-A numbers for an arc, P numbers for a relation, K relations, X = 2A + 2P.
+S = T + 1 places: 0 is the root, w the w-th word. X = 2A + 2L.
 """
 
 from dataclasses import dataclass
@@ -30,8 +29,8 @@ class _Roles:
 
     arc_dependents_RTBA: Tensor
     arc_heads_RSBA: Tensor
-    relation_dependents_RTBP: Tensor
-    relation_heads_RSBP: Tensor
+    relation_dependents_RTBL: Tensor
+    relation_heads_RSBL: Tensor
 
 
 class BiaffineHead(Head):
@@ -108,9 +107,9 @@ class BiaffineHead(Head):
 
     def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
         """scores_RTBK of the arcs from ``heads_RTB``."""
-        heads_RSBP = roles.relation_heads_RSBP
-        index_RTBP = heads_RTB.unsqueeze(-1).expand(*heads_RTB.shape, heads_RSBP.shape[-1])
-        scores: Tensor = self.relations(roles.relation_dependents_RTBP, heads_RSBP.gather(1, index_RTBP))
+        heads_RSBL = roles.relation_heads_RSBL
+        index_RTBL = heads_RTB.unsqueeze(-1).expand(*heads_RTB.shape, heads_RSBL.shape[-1])
+        scores: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RSBL.gather(1, index_RTBL))
         return scores
 
 

@@ -1,7 +1,4 @@
-"""The tags of a sentence as a linear chain.
-
-Shapes: R lanes, T time, B sentences, F features, K tags (from, to where there are two), N ranks.
-"""
+"""The tags of a sentence as a linear chain. Of two axes K, the first is the tag that a move comes from."""
 
 from dataclasses import replace
 from typing import assert_never

@@ -36,6 +36,6 @@ class FeedbackHead(Head):
 
     def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
         """The logarithm of y: log_RUBK."""
-        directions = self.weight.shape[1]
-        log_RUBDK = features_RUBF.unflatten(-1, (directions, -1)).log_softmax(dim=-1)
+        directions, tags = self.weight.shape[1], self.weight.shape[-1]
+        log_RUBDK = features_RUBF.view(*features_RUBF.shape[:3], directions, tags).log_softmax(dim=-1)
         return log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)

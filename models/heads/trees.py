@@ -1,6 +1,6 @@
 """From the scores of arcs to the heads of words.
 
-Shapes: T words, S = T + 1 places (0 is the root, w the w-th word), C words of a cycle, O places outside it.
+S = T + 1 places: 0 is the root, w the w-th word. N words of a cycle, O places outside it.
 """
 
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class _Contraction:
 
     heads_S: Heads
     """The greedy heads, among which the cycle is."""
-    cycle_C: Heads
+    cycle_N: Heads
     outside_O: Heads
     """The places that are left; the root is the first of them."""
     entered_O: Heads
@@ -65,26 +65,26 @@ def _arborescence(scores_SS: Scores) -> Heads:
     contractions = []
     while True:
         heads_S = greedy_heads(scores_SS)
-        cycle_C = np.array(find_cycle(heads_S[1:].tolist()), dtype=np.int64)
-        if not len(cycle_C):
+        cycle_N = np.array(find_cycle(heads_S[1:].tolist()), dtype=np.int64)
+        if not len(cycle_N):
             break
-        contraction, scores_SS = _contract(scores_SS, heads_S, cycle_C)
+        contraction, scores_SS = _contract(scores_SS, heads_S, cycle_N)
         contractions.append(contraction)
     for contraction in reversed(contractions):
         heads_S = _unfold(heads_S, contraction)
     return heads_S
 
 
-def _contract(scores_SS: Scores, heads_S: Heads, cycle_C: Heads) -> tuple[_Contraction, Scores]:
-    outside_O = np.setdiff1d(np.arange(len(scores_SS)), cycle_C)
-    gain_CO = scores_SS[np.ix_(cycle_C, outside_O)] - scores_SS[cycle_C, heads_S[cycle_C]][:, None]
-    from_cycle_OC = scores_SS[np.ix_(outside_O, cycle_C)]
+def _contract(scores_SS: Scores, heads_S: Heads, cycle_N: Heads) -> tuple[_Contraction, Scores]:
+    outside_O = np.setdiff1d(np.arange(len(scores_SS)), cycle_N)
+    gain_NO = scores_SS[np.ix_(cycle_N, outside_O)] - scores_SS[cycle_N, heads_S[cycle_N]][:, None]
+    from_cycle_ON = scores_SS[np.ix_(outside_O, cycle_N)]
     smaller = np.full((len(outside_O) + 1,) * 2, -np.inf)
     smaller[:-1, :-1] = scores_SS[np.ix_(outside_O, outside_O)]
-    smaller[-1, :-1] = gain_CO.max(axis=0)
-    smaller[:-1, -1] = from_cycle_OC.max(axis=1)
-    entered_O, leaving_O = cycle_C[gain_CO.argmax(axis=0)], cycle_C[from_cycle_OC.argmax(axis=1)]
-    return _Contraction(heads_S, cycle_C, outside_O, entered_O, leaving_O), smaller
+    smaller[-1, :-1] = gain_NO.max(axis=0)
+    smaller[:-1, -1] = from_cycle_ON.max(axis=1)
+    entered_O, leaving_O = cycle_N[gain_NO.argmax(axis=0)], cycle_N[from_cycle_ON.argmax(axis=1)]
+    return _Contraction(heads_S, cycle_N, outside_O, entered_O, leaving_O), smaller
 
 
 def _unfold(heads_S: Heads, contraction: _Contraction) -> Heads:

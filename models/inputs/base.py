@@ -13,7 +13,7 @@ from skipstack.models.inputs.lookup import Lookup
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """The lexical features of every form (``data/store/features.py``), on the device. F: forms, here as there."""
+    """The lexical features of every form (``data/store/features.py``, which binds the letters), on the device."""
 
     word_F: Tensor
     capital_F: Tensor

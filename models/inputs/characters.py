@@ -1,8 +1,4 @@
-"""What a token's whole spelling says.
-
-Shapes: R lanes, N spellings, C characters, E numbers a character, K characters that a filter sees, L features of a
-spelling, H hidden, G = 2 R (every lane in both directions).
-"""
+"""What a token's whole spelling says. N spellings, W characters that a filter sees; G = 2 R."""
 
 from abc import ABC, abstractmethod
 
@@ -33,20 +29,20 @@ class SpellingReader(nn.Module, ABC):
         self.highways = nn.ModuleList(HighwayLayer(lanes, config.features) for _ in range(config.highways))
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNL from ids padded with the boundary's at the end."""
+        """y_RNF from ids padded with the boundary's at the end."""
         lengths_RN = (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
-        y_RNL = self.read(ids_RNC[..., : int(lengths_RN.max())], lengths_RN)
+        y_RNF = self.read(ids_RNC[..., : int(lengths_RN.max())], lengths_RN)
         for highway in self.highways:
-            y_RNL = highway(y_RNL)
-        return y_RNL
+            y_RNF = highway(y_RNF)
+        return y_RNF
 
     @abstractmethod
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
-        """y_RNL of spellings of ``lengths_RN`` characters, one at least; the longest has C."""
+        """y_RNF of spellings of ``lengths_RN`` characters, one at least; the longest has C."""
 
 
 class CharacterCnn(SpellingReader):
-    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; K = 2k + 1
+    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; W = 2k + 1
 
     e are the characters' vectors; beyond either end stands the boundary. The maximum is over the places of characters
     alone, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
@@ -62,12 +58,12 @@ class CharacterCnn(SpellingReader):
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
         """As above."""
         (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
-        seen_RNCK = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
+        seen_RNCW = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
         beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths_RN.unsqueeze(-1)
         rows = torch.arange(lanes * self.width, device=ids_RNC.device) * self.vectors.rows
-        rows_RNCK = seen_RNCK + rows.view(lanes, 1, 1, self.width)
-        rows_RNCK = rows_RNCK.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
-        filtered = functional.embedding_bag(rows_RNCK.flatten(0, -2), self._products(), mode="sum")
+        rows_RNCW = seen_RNCW + rows.view(lanes, 1, 1, self.width)
+        rows_RNCW = rows_RNCW.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
+        filtered = functional.embedding_bag(rows_RNCW.flatten(0, -2), self._products(), mode="sum")
         return torch.tanh(filtered.view(lanes, spellings, longest, -1).max(dim=2).values + self.bias)
 
     def _products(self) -> Tensor:
@@ -76,8 +72,8 @@ class CharacterCnn(SpellingReader):
         A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
         """
         lanes, _, filters = self.weight.shape
-        weight_RKEL = self.weight.view(lanes, self.width, -1, filters)
-        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RKEL).flatten(0, 2)
+        weight_RWEF = self.weight.view(lanes, self.width, -1, filters)
+        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RWEF).flatten(0, 2)
         return torch.cat([products, products.new_full((1, filters), -torch.inf)])
 
 

@@ -1,7 +1,4 @@
-"""Layers through which what they read can pass unchanged.
-
-Shapes: R lanes, N rows, L numbers a row.
-"""
+"""Layers through which what they read can pass unchanged."""
 
 import torch
 from torch import Tensor, nn
@@ -26,8 +23,8 @@ class HighwayLayer(nn.Module):
         self.weight_gate = parameter(lanes, size, size, role=WEIGHT)
         self.bias_gate = parameter(lanes, 1, size, role=BIAS)
 
-    def forward(self, y_RNL: Tensor) -> Tensor:
-        """z_RNL."""
-        made_RNL = torch.relu(torch.baddbmm(self.bias, y_RNL, self.weight))
-        gate_RNL = torch.sigmoid(torch.baddbmm(self.bias_gate + CARRY, y_RNL, self.weight_gate))
-        return torch.lerp(y_RNL, made_RNL, gate_RNL)
+    def forward(self, y_RNF: Tensor) -> Tensor:
+        """z_RNF."""
+        made_RNF = torch.relu(torch.baddbmm(self.bias, y_RNF, self.weight))
+        gate_RNF = torch.sigmoid(torch.baddbmm(self.bias_gate + CARRY, y_RNF, self.weight_gate))
+        return torch.lerp(y_RNF, made_RNF, gate_RNF)

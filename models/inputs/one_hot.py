@@ -1,4 +1,4 @@
-"""Words as unit vectors. Shapes: R lanes, T time, B sentences, W words, I numbers a time step."""
+"""Words as unit vectors."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ class OneHotEmbedder(Embedder):
         super().__init__()
         assert words - FIRST_KNOWN <= config.size, "every known word has a place"
         self.size = config.size
-        self.register_buffer("unit_WI", torch.eye(FIRST_KNOWN + config.size)[:, FIRST_KNOWN:], persistent=False)
+        self.register_buffer("unit_VI", torch.eye(FIRST_KNOWN + config.size)[:, FIRST_KNOWN:], persistent=False)
         self.dropout = Dropout(dropout_R, streams)
 
-    unit_WI: Tensor
+    unit_VI: Tensor
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
         """x_RTBI from form ids."""
-        dropped: Tensor = self.dropout(self.unit_WI[lexicon.word_F[forms_RTB]])
+        dropped: Tensor = self.dropout(self.unit_VI[lexicon.word_F[forms_RTB]])
         return dropped

@@ -1,7 +1,6 @@
 """From tokens to the input of the stack (wu2017 eqs 16-17).
 
-Shapes: R lanes, T time, S time with the window's margins, B sentences, A affix characters,
-E numbers a token or a part of it, W numbers a word, K tokens in the window, I numbers a time step.
+S = T and the margins of the window, W tokens of the window.
 """
 
 from collections.abc import Sequence
@@ -32,11 +31,11 @@ class WindowGate(nn.Module):
         self.weight = parameter(lanes, tokens * size, tokens, role=WEIGHT)
         self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
-    def forward(self, words_RTBKW: Tensor) -> Tensor:
+    def forward(self, words_RTBWE: Tensor) -> Tensor:
         """The words of each window, weighed."""
-        rows = words_RTBKW.flatten(3).flatten(1, 2)
-        gate_RTBK = torch.sigmoid(torch.baddbmm(self.bias, rows, self.weight)).view(words_RTBKW.shape[:4])
-        return words_RTBKW * gate_RTBK.unsqueeze(-1)
+        rows = words_RTBWE.flatten(3).flatten(1, 2)
+        gate_RTBW = torch.sigmoid(torch.baddbmm(self.bias, rows, self.weight)).view(words_RTBWE.shape[:4])
+        return words_RTBWE * gate_RTBW.unsqueeze(-1)
 
 
 class TokenEmbedder(Embedder):
@@ -77,12 +76,12 @@ class TokenEmbedder(Embedder):
         parts = [self._window(part) for part in self._parts(forms_RSB, lexicon)]
         if self.window_gate is not None:
             parts[0] = self.window_gate(parts[0])
-        window_RTBKE = torch.cat(parts, dim=-1)
-        dropped: Tensor = self.dropout(window_RTBKE.flatten(3))
+        window_RTBWE = torch.cat(parts, dim=-1)
+        dropped: Tensor = self.dropout(window_RTBWE.flatten(3))
         return dropped
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
-        """x_RTBKE: each token with those around it."""
+        """x_RTBWE: each token with those around it."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 

@@ -1,6 +1,6 @@
 """The LSTM through time, with its backward pass written out: a few operations a step in place of autograd's many.
 
-Shapes: G lanes in each direction, T time, B sentences, H hidden, X = 4H.
+X = 4H.
 """
 
 from typing import Any

@@ -1,7 +1,4 @@
-"""The recurrent matrix product, U h_{t-1} at every time step, with one product for the gradient of U.
-
-Shapes: G lanes in each direction, T time, B sentences, F features, X pre-activations.
-"""
+"""The recurrent matrix product, U h_{t-1} at every time step, with one product for the gradient of U."""
 
 from typing import Any
 

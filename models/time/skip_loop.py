@@ -1,7 +1,6 @@
 """An LSTM through time that reads earlier states of its own choice, with its backward pass written out.
 
-Shapes: G lanes in each direction, T time, B sentences, H hidden, X = 4H, K states that may be chosen,
-S = K + T: all states, those before the first step included. A state is [h; c], 2H numbers: Y.
+X = 4H, S = J + T: all states, those before the first step included.
 """
 
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from torch.autograd.function import once_differentiable
 from skipstack.models.time.lstm_loop import factors
 
 Choose = Callable[[int, Tensor], Tensor]
-"""From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to K-1."""
+"""From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to J-1."""
 
 
 class SkipLoop(torch.autograd.Function):
@@ -31,15 +30,15 @@ class SkipLoop(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_KGBY: Tensor, share_G: Tensor, choose: Choose
+        ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
     ) -> tuple[Tensor, Tensor]:
-        """All states, state_SGBY with ``start_KGBY`` first, and the choices, back_TGB; pre is left as it is."""
-        reach, groups, sentences, both = start_KGBY.shape
+        """All states, state_SGBY with ``start_JGBY`` first, and the choices, back_TGB; pre is left as it is."""
+        reach, groups, sentences, both = start_JGBY.shape
         hidden = both // 2
         gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
         steps = len(gates_TGBX)
         state_SGBY = gates_TGBX.new_empty(reach + steps, groups, sentences, both)
-        state_SGBY[:reach] = start_KGBY
+        state_SGBY[:reach] = start_JGBY
         mixed_TGBY = gates_TGBX.new_empty(steps, groups, sentences, both)
         tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
         row_TGB = torch.empty(steps, groups, sentences, dtype=torch.long, device=pre_GTBX.device)

@@ -1,7 +1,4 @@
-"""Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow.
-
-Shapes: R lanes, T time, B sentences.
-"""
+"""Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

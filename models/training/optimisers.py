@@ -1,6 +1,6 @@
 """Optimisers, lane by lane: each lane has its own learning rate, and no lane's step reads another's.
 
-Shapes: R lanes, first on every parameter, gradient and slot; P parameters.
+Every parameter, gradient and slot has the lanes first.
 """
 
 from abc import ABC, abstractmethod
@@ -123,8 +123,8 @@ def penalise(parameters: Named, l2: float) -> None:
 def clip(parameters: Named, longest: float) -> None:
     """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
     gradients = [parameter.grad for parameter in parameters.values() if parameter.grad is not None]
-    norms_PR = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
-    norm_R = torch.linalg.vector_norm(norms_PR, dim=0)
+    norms_NR = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
+    norm_R = torch.linalg.vector_norm(norms_NR, dim=0)
     scale_R = (longest / norm_R).clamp(max=1)
     for gradient in gradients:
         gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))
