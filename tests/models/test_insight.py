@@ -15,7 +15,7 @@ from skipstack.models.model import Tokens
 from skipstack.models.skips.layers import SkipLayer
 from skipstack.models.stack import Passed
 from skipstack.models.time.cell import Cell
-from tests.models.test_skips import LEXICON, NETWORK, tagger
+from tests.models.skips.test_skips import LEXICON, NETWORK, tagger
 
 STEPS = 6
 SKIPS: dict[str, Any] = {

@@ -214,10 +214,10 @@ def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process(recip
     ours = curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2)
     name = "SGD" if recipe is SGD else "ADAM"
     code = (
-        "import json; from skipstack.models.lanes import Lane; from tests.models.test_training import *;"
+        "import json; from skipstack.models.lanes import Lane; from tests.models.training.test_training import *;"
         f"print(json.dumps(curve(training({name}, Lane(seed=1), Lane(seed=2), precision='float32'), 2)))"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     printed = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
     assert json.loads(printed) == json.loads(json.dumps(ours))
 
