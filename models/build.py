@@ -1,4 +1,4 @@
-"""From a config to a network: the one place that knows which class a config means."""
+"""From a config to a network. Each room's ``build.py`` knows which class a kind of its own means."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,57 +13,24 @@ from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary
 from skipstack.data.tasks.tagging import Tagging
 from skipstack.data.tasks.task import Task
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.cells.base import LayerSizes
-from skipstack.models.cells.feedforward import FeedForwardLayer
+from skipstack.models.cells.build import build_cell, build_shortcut
 from skipstack.models.cells.lstm import LstmCell
-from skipstack.models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
-from skipstack.models.cells.simple import SimpleCell
-from skipstack.models.cells.sutskever import SutskeverCell
-from skipstack.models.config import ModelConfig, ShortcutConfig, StackConfig, check_task
+from skipstack.models.cells.wiring import sources
+from skipstack.models.config import ModelConfig, StackConfig, check_task
+from skipstack.models.feedback.build import build_feedback
 from skipstack.models.feedback.config import FeedbackConfig
-from skipstack.models.feedback.directions import Directions
-from skipstack.models.feedback.head import FeedbackHead
-from skipstack.models.feedback.layer import FeedbackLayer
-from skipstack.models.feedback.links import HiddenLink, LabelLink, LabelVectorLink
 from skipstack.models.feedback.tagger import FeedbackTagger
-from skipstack.models.gates import (
-    BernoulliGate,
-    Gate,
-    LearnedBernoulliGate,
-    LinearGate,
-    LogisticGate,
-    OpenGate,
-    RecurrentGate,
-    ScaledGate,
-)
-from skipstack.models.heads.base import Head
-from skipstack.models.heads.chain import ChainHead
-from skipstack.models.heads.config import BiaffineConfig, CrfConfig, MarginConfig, SoftmaxConfig, TagHeadConfig
-from skipstack.models.heads.softmax import SoftmaxHead
+from skipstack.models.heads.build import build_head
 from skipstack.models.initialise import initialise
-from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
-from skipstack.models.inputs.config import (
-    AnyEmbedder,
-    CharacterCnnConfig,
-    CharacterLstmConfig,
-    EmbedderConfig,
-    FeatureMapConfig,
-    OneHotConfig,
-    SpellingConfig,
-)
-from skipstack.models.inputs.feature_maps import FeatureMapEmbedder
-from skipstack.models.inputs.one_hot import OneHotEmbedder
-from skipstack.models.inputs.tokens import Embedder
-from skipstack.models.lanes import Dropout, Lane, Streams
-from skipstack.models.model import AnyInput, Network, Stacked, Tagger
-from skipstack.models.parsing.head import BiaffineHead
-from skipstack.models.parsing.parser import Parser
-from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
-from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+from skipstack.models.inputs.build import build_embedder
+from skipstack.models.lanes import Dropout, Lane, Streams, rates
+from skipstack.models.model import Network, Stacked
+from skipstack.models.skips.build import build_skip
+from skipstack.models.skips.config import DynamicSkipConfig
+from skipstack.models.skips.layers import DynamicSkipLstm
 from skipstack.models.skips.reinforce import Reinforce
 from skipstack.models.stack import Stack
-from skipstack.models.unroll import Layer
-from skipstack.models.wiring import sources
+from skipstack.models.time.layer import Layer, LayerSizes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,23 +76,23 @@ def build(
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     seeds = [lane.seed for lane in lanes]
     streams = Streams(seeds, "dropout", device)
-    embedder = _embedder(config.embedder, sizes, lanes, streams)
-    dropout = Dropout(_rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
+    embedder = build_embedder(
+        config.embedder, words=sizes.words, characters=sizes.characters, lanes=lanes, streams=streams
+    )
+    dropout = Dropout(rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
     below = config.embedder.input_size
     model: Network
     match config.stack:
         case StackConfig():
-            stack = _stack(config.stack, below, lanes, dropout)
+            stack = build_stack(config.stack, below, lanes, dropout)
             skip, pooling = config.stack.skip, config.stack.pooling if sizes.task.single_label else None
             reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
-            if isinstance(config.head, BiaffineConfig):
-                arcs = _biaffine(config.head, sizes.tags, stack.features, streams)
-                model = Parser(embedder, stack, arcs, reinforce=reinforce)
-            else:
-                head = _head(config.head, sizes, lanes=len(lanes), features=stack.features)
-                model = Tagger(embedder, stack, head, pooling=pooling, reinforce=reinforce)
+            head = build_head(
+                config.head, features=stack.features, tags=sizes.tags, transitions=sizes.transitions, streams=streams
+            )
+            model = Stacked(embedder, stack, head, pooling=pooling, reinforce=reinforce)
         case FeedbackConfig():
-            layer, own_head = _feedback(config.stack, below, len(lanes), sizes.tags)
+            layer, own_head = build_feedback(config.stack, below=below, lanes=len(lanes), tags=sizes.tags)
             model = FeedbackTagger(embedder, layer, own_head, dropout)
         case _:
             assert_never(config.stack)
@@ -140,162 +107,19 @@ def build(
     return model, streams
 
 
-def _rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
-    return [rate if own is None else own for own in own_R]
-
-
-def _embedder(config: AnyEmbedder, sizes: Sizes, lanes: Sequence[Lane], streams: Streams) -> AnyInput:
-    rates_R = _rates(config.dropout, [lane.embedder_dropout for lane in lanes])
-    match config:
-        case EmbedderConfig():
-            return Embedder(
-                config,
-                words=sizes.words,
-                characters=sizes.characters,
-                spelling=_spelling(config.spelling, sizes, len(lanes)),
-                dropout_R=rates_R,
-                streams=streams,
-            )
-        case FeatureMapConfig():
-            return FeatureMapEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
-        case OneHotConfig():
-            return OneHotEmbedder(config, words=sizes.words, dropout_R=rates_R, streams=streams)
-        case _:
-            assert_never(config)
-
-
-def _spelling(config: SpellingConfig | None, sizes: Sizes, lanes: int) -> SpellingReader | None:
-    match config:
-        case None:
-            return None
-        case CharacterCnnConfig():
-            return CharacterCnn(lanes, sizes.characters, config)
-        case CharacterLstmConfig():
-            return CharacterLstm(lanes, sizes.characters, config)
-        case _:
-            assert_never(config)
-
-
-def _stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
+def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
+    """The layers over an input of ``below`` numbers a time step, wired as the config says."""
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
-    cells: list[Layer] = []
+    layers: list[Layer] = []
     for number, source in enumerate(wiring, start=1):
-        size = spread * cells[-1].features if cells else below
+        size = spread * layers[-1].features if layers else below
         sizes = LayerSizes(lanes=len(lanes), directions=directions, below=size, hidden=config.hidden)
         if source:
-            cells.append(_shortcut(config.shortcut, sizes, dropout.streams))
+            layers.append(build_shortcut(config.shortcut, sizes, dropout.streams))
         elif config.skip is not None and (config.skipping == "all" or number == config.depth):
-            cells.append(_skipping(config.skip, sizes, lanes, dropout.streams))
+            layers.append(build_skip(config.skip, sizes, lanes, dropout.streams))
         else:
-            cells.append(_plain(config, sizes))
-    return Stack(cells, wiring, directions, dropout, below=below, join_each=spread > 1)
-
-
-def _plain(config: StackConfig, sizes: LayerSizes) -> Layer:
-    match config.cell:
-        case "lstm":
-            return LstmCell(sizes)
-        case "simple":
-            return SimpleCell(sizes)
-        case "sutskever":
-            return SutskeverCell(sizes)
-        case "feedforward":
-            return FeedForwardLayer(sizes)
-        case _:
-            assert_never(config.cell)
-
-
-def _skipping(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
-    match config:
-        case FixedSkipConfig():
-            return FixedSkipLstm(sizes, config)
-        case AttentionSkipConfig():
-            return AttentionSkipLstm(sizes, config)
-        case DynamicSkipConfig():
-            return DynamicSkipLstm(sizes, config, _rates(config.share, [lane.skip_share for lane in lanes]), streams)
-        case _:
-            assert_never(config)
-
-
-def _shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    links = TOPOLOGIES[config.topology]
-    gates = [_gate(config, sizes, streams) for _ in range(links.gates)]
-    return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
-
-
-def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
-    match config.gate:
-        case "none":
-            return OpenGate()
-        case "sigmoid_below":
-            return LogisticGate(sizes, "below")
-        case "sigmoid_below_earlier":
-            return LogisticGate(sizes, "earlier")
-        case "sigmoid_skipped":
-            return LogisticGate(sizes, "skipped")
-        case "sigmoid_below_previous":
-            return RecurrentGate()
-        case "scaled":
-            return ScaledGate(sizes)
-        case "linear":
-            return LinearGate(sizes)
-        case "bernoulli":
-            return BernoulliGate(config.probability, streams)
-        case "bernoulli_below":
-            return LearnedBernoulliGate(sizes, streams)
-        case _:
-            assert_never(config.gate)
-
-
-def _feedback(config: FeedbackConfig, below: int, lanes: int, tags: int) -> tuple[FeedbackLayer, FeedbackHead]:
-    ways = Directions(config.directions)
-    hidden, context, directions = config.hidden, config.context, len(ways)
-    labels: LabelLink | LabelVectorLink | None = None
-    if config.variant == "j":
-        labels = LabelLink(lanes=lanes, directions=directions, context=context, labels=tags, hidden=hidden)
-    elif config.variant in ("i", "i_and_e"):
-        labels = LabelVectorLink(
-            lanes=lanes, directions=directions, context=context, labels=tags, size=config.label_size, hidden=hidden
-        )
-    previous = None
-    if config.variant in ("e", "i_and_e"):
-        previous = HiddenLink(lanes=lanes, directions=directions, context=context, hidden=hidden)
-    layer = FeedbackLayer(
-        lanes=lanes,
-        below=below,
-        hidden=hidden,
-        context=context,
-        directions=ways,
-        labels=labels,
-        previous=previous,
-        activation=config.activation,
-        feedback=config.feedback,
-    )
-    return layer, FeedbackHead(lanes=lanes, directions=directions, hidden=hidden, tags=tags)
-
-
-def _head(config: TagHeadConfig, sizes: Sizes, *, lanes: int, features: int) -> Head:
-    match config:
-        case SoftmaxConfig():
-            return SoftmaxHead(lanes=lanes, features=features, tags=sizes.tags)
-        case CrfConfig() | MarginConfig():
-            allowed = sizes.transitions if config.constrained else None
-            return ChainHead(lanes=lanes, features=features, tags=sizes.tags, config=config, allowed=allowed)
-        case _:
-            assert_never(config)
-
-
-def _biaffine(config: BiaffineConfig, relations: int, features: int, streams: Streams) -> BiaffineHead:
-    lanes = len(streams.generators)
-    return BiaffineHead(
-        lanes=lanes,
-        features=features,
-        relations=relations,
-        arc_size=config.arc_size,
-        relation_size=config.relation_size,
-        dropout_R=[config.dropout] * lanes,
-        streams=streams,
-        tree=config.decoder == "tree",
-    )
+            layers.append(build_cell(config.cell, sizes))
+    return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)

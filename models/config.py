@@ -14,71 +14,23 @@ from pydantic import (
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.task import Task
+from skipstack.models.cells.config import CellKind, ShortcutConfig
+from skipstack.models.cells.wiring import sources
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
 from skipstack.models.inputs.config import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
 from skipstack.models.skips.config import AnySkip
-from skipstack.models.wiring import sources
 
 Pooling = Literal["last", "mean", "max"]
-"""How the states of a text become one (``models/pooling.py``)."""
-
-Topology = Literal[
-    "hidden_gated",
-    "both_ungated",
-    "both_gated",
-    "both_highway",
-    "both_two_gates",
-    "block",
-    "block_output_ungated",
-    "block_internal_ungated",
-    "block_output_shared",
-    "block_no_internal",
-    "block_no_output",
-]
-"""How the skipped output enters a layer (wu2017 Table 2; ``models/cells/shortcut.py`` has the equations)."""
-
-GateKind = Literal[
-    "none",
-    "sigmoid_below",
-    "sigmoid_below_earlier",
-    "sigmoid_skipped",
-    "sigmoid_below_previous",
-    "scaled",
-    "linear",
-    "bernoulli",
-    "bernoulli_below",
-]
-"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/gates.py`` has the equations)."""
-
-
-class ShortcutConfig(Frozen):
-    """What a layer with a source is made of; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
-
-    Any gate goes with any topology that it has a meaning in. ``both_ungated`` has no gate and reads none
-    of this; studies that vary both refuse the repetition by name (``spaces/constraints.py``).
-    """
-
-    topology: Topology = "block"
-    gate: GateKind = "sigmoid_below"
-    probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """That the gate ``bernoulli`` is open; no other gate reads it."""
-
-    @model_validator(mode="after")
-    def _has_a_meaning(self) -> Self:
-        if self.topology == "both_highway" and self.gate in ("none", "linear"):
-            why = "is the skip alone under g = 1" if self.gate == "none" else "needs 1 - g, which a matrix g has not"
-            raise ValueError(f"both_highway {why}: got gate {self.gate} (allowed: any but none and linear)")
-        return self
+"""How the states of a text become one (``models/heads/pooling.py``)."""
 
 
 class StackConfig(Frozen):
     """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
     A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
-    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/wiring.py``). A layer without a
-    source is a ``cell``: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the lecture,
-    or the hidden layer of chen2017's multilayer perceptron, which reads no other time step.
+    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/cells/wiring.py``). A layer
+    without a source is a ``cell``, one with a source a ``shortcut``.
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -86,12 +38,12 @@ class StackConfig(Frozen):
     """Layers."""
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
-    cell: Literal["lstm", "simple", "sutskever", "feedforward"] = "lstm"
+    cell: CellKind = "lstm"
     composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
-    """Which earlier layer each layer takes a shortcut from (``models/wiring.py``): 1: the first one, for every layer
-    above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three below; 4: every layer from
-    the fourth on the one three below; 5: every layer from the third on the one two below; or a list, one a layer, 0 for
-    none."""
+    """Which earlier layer each layer takes a shortcut from (``models/cells/wiring.py``): 1: the first one, for every
+    layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three below; 4: every
+    layer from the fourth on the one three below; 5: every layer from the third on the one two below; or a list, one a
+    layer, 0 for none."""
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
     """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
@@ -107,7 +59,7 @@ class StackConfig(Frozen):
     """On the outputs of the first and of the last layer; once where they are the same layer."""
     pooling: Pooling = "last"
     """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
-    (``models/pooling.py``). Where tokens are tagged nothing reads it."""
+    (``models/heads/pooling.py``). Where tokens are tagged nothing reads it."""
 
     @model_validator(mode="after")
     def _can_skip(self) -> Self:

@@ -1,4 +1,4 @@
-"""How well a network does on a split. Shapes: R lanes, U tags of a sentence, B sentences, L tags of the split."""
+"""How well a network does on a split. N tags of the split."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.accuracy import accuracy, correct_tags
 from skipstack.data.tasks.measure import Counts, Measure, Predicted
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.inputs.tokens import LexiconTensors
-from skipstack.models.model import Gold, Network, Tokens
+from skipstack.models.heads.base import Gold
+from skipstack.models.inputs.base import LexiconTensors
+from skipstack.models.model import Network, Tokens
 from skipstack.models.stack import Memory
 
 SENTENCES_AT_ONCE = 64
@@ -61,26 +62,26 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     correct_R = np.zeros(lanes, dtype=np.int64)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=device)
     total = 0
-    predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
-    heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
+    predicted_RN = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
+    heads_RN = None if chosen.heads_N is None else np.empty_like(predicted_RN)
     for batch in evaluated(corpus, split):
         tokens, gold = on_device(batch, lanes, device, memory)
         loss_RB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
         correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
         if not task.continues:
-            put_back(predicted_RUB, batch, chosen, predicted_RL)
-        if heads_RL is not None:
+            put_back(predicted_RUB, batch, chosen, predicted_RN)
+        if heads_RN is not None:
             assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
-            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RL)
+            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RN)
         loss_R += loss_RB.sum(dim=1)
         total += int(batch.tag_counts_RB.sum())
     predicted = Predicted(
         correct=tuple(correct_R.tolist()),
         total=total,
         loss=tuple((loss_R / total).tolist()),
-        tags_RL=None if task.continues else predicted_RL,
-        heads_RN=heads_RL,
+        tags_RL=None if task.continues else predicted_RN,
+        heads_RN=heads_RN,
     )
     measure = task.measure(corpus.scheme)
     return Evaluation(

@@ -1,7 +1,7 @@
 """Looking inside a trained network: how open its gates are, what its layers read of earlier steps, and how far back
 the loss reaches.
 
-Shapes: D directions (one lane), T time, B sentences, F features, H hidden, X pre-activations, K earlier states.
+One lane: D in place of G.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from skipstack.data.basis.errors import UserError
-from skipstack.models.cells.base import Cell
-from skipstack.models.cells.shortcut import ShortcutCell
-from skipstack.models.gates import VectorGate
-from skipstack.models.inputs.tokens import LexiconTensors
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.model import Network, Stacked, Tokens
-from skipstack.models.skips.layer import SkipLayer
+from skipstack.models.skips.layers import SkipLayer
 from skipstack.models.stack import Passed
-from skipstack.models.unroll import Layer
+from skipstack.models.time.cell import Cell
+from skipstack.models.time.layer import Layer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -107,29 +105,18 @@ def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[La
 
 
 @torch.no_grad()
-def openings(passed: Passed) -> dict[str, Tensor]:
+def openings(passed: Passed) -> Mapping[str, Tensor]:
     """The gates of a layer by name, gate_DTBH: those of its cell, then those of its shortcut.
 
-    A gate is a function of what came from below and of the outputs that met the recurrent weights, so it is computed
-    once more from these.
+    A gate is a function of what came from below and of the outputs that the recurrent weights were multiplied by, so
+    it is computed once more from these.
     """
     cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
     if cell is None or pre_DTBX is None:
         return {}
-    met_DTBF = met(passed.unrolled.output_GTBF, _read(passed))
-    recurrent_DTBX = torch.bmm(met_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
-    sigmoids = torch.split(torch.sigmoid(pre_DTBX + recurrent_DTBX), cell.hidden, dim=-1)
-    gates = dict(zip(cell.gate_names, sigmoids, strict=False))
-    if isinstance(cell, ShortcutCell):
-        assert passed.skipped_GTBH is not None
-        in_step = iter(sigmoids[len(cell.gate_names) :])
-        for number, gate in enumerate(cell.gates, start=1):
-            name = "shortcut" if len(cell.gates) == 1 else f"shortcut {number}"
-            if gate.in_step:
-                gates[name] = next(in_step)
-            elif isinstance(gate, VectorGate):
-                gates[name] = gate.values(passed.below_GTBI, gate.skip(passed.skipped_GTBH))
-    return gates
+    before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
+    recurrent_DTBX = torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    return cell.openings(pre_DTBX + recurrent_DTBX, passed.below_GTBI, passed.skipped_GTBH)
 
 
 def cell_of(layer: Layer) -> Cell | None:
@@ -139,19 +126,19 @@ def cell_of(layer: Layer) -> Cell | None:
 
 
 def _read(passed: Passed) -> Tensor | None:
-    """How much of each of the K last outputs a step read, read_DTBK; None where it read the previous one alone."""
+    """How much of each of the J last outputs a step read, read_DTBJ; None where it read the previous one alone."""
     return None if passed.unrolled.read is None else passed.unrolled.read()
 
 
-def met(output_DTBF: Tensor, read_DTBK: Tensor | None) -> Tensor:
-    """What met the recurrent weights at each step: the previous output, or the mixture of the K last ones, met_DTBF."""
-    reach = 1 if read_DTBK is None else read_DTBK.shape[-1]
+def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
+    """What each step read of earlier ones: the previous output, or the mixture of the J last ones, before_DTBF."""
+    reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
     steps = output_DTBF.shape[1]
     padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
     earlier = [padded_DSBF[:, reach - back : reach - back + steps] for back in range(1, reach + 1)]
-    if read_DTBK is None:
+    if read_DTBJ is None:
         return earlier[0]
-    return torch.stack([part * read_DTBK[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
+    return torch.stack([part * read_DTBJ[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
 
 
 def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
@@ -176,24 +163,24 @@ def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Seq
         if cell is None:
             norms.append(None)
             continue
-        per_direction, read_DTBK = [], _read(each)
+        per_direction, read_DTBJ = [], _read(each)
         for direction, gradients in enumerate(by_direction):
             output_TBF, pre_TBX = gradients[number]
             assert output_TBF is not None
             assert pre_TBX is not None
-            read_TBK = None if read_DTBK is None else read_DTBK[direction]
+            read_TBJ = None if read_DTBJ is None else read_DTBJ[direction]
             later_TBF = pre_TBX @ cell.recurrent_weight()[direction].T
-            per_direction.append(_with_later(output_TBF, later_TBF, read_TBK).norm(dim=-1).detach())
+            per_direction.append(_with_later(output_TBF, later_TBF, read_TBJ).norm(dim=-1).detach())
         norms.append(torch.stack(per_direction))
     return norms
 
 
-def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBK: Tensor | None) -> Tensor:
+def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:
     """The gradient of each output, with what the steps that read it have to give."""
     total_TBF, steps = output_TBF.clone(), len(output_TBF)
-    reach = 1 if read_TBK is None else read_TBK.shape[-1]
+    reach = 1 if read_TBJ is None else read_TBJ.shape[-1]
     for back in range(1, min(reach, steps - 1) + 1):
-        share = 1.0 if read_TBK is None else read_TBK[back:, :, back - 1, None]
+        share = 1.0 if read_TBJ is None else read_TBJ[back:, :, back - 1, None]
         total_TBF[: steps - back] += share * later_TBF[back:]
     return total_TBF
 
@@ -201,4 +188,4 @@ def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBK: Tensor | None) 
 def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
     """The loss of the decision on the token that a direction reads last, summed over the sentences."""
     place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
-    return model.decision_loss(features_RUBF, counts_RB, place_RB).sum()
+    return model.head.decision_loss(features_RUBF, counts_RB, place_RB).sum()

@@ -24,6 +24,11 @@ class Lane:
     skip_share: float | None = None
 
 
+def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
+    """The scalar of each lane: its own, or that of the config."""
+    return [rate if own is None else own for own in own_R]
+
+
 class Streams:
     """One random stream a lane, on the device where its numbers are used."""
 

@@ -1,8 +1,4 @@
-"""Layers on layers, in one or two directions.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden,
-F features (what a layer puts out).
-"""
+"""Layers on layers, in one or two directions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.lanes import Dropout
-from skipstack.models.unroll import Layer, unroll
-from skipstack.models.unrolled import Unrolled
+from skipstack.models.time.layer import Layer, Unrolled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +83,7 @@ class Stack(nn.Module):
         lasts = []
         for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
             skipped_GTBH = outputs_GTBF[source - 1] if source else None
-            unrolled = unroll(cell, below_GTBI, skipped_GTBH, starts[number - 1])
+            unrolled = cell.run(below_GTBI, skipped_GTBH, starts[number - 1])
             lasts.append(unrolled.last)
             output_GTBF = unrolled.output_GTBF
             if passed is not None:

@@ -1,4 +1,4 @@
-"""A trained lane taken out of its weights, to be evaluated or used. Shapes: R lanes."""
+"""A trained lane taken out of its weights, to be evaluated or used."""
 
 from collections.abc import Mapping
 

@@ -7,8 +7,8 @@ network under a second name, or reads what is not there, a study refuses here, b
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from skipstack.models.cells.wiring import sources
 from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.wiring import sources
 from skipstack.spaces.trial import TrialConfig
 
 

@@ -1,15 +1,13 @@
-"""The hidden layer of a multilayer perceptron.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
-"""
+"""The hidden layer of a multilayer perceptron."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from skipstack.models.cells.base import LayerSizes, project
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.time.layer import Layer, LayerSizes, Unrolled, project
 
 
-class FeedForwardLayer(nn.Module):
+class FeedForwardLayer(Layer):
     """h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
 
     x_i is the layer below at the same time step, and nothing else is read: two directions are two such layers side by
@@ -19,11 +17,10 @@ class FeedForwardLayer(nn.Module):
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
         self.features = sizes.hidden
-        groups = (sizes.lanes, sizes.directions)
-        self.below = nn.Parameter(torch.empty(*groups, sizes.below, sizes.hidden))
-        self.bias = nn.Parameter(torch.empty(*groups, sizes.hidden))
+        self.below = parameter(*sizes.groups, sizes.below, sizes.hidden, role=WEIGHT)
+        self.bias = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
-    def outputs(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Tensor:
-        """h_GTBH of all time steps at once."""
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """All time steps at once; there is no state to start from."""
         assert skipped_GTBH is None, "a feed-forward layer has no source"
-        return torch.tanh(project(below_GTBI, self.below, self.bias))
+        return Unrolled(torch.tanh(project(below_GTBI, self.below, self.bias)))

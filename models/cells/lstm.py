@@ -1,14 +1,13 @@
-"""The LSTM layer of wu2017.
-
-Shapes: G lanes in each direction, T time, B sentences, I numbers below, H hidden, X = 4H.
-"""
+"""The LSTM layer of wu2017. X = 4H."""
 
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.time.cell import Cell, HiddenState
+from skipstack.models.time.layer import LayerSizes, Unrolled
+from skipstack.models.time.lstm_loop import LstmLoop
 
 
 class LstmCell(Cell):
@@ -29,10 +28,12 @@ class LstmCell(Cell):
         """Let the forget gates start with this bias, in place of their own."""
         self.bias[..., self.hidden : 2 * self.hidden] = bias
 
-    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """The gates' share from below: (pre_GTBX,)."""
-        assert skipped_GTBH is None, "an LSTM layer has no source"
-        return (self.affine(below_GTBI),)
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """By a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
+        (pre_GTBX,) = self.project(below_GTBI, skipped_GTBH)
+        loop = LstmLoop.apply(pre_GTBX, self.recurrent_weight(), start)  # type: ignore[no-untyped-call]
+        output_GTBH, last_2GBH = loop
+        return Unrolled(output_GTBH, pre_GTBX, last=last_2GBH)
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """h_0 = c_0 = 0."""

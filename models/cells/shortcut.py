@@ -1,6 +1,5 @@
 """Layers that take the output of an earlier layer: the eleven topologies of wu2017 (Table 2, eq. 8).
 
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden,
 X = 3H (4H with a cell state), and H more for each gate that is known in the step alone.
 """
 
@@ -11,15 +10,16 @@ from typing import Literal, assert_never
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
-from skipstack.models.config import Topology
-from skipstack.models.gates import Gate
+from skipstack.models.cells.config import Topology
+from skipstack.models.cells.gates import Gate, VectorGate
+from skipstack.models.time.cell import Cell, HiddenState
+from skipstack.models.time.layer import LayerSizes
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
 """How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
 beside g; (1 - g) * v + g * skip; v + o * skip, where o is the output gate."""
 
-Ways = Mapping[str, Tensor]
+Parts = Mapping[str, Tensor]
 """What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
 (1 - g). Each is there where a link of the layer asks for it."""
 
@@ -54,7 +54,7 @@ TOPOLOGIES: Mapping[Topology, Links] = {
 
 
 class ShortcutCell(Cell):
-    """The skip of a layer and its gates (``models/gates.py``); what else the layer computes is its subclass's.
+    """The skip of a layer and its gates (``models/cells/gates.py``); what else the layer computes is its subclass's.
 
     The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it
     is eq. 11. Everything about it that needs no earlier step is computed before the loop.
@@ -82,29 +82,42 @@ class ShortcutCell(Cell):
         )
 
     def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """(pre_GTBX, ...): the own gates' share from below, and the ways of the skip as far as they are known."""
+        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known."""
         assert skipped_GTBH is not None, "a shortcut needs a source"
         skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
-        ways = {"skip": skip_GTBH}
+        parts = {"skip": skip_GTBH}
         for name, gate in zip(("carried", "carried_apart"), self.gates, strict=False):
-            ways[name], g_GTBH = gate.carried(below_GTBI, skip_GTBH)
+            parts[name], g_GTBH = gate.carried(below_GTBI, skip_GTBH)
             if self.highway and g_GTBH is not None:
-                ways["kept"] = 1 - g_GTBH
-        return self.affine(below_GTBI), *(ways[name] for name in self.known)
+                parts["kept"] = 1 - g_GTBH
+        return self.affine(below_GTBI), *(parts[name] for name in self.known)
 
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
         """The own sigmoid gates, each gate of the skip that is known in the step alone, and the tanh candidate s."""
         gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
         return [*torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
 
-    def ways(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Ways:
-        """The ways of the skip at this step; ``g_GBH`` are the gates known only here."""
-        ways = dict(zip(self.known, known_GBH, strict=True))
+    def parts(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Parts:
+        """The parts of the skip at this step; ``g_GBH`` are the gates known only here."""
+        parts = dict(zip(self.known, known_GBH, strict=True))
         for name, g in zip(("carried", "carried_apart"), g_GBH, strict=False):
-            ways[name] = g * ways[name]
+            parts[name] = g * parts[name]
             if self.highway:
-                ways["kept"] = 1 - g
-        return ways
+                parts["kept"] = 1 - g
+        return parts
+
+    def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
+        """The own gates, then those of the skip that are vectors."""
+        assert skipped_GTBH is not None, "a shortcut needs a source"
+        gates = dict(super().openings(pre_GTBX, below_GTBI, skipped_GTBH))
+        in_step = iter(self.sigmoids(pre_GTBX)[len(self.gate_names) :])
+        for number, gate in enumerate(self.gates, start=1):
+            name = "shortcut" if len(self.gates) == 1 else f"shortcut {number}"
+            if gate.in_step:
+                gates[name] = next(in_step)
+            elif isinstance(gate, VectorGate):
+                gates[name] = gate.values(below_GTBI, gate.skip(skipped_GTBH))
+        return gates
 
 
 class ShortcutLstm(ShortcutCell):
@@ -133,10 +146,10 @@ class ShortcutLstm(ShortcutCell):
         """c~ and h~, each joined by the skip."""
         assert state.c_GBH is not None
         i, f, o, *g, s = self.activated(pre_GBX)
-        ways = self.ways(known_GBX, g)
+        parts = self.parts(known_GBX, g)
         c = f * state.c_GBH + i * s
         h = o * torch.tanh(c)
-        return HiddenState(joined(self.links.output, h, ways, o), joined(self.links.internal, c, ways, o))
+        return HiddenState(joined(self.links.output, h, parts, o), joined(self.links.internal, c, parts, o))
 
 
 class ShortcutBlock(ShortcutCell):
@@ -164,25 +177,25 @@ class ShortcutBlock(ShortcutCell):
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """m, then h."""
         i, o, *g, s = self.activated(pre_GBX)
-        ways = self.ways(known_GBX, g)
-        m = joined(self.links.internal, i * s, ways, o)
-        return HiddenState(joined(self.links.output, o * torch.tanh(m), ways, o))
+        parts = self.parts(known_GBX, g)
+        m = joined(self.links.internal, i * s, parts, o)
+        return HiddenState(joined(self.links.output, o * torch.tanh(m), parts, o))
 
 
-def joined(link: Link, value_GBH: Tensor, ways: Ways, o_GBH: Tensor) -> Tensor:
+def joined(link: Link, value_GBH: Tensor, parts: Parts, o_GBH: Tensor) -> Tensor:
     """``value_GBH`` joined by the skip as ``link`` says."""
     match link:
         case "none":
             return value_GBH
         case "plain":
-            return value_GBH + ways["skip"]
+            return value_GBH + parts["skip"]
         case "gated":
-            return value_GBH + ways["carried"]
+            return value_GBH + parts["carried"]
         case "gated_apart":
-            return value_GBH + ways["carried_apart"]
+            return value_GBH + parts["carried_apart"]
         case "highway":
-            return ways["kept"] * value_GBH + ways["carried"]
+            return parts["kept"] * value_GBH + parts["carried"]
         case "shared":
-            return value_GBH + o_GBH * ways["skip"]
+            return value_GBH + o_GBH * parts["skip"]
         case _:
             assert_never(link)

@@ -1,14 +1,13 @@
-"""The simple recurrent network of the lecture (Elman's).
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden.
-"""
+"""The simple recurrent network of the lecture (Elman's). X = H."""
 
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.parameters import BIAS, parameter
+from skipstack.models.time.cell import Cell, HiddenState
+from skipstack.models.time.layer import LayerSizes
 
 
 class SimpleCell(Cell):
@@ -21,12 +20,7 @@ class SimpleCell(Cell):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=1)
-        self.bias_start = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, sizes.hidden))
-
-    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """W^hx x_t + b^h: (pre_GTBH,)."""
-        assert skipped_GTBH is None, "a simple layer has no source"
-        return (self.affine(below_GTBI),)
+        self.bias_start = parameter(*sizes.groups, sizes.hidden, role=BIAS)
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """h_0."""

@@ -1,14 +1,13 @@
-"""The LSTM of the lecture, which has it from Sutskever's thesis.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers below, H hidden, F = 2H, X = 5H.
-"""
+"""The LSTM of the lecture, which has it from Sutskever's thesis. F = 2H, X = 5H."""
 
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from skipstack.models.cells.base import Cell, HiddenState, LayerSizes
+from skipstack.models.parameters import RECURRENT, parameter
+from skipstack.models.time.cell import Cell, HiddenState
+from skipstack.models.time.layer import LayerSizes
 
 
 class SutskeverCell(Cell):
@@ -29,22 +28,13 @@ class SutskeverCell(Cell):
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__(sizes, gates=5)
-        # two rows of blocks: what meets h_{t-1}, and what meets s~_{t-1}
-        self.recurrent = nn.Parameter(torch.empty(sizes.lanes, sizes.directions, 2, sizes.hidden, 5 * sizes.hidden))
+        self.features = 2 * sizes.hidden
+        # two rows of blocks: one for h_{t-1}, and one for s~_{t-1}
+        self.recurrent = parameter(*sizes.groups, 2, sizes.hidden, 5 * sizes.hidden, role=RECURRENT)
 
     def recurrent_weight(self) -> Tensor:
-        """What meets [h_{t-1}; s~_{t-1}]: weight_GFX."""
+        """By which [h_{t-1}; s~_{t-1}] is multiplied: weight_GFX."""
         return self.recurrent.flatten(2, 3).flatten(0, 1)
-
-    @property
-    def features(self) -> int:
-        """[h; s~]."""
-        return 2 * self.hidden
-
-    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """The share of x_t in W u_t + b: (pre_GTBX,), in the order iota, o, f, h, i."""
-        assert skipped_GTBH is None, "an LSTM layer has no source"
-        return (self.affine(below_GTBI),)
 
     def start(self, like_GBX: Tensor) -> HiddenState:
         """h_0 = s_0 = s~_0 = 0."""
@@ -52,7 +42,7 @@ class SutskeverCell(Cell):
         return HiddenState(torch.cat([zeros_GBH, zeros_GBH], dim=-1), zeros_GBH)
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
-        """The five equations; the state is ([h; s~], s)."""
+        """The five equations, from pre-activations in the order iota, o, f, h, i; the state is ([h; s~], s)."""
         assert state.c_GBH is not None
         gates_GBX, values_GBX = torch.split(pre_GBX, [3 * self.hidden, 2 * self.hidden], dim=-1)
         iota_GBH, o_GBH, f_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)

@@ -1,7 +1,4 @@
-"""The log-partition of a chain, forward and backward.
-
-Shapes: R lanes, T time, B sentences, K tags (from, to where there are two).
-"""
+"""The log-partition of a chain, forward and backward."""
 
 from typing import Any
 
@@ -57,7 +54,7 @@ class _MatrixLogPartition(Function):
         semiring = MatrixLog()
         alpha_RTBK = alphas(chain, semiring)
         total_RB = total(chain, alpha_RTBK, semiring)
-        last_RBK = ending(chain, alpha_RTBK, semiring).softmax(dim=-1)
+        last_RBK = ending(chain, alpha_RTBK).softmax(dim=-1)
         p_RTBK = _stacked(semiring.p_TRBK, alpha_RTBK)
         s_RTBK = _stacked(semiring.s_TRBK, alpha_RTBK)
         # An underflow takes at most the smallest normal number from each of K terms, also where denormal ones are

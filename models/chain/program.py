@@ -1,6 +1,5 @@
-"""One linear chain, and the one program that reads it over any semiring.
-
-Shapes: R lanes, T time, B sentences, K tags (from, to where there are two).
+"""One linear chain, and the one program that reads it over any semiring. Of two axes K, the first is the tag that a
+move comes from.
 """
 
 from abc import ABC, abstractmethod
@@ -63,16 +62,8 @@ class Chain:
 
 class Semiring(ABC):
     """How scores are joined: along a tagging they are added up (this is the semiring's product); over taggings, by
-    the semiring's sum. Values have axes of their own between those of sentences and tags, or none.
+    the semiring's sum.
     """
-
-    def lift(self, scores_RTBK: Tensor) -> Tensor:
-        """Scores as values_RTB...K."""
-        return scores_RTBK
-
-    def first(self, values_RBK: Tensor) -> Tensor:
-        """Lifted scores as the values of the first token."""
-        return values_RBK
 
     @abstractmethod
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
@@ -88,31 +79,29 @@ class Semiring(ABC):
 
 
 def alphas(chain: Chain, semiring: Semiring) -> Tensor:
-    """alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition), in the semiring: values_RTB...K.
+    """alpha_1 = start * emission_1;  alpha_t = emission_t * (alpha_{t-1} transition), in the semiring: values_RTBK.
 
     Each alpha_t is less the scales of those before it. What stands behind a sentence's end means nothing.
     """
-    emissions = semiring.lift(chain.emissions_RTBK).unbind(1)
+    emissions = chain.emissions_RTBK.unbind(1)
     product = semiring.product(chain.transition_RKK)
-    steps = [semiring.first(emissions[0] + semiring.lift(chain.start_RK[:, None, None]).squeeze(1))]
+    steps = [emissions[0] + chain.start_RK.unsqueeze(1)]
     for emission_RBK in emissions[1:]:
         steps.append(product(steps[-1]) + emission_RBK)
     return torch.stack(steps, dim=1)
 
 
-def ending(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
-    """Alpha of each sentence's last token * end: values_RB...K."""
-    lanes, sentences = chain.lengths_RB.shape
-    own = alpha_RTBK.shape[3:]
-    last = (chain.lengths_RB - 1).view(lanes, 1, sentences, *[1] * len(own)).expand(-1, 1, -1, *own)
-    return alpha_RTBK.gather(1, last).squeeze(1) + semiring.lift(chain.end_RK[:, None, None]).squeeze(1)
+def ending(chain: Chain, alpha_RTBK: Tensor) -> Tensor:
+    """Alpha of each sentence's last token * end: values_RBK."""
+    last_R1B1 = (chain.lengths_RB - 1).unsqueeze(1).unsqueeze(-1)
+    last_R1BK = last_R1B1.expand(-1, -1, -1, alpha_RTBK.shape[-1])
+    return alpha_RTBK.gather(1, last_R1BK).squeeze(1) + chain.end_RK.unsqueeze(1)
 
 
 def total(chain: Chain, alpha_RTBK: Tensor, semiring: Semiring) -> Tensor:
-    """The sum over all taggings of each sentence: values_RB...; the scales are put back."""
-    summed = semiring.sum(ending(chain, alpha_RTBK, semiring))
+    """The sum over all taggings of each sentence: value_RB; the scales are put back."""
     scale_RB = semiring.scale(alpha_RTBK[:, :-1]).where(chain.inside()[:, 1:], 0).sum(dim=1)
-    return summed + scale_RB.view(*scale_RB.shape, *[1] * (summed.dim() - 2))
+    return semiring.sum(ending(chain, alpha_RTBK)) + scale_RB
 
 
 def others(tags_RTB: Tensor, tags: int) -> Tensor:

@@ -1,17 +1,12 @@
-"""The semirings of a chain.
-
-Shapes: R lanes, T time, B sentences, K tags (from, to where there are two), N ranks: the best N values of a tag.
-"""
+"""The semirings of a chain. Of two axes K, the first is the tag that a move comes from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
 
 from skipstack.models.chain.program import Semiring
 
@@ -101,39 +96,21 @@ class MatrixLog(Semiring):
         return values_RBK.logsumexp(dim=-1)
 
 
-@dataclass(frozen=True, slots=True)
-class Best(Semiring):
-    """The sum of two sets of scores is the ``count`` largest of their union, in descending order: values_RBNK.
-
-    With one rank it is the max semiring: over all taggings, max_t r(t). Ranks that no tagging fills are -inf.
-    """
-
-    count: int
-
-    def lift(self, scores_RTBK: Tensor) -> Tensor:
-        """Scores that are to be added to those of every rank."""
-        return scores_RTBK.unsqueeze(3)
-
-    def first(self, values_RBK: Tensor) -> Tensor:
-        """Scores as the first rank: one tagging leads to each tag."""
-        return functional.pad(values_RBK, (0, 0, 0, self.count - 1), value=-torch.inf)
+class Max(Semiring):
+    """The sum of two scores is the larger one: over all taggings, max_t r(t)."""
 
     def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
-        """The largest of value[n, i] + transition[i, j] over all n and i."""
-        to_R1K1K = transition_RKK.transpose(1, 2).contiguous()[:, None, :, None]
-        return lambda values_RBNK: self._largest((values_RBNK.unsqueeze(2) + to_R1K1K).flatten(3)).transpose(2, 3)
+        """The largest of value[i] + transition[i, j] over all i."""
+        to_R1KK = transition_RKK.transpose(1, 2).contiguous().unsqueeze(1)
+        return lambda values_RBK: (values_RBK.unsqueeze(2) + to_R1KK).amax(dim=-1)
 
     def scale(self, values_RTBK: Tensor) -> Tensor:
         """Nothing is taken off."""
         return values_RTBK.new_zeros(values_RTBK.shape[:3])
 
     def sum(self, values_RBK: Tensor) -> Tensor:
-        """The largest over all ranks and tags: values_RBN."""
-        return self._largest(values_RBK.flatten(2))
-
-    def _largest(self, values_X: Tensor) -> Tensor:
-        """Over the last axis."""
-        return values_X.amax(dim=-1, keepdim=True) if self.count == 1 else values_X.topk(self.count).values
+        """The largest of all tags."""
+        return values_RBK.amax(dim=-1)
 
 
 def _largest(x: Tensor) -> Tensor:

@@ -1,7 +1,4 @@
-"""Reading forward, backward or both.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, F any numbers of a position.
-"""
+"""Reading forward, backward or both."""
 
 from typing import Literal
 
@@ -10,7 +7,7 @@ from torch import Tensor
 
 from skipstack.models.stack import backwards
 
-WAYS = {"forward": (False,), "backward": (True,), "both": (False, True)}
+TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
 """For each direction in turn, whether it reads from the end of a sentence to its beginning."""
 
 
@@ -18,7 +15,7 @@ class Directions:
     """The order in which each direction reads; in every order, padding stands at the end."""
 
     def __init__(self, kind: Literal["forward", "backward", "both"]) -> None:
-        self.turned = WAYS[kind]
+        self.turned = TURNED[kind]
 
     def __len__(self) -> int:
         return len(self.turned)

@@ -1,8 +1,6 @@
 """The hidden layer of a label-feedback network, and its loop over time.
 
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, I numbers a time step, X hidden, K tags,
-L numbers fed back at a position, S = T + C, where C positions are the context. Everything with an axis G stands in its
-direction's own order.
+Everything with an axis G stands in its direction's own order. X = H; S = T + W, W positions of the context.
 """
 
 from collections.abc import Callable
@@ -12,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.models.feedback.config import Activation, Feedback
+from skipstack.models.feedback.config import Activation, FeedbackConfig
 from skipstack.models.feedback.directions import Directions
-from skipstack.models.feedback.head import FeedbackHead
 from skipstack.models.feedback.links import HiddenLink, Link, Weights
+from skipstack.models.heads.feedback import FeedbackHead
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
 
@@ -37,7 +36,7 @@ class Fed:
     """
 
     labels: Tensor | None
-    hidden_GTBX: Tensor | None
+    hidden_GTBH: Tensor | None
 
 
 class FeedbackLayer(nn.Module):
@@ -54,72 +53,69 @@ class FeedbackLayer(nn.Module):
 
     def __init__(
         self,
+        config: FeedbackConfig,
         *,
         lanes: int,
         below: int,
-        hidden: int,
-        context: int,
         directions: Directions,
         labels: Link | None,
         previous: HiddenLink | None,
-        activation: Activation,
-        feedback: Feedback,
     ) -> None:
         super().__init__()
         assert labels is not None or previous is not None, "something is fed back"
-        self.context = context
+        self.context = config.context
         self.directions = directions
-        self.activation = ACTIVATIONS[activation]
-        self.feedback = feedback
-        self.below = nn.Parameter(torch.empty(lanes, len(directions), below, hidden))
-        self.bias = nn.Parameter(torch.empty(lanes, len(directions), hidden))
+        self.activation = ACTIVATIONS[config.activation]
+        self.feedback = config.feedback
+        self.below = parameter(lanes, len(directions), below, config.hidden, role=WEIGHT)
+        self.bias = parameter(lanes, len(directions), config.hidden, role=BIAS)
         self.labels = labels
         self.previous = previous
 
     def project(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Known:
-        """I_t H + b for all time steps, with what the first ones read of the begin."""
+        """I_t H + b for all time steps, with what the first ones read before the first position."""
         lanes, steps, sentences, _ = x_RTBI.shape
-        weight_RIY = self.below.transpose(1, 2).flatten(2)
-        pre_RNY = torch.baddbmm(self.bias.flatten(1).unsqueeze(1), x_RTBI.flatten(1, 2), weight_RIY)
-        pre_RTBDX = pre_RNY.view(lanes, steps, sentences, len(self.directions), -1)
+        weight_RIX = self.below.transpose(1, 2).flatten(2)
+        pre_RNX = torch.baddbmm(self.bias.flatten(1).unsqueeze(1), x_RTBI.flatten(1, 2), weight_RIX)
+        pre_RTBDX = pre_RNX.view(lanes, steps, sentences, len(self.directions), -1)
         pre_GTBX = self.directions.turn(pre_RTBDX.movedim(3, 1).flatten(0, 1), lengths_RB)
         labels, previous = (None if link is None else link.weights() for link in (self.labels, self.previous))
         for weights in (labels, previous):
             if weights is not None:
-                pre_GTBX = pre_GTBX + weights.begun(steps).unsqueeze(2)
+                pre_GTBX = pre_GTBX + weights.before_first(steps).unsqueeze(2)
         return Known(pre_GTBX, labels, previous)
 
     def hidden(self, known: Known, fed: Fed) -> Tensor:
-        """The h of all time steps at once, given what is fed back: hidden_GTBX."""
+        """The h of all time steps at once, given what is fed back: hidden_GTBH."""
         pre_GTBX = known.pre_GTBX
-        for weights, values in ((known.labels, fed.labels), (known.previous, fed.hidden_GTBX)):
+        for weights, values in ((known.labels, fed.labels), (known.previous, fed.hidden_GTBH)):
             if weights is not None:
                 assert values is not None
                 pre_GTBX = pre_GTBX + weights.read(values)
         return self.activation(pre_GTBX)
 
     @torch.no_grad()
-    def run(
-        self, known: Known, head: FeedbackHead, kept_GTBX: Tensor | None = None, gold_GTB: Tensor | None = None
+    def decide(
+        self, known: Known, head: FeedbackHead, kept_GTBH: Tensor | None = None, gold_GTB: Tensor | None = None
     ) -> tuple[Tensor, Fed]:
         """Position after position, from own decisions: the head's scores_GTBK, and what was fed back.
 
-        Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed. ``kept_GTBX`` is
+        Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed. ``kept_GTBH`` is
         what dropout multiplies the hidden layer by, for the head; ``gold_GTB`` are fed in the place of decisions.
         """
         steps, context = known.pre_GTBX.shape[1], self.context
         pre_GSBX = functional.pad(known.pre_GTBX, (0, 0, 0, 0, 0, context))
         scores, labels, hidden = [], [], []
         for step in range(steps):
-            h_GBX = self.activation(pre_GSBX[:, step])
-            scores.append(head.scores(h_GBX if kept_GTBX is None else h_GBX * kept_GTBX[:, step]))
-            after_GBCX = pre_GSBX[:, step + 1 : step + 1 + context].transpose(1, 2)
+            h_GBH = self.activation(pre_GSBX[:, step])
+            scores.append(head.scores(h_GBH if kept_GTBH is None else h_GBH * kept_GTBH[:, step]))
+            after_GBWX = pre_GSBX[:, step + 1 : step + 1 + context].transpose(1, 2)
             if known.labels is not None:
                 labels.append(self._label(scores[-1]) if gold_GTB is None else gold_GTB[:, step])
-                after_GBCX += known.labels.added(labels[-1])
+                after_GBWX += known.labels.added(labels[-1])
             if known.previous is not None:
-                hidden.append(h_GBX)
-                after_GBCX += known.previous.added(h_GBX)
+                hidden.append(h_GBH)
+                after_GBWX += known.previous.added(h_GBH)
         fed = Fed(*(torch.stack(values, dim=1) if values else None for values in (labels, hidden)))
         return torch.stack(scores, dim=1), fed
 

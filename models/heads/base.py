@@ -1,37 +1,83 @@
-"""What a head is. Shapes: R lanes, T time, B sentences, F features, K tags."""
+"""What a head is: from the features of tokens to what a network decides."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 UNSEEN = -1
 """The id of a gold tag that the training split does not have: never predicted, never learned from."""
 
 
-class Head(nn.Module, ABC):
-    """From the features of tokens to their tags.
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What is right, to be learnt: the tags, -1 at padding and where train does not have the tag.
 
-    Every head scores each tag of each token: p_i = W [forward h_i; backward h_i] + b (wu2017 eq. 18, chen2017 eq. 2).
+    Where sentences are parsed tags are relations, and there are heads: 0 the root, w the w-th word, -1 at padding.
     """
 
-    def __init__(self, *, lanes: int, features: int, tags: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, features, tags))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, tags))
+    tags_RUB: Tensor
+    heads_RTB: Tensor | None = None
 
-    def scores(self, features_RTBF: Tensor) -> Tensor:
-        """p: scores_RTBK."""
-        rows = features_RTBF.flatten(1, 2)
-        return torch.baddbmm(self.bias, rows, self.weight).view(*features_RTBF.shape[:3], -1)
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a network decides: the tags, and heads where it parses; what stands at padding means nothing."""
+
+    tags_RUB: Tensor
+    heads_RTB: Tensor | None = None
+
+    def right(self, gold: Gold) -> Tensor:
+        """Where the decision is the right one, head and all: right_RUB; never at padding, nor where gold has no tag."""
+        right_RUB = (self.tags_RUB == gold.tags_RUB) & (gold.tags_RUB >= 0)
+        if self.heads_RTB is None or gold.heads_RTB is None:
+            return right_RUB
+        return right_RUB & (self.heads_RTB == gold.heads_RTB)
+
+
+class Head(nn.Module, ABC):
+    """Decides, from the features of the tokens of each sentence, or from those of a whole text as of one token."""
 
     @abstractmethod
-    def loss(self, features_RTBF: Tensor, tags_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
-        """What training makes small, summed over the tokens of each sentence: loss_RB.
+    def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """What training makes small, summed over the ``counts`` decisions of each sentence: loss_RB.
 
         A tag of -1 inside a sentence is unseen in training, hence unobserved; padding has it as well.
         """
 
     @abstractmethod
-    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """The predicted tag of every token: tags_RTB; what stands at padding means nothing."""
+    def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
+        """The decisions on every sentence."""
+
+    def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
+        """The loss of what the head decides at one place of each sentence, as of a text of this one token: loss_RB."""
+        at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
+        feature_R1BF, one_RB = features_RUBF.gather(1, at_R1BF), torch.ones_like(counts_RB)
+        return self.loss(feature_R1BF, Gold(self.decode(feature_R1BF, one_RB).tags_RUB), one_RB)
+
+
+class LinearHead(Head):
+    """A head that scores each tag of each token: p_i = W [forward h_i; backward h_i] + b (wu2017 eq. 18, chen2017
+    eq. 2).
+    """
+
+    def __init__(self, *, lanes: int, features: int, tags: int) -> None:
+        super().__init__()
+        self.weight = parameter(lanes, features, tags, role=WEIGHT)
+        self.bias = parameter(lanes, 1, tags, role=BIAS)
+
+    def scores(self, features_RUBF: Tensor) -> Tensor:
+        """p: scores_RUBK."""
+        rows = features_RUBF.flatten(1, 2)
+        return torch.baddbmm(self.bias, rows, self.weight).view(*features_RUBF.shape[:3], -1)
+
+
+def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
+    """The negative log-likelihood of what is right, summed over each sentence: loss_RB (nats); of -1 nothing."""
+    nll = nn.functional.nll_loss(
+        log_likelihoods_RUBK.flatten(0, 2), gold_RUB.flatten(), ignore_index=UNSEEN, reduction="none"
+    )
+    return nll.view_as(gold_RUB).sum(dim=1)

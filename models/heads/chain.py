@@ -1,24 +1,22 @@
-"""The tags of a sentence as a linear chain.
-
-Shapes: R lanes, T time, B sentences, F features, K tags (from, to where there are two), N ranks.
-"""
+"""The tags of a sentence as a linear chain. Of two axes K, the first is the tag that a move comes from."""
 
 from dataclasses import replace
 from typing import assert_never
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skipstack.data.labels.transitions import Transitions
-from skipstack.models.chain.decode import best_tagging, best_taggings
+from skipstack.models.chain.decode import best_tagging
 from skipstack.models.chain.partition import log_partition
 from skipstack.models.chain.program import Chain, others, score
-from skipstack.models.heads.base import Head
+from skipstack.models.heads.base import Decoded, Gold, LinearHead
 from skipstack.models.heads.config import CrfConfig, MarginConfig
+from skipstack.models.parameters import BIAS, SCORE, parameter
 
 
-class ChainHead(Head):
+class ChainHead(LinearHead):
     """r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
 
     p are the head's scores, A those of moves. The paper has no scores of the two ends; ours have them under both
@@ -36,9 +34,9 @@ class ChainHead(Head):
     ) -> None:
         super().__init__(lanes=lanes, features=features, tags=tags)
         self.config = config
-        self.bias_start = nn.Parameter(torch.empty(lanes, tags))
-        self.bias_between = nn.Parameter(torch.empty(lanes, tags, tags))
-        self.bias_end = nn.Parameter(torch.empty(lanes, tags))
+        self.bias_start = parameter(lanes, tags, role=BIAS)
+        self.bias_between = parameter(lanes, tags, tags, role=SCORE)
+        self.bias_end = parameter(lanes, tags, role=BIAS)
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
         # The config and the tags tell them: they are no weights, and no file of weights holds them.
@@ -56,7 +54,7 @@ class ChainHead(Head):
             lengths_RB=lengths_RB,
         )
 
-    def loss(self, features_RTBF: Tensor, tags_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
+    def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
         """What the config's kind names, of each sentence: loss_RB.
 
         ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
@@ -68,7 +66,7 @@ class ChainHead(Head):
         log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
         structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens alone.
         """
-        chain = self.chain(features_RTBF, lengths_RB)
+        chain, tags_RTB = self.chain(features_RTBF, lengths_RB), gold.tags_RUB
         match self.config:
             case CrfConfig():
                 return log_partition(chain) - _log_observed(chain, tags_RTB)
@@ -79,16 +77,9 @@ class ChainHead(Head):
             case _:
                 assert_never(self.config)
 
-    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """The best tagging of each sentence: tags_RTB; -1 at padding."""
-        return best_tagging(self.chain(features_RTBF, lengths_RB))
-
-    def decode_best(self, features_RTBF: Tensor, lengths_RB: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """The ``count`` best taggings, all different, in descending order, and r of each: tags_RTBN, score_RBN.
-
-        Ranks that no allowed tagging fills have the tags -1 and the score -inf.
-        """
-        return best_taggings(self.chain(features_RTBF, lengths_RB), count)
+    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
+        """The best tagging of each sentence; -1 at padding."""
+        return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
 
 
 def _log_observed(chain: Chain, tags_RTB: Tensor) -> Tensor:

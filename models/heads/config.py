@@ -46,9 +46,6 @@ class BiaffineConfig(Frozen):
     """The best tree with one word under the root, or the best head of each word, be they a tree or not."""
 
 
-TagHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig, Field(discriminator="kind")]
-"""What decides on tags."""
-
 HeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]
 
 

@@ -1,8 +1,4 @@
-"""What a token's whole spelling says.
-
-Shapes: R lanes, N spellings, C characters, E numbers a character, K characters that a filter sees, L features of a
-spelling, H hidden, G = 2 R (every lane in both directions).
-"""
+"""What a token's whole spelling says. N spellings, W characters that a filter sees; G = 2 R."""
 
 from abc import ABC, abstractmethod
 
@@ -11,13 +7,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.store.vocabulary import BOUNDARY
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.stack import backwards
-from skipstack.models.unroll import unroll
+from skipstack.models.time.layer import LayerSizes
 
 
 class SpellingReader(nn.Module, ABC):
@@ -33,20 +29,20 @@ class SpellingReader(nn.Module, ABC):
         self.highways = nn.ModuleList(HighwayLayer(lanes, config.features) for _ in range(config.highways))
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
-        """y_RNL from ids padded with the boundary's at the end."""
+        """y_RNF from ids padded with the boundary's at the end."""
         lengths_RN = (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
-        y_RNL = self.read(ids_RNC[..., : int(lengths_RN.max())], lengths_RN)
+        y_RNF = self.read(ids_RNC[..., : int(lengths_RN.max())], lengths_RN)
         for highway in self.highways:
-            y_RNL = highway(y_RNL)
-        return y_RNL
+            y_RNF = highway(y_RNF)
+        return y_RNF
 
     @abstractmethod
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
-        """y_RNL of spellings of ``lengths_RN`` characters, one at least; the longest has C."""
+        """y_RNF of spellings of ``lengths_RN`` characters, one at least; the longest has C."""
 
 
 class CharacterCnn(SpellingReader):
-    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; K = 2k + 1
+    """y = max_j tanh(W [e_{j-k}; ...; e_{j+k}] + b), over the characters j of a token; W = 2k + 1
 
     e are the characters' vectors; beyond either end stands the boundary. The maximum is over the places of characters
     alone, so padding never counts. (Character CNNs differ in the literature: this is that of Ma and Hovy, 2016, with a
@@ -56,18 +52,18 @@ class CharacterCnn(SpellingReader):
     def __init__(self, lanes: int, characters: int, config: CharacterCnnConfig) -> None:
         super().__init__(lanes, characters, config)
         self.width = config.width
-        self.weight = nn.Parameter(torch.empty(lanes, config.width * config.size, config.filters))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, config.filters))
+        self.weight = parameter(lanes, config.width * config.size, config.filters, role=WEIGHT)
+        self.bias = parameter(lanes, 1, config.filters, role=BIAS)
 
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
         """As above."""
         (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
-        seen_RNCK = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
+        seen_RNCW = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
         beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths_RN.unsqueeze(-1)
         rows = torch.arange(lanes * self.width, device=ids_RNC.device) * self.vectors.rows
-        rows_RNCK = seen_RNCK + rows.view(lanes, 1, 1, self.width)
-        rows_RNCK = rows_RNCK.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
-        filtered = functional.embedding_bag(rows_RNCK.flatten(0, -2), self._products(), mode="sum")
+        rows_RNCW = seen_RNCW + rows.view(lanes, 1, 1, self.width)
+        rows_RNCW = rows_RNCW.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
+        filtered = functional.embedding_bag(rows_RNCW.flatten(0, -2), self._products(), mode="sum")
         return torch.tanh(filtered.view(lanes, spellings, longest, -1).max(dim=2).values + self.bias)
 
     def _products(self) -> Tensor:
@@ -76,8 +72,8 @@ class CharacterCnn(SpellingReader):
         A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
         """
         lanes, _, filters = self.weight.shape
-        weight_RKEL = self.weight.view(lanes, self.width, -1, filters)
-        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RKEL).flatten(0, 2)
+        weight_RWEF = self.weight.view(lanes, self.width, -1, filters)
+        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RWEF).flatten(0, 2)
         return torch.cat([products, products.new_full((1, filters), -torch.inf)])
 
 
@@ -97,7 +93,7 @@ class CharacterLstm(SpellingReader):
         lanes, spellings, _ = ids_RNC.shape
         e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
         both_GCNE = torch.stack([e_RCNE, backwards(e_RCNE, lengths_RN)], dim=1).flatten(0, 1)
-        h_GCNH = unroll(self.layer, both_GCNE, None).output_GTBF
+        h_GCNH = self.layer.run(both_GCNE).output_GTBF
         last_GN = (lengths_RN - 1).repeat_interleave(2, dim=0)
         last_G1NH = last_GN.view(-1, 1, spellings, 1).expand(-1, -1, -1, h_GCNH.shape[-1])
         return h_GCNH.gather(1, last_G1NH).view(lanes, 2, spellings, -1).transpose(1, 2).flatten(2)

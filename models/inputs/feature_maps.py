@@ -1,6 +1,6 @@
 """The input of LD-DNN: feature maps of the q-grams around a token, the largest of them, and a highway (chen2017).
 
-Shapes: R lanes, T time, B sentences, W numbers for a token (d in the paper), M feature maps.
+M feature maps; E is d in the paper.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.store.vocabulary import BOUNDARY
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.config import FeatureMapConfig
 from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout, Streams
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 
 class Convolution(nn.Module):
@@ -27,21 +28,21 @@ class Convolution(nn.Module):
     def __init__(self, lanes: int, size: int, sets: int, maps: int) -> None:
         super().__init__()
         self.size = size
-        self.weights = nn.ParameterList(torch.empty(lanes, q * size, maps) for q in range(1, sets + 1))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, sets * maps))
+        self.weights = nn.ParameterList(parameter(lanes, q * size, maps, role=WEIGHT) for q in range(1, sets + 1))
+        self.bias = parameter(lanes, 1, sets * maps, role=BIAS)
 
-    def forward(self, x_RTBW: Tensor) -> Tensor:
+    def forward(self, x_RTBE: Tensor) -> Tensor:
         """z_RTBM before the tanh: that changes no order, so it can wait until pooling has left less of z."""
-        widest, steps = len(self.weights), x_RTBW.shape[1]
+        widest, steps = len(self.weights), x_RTBE.shape[1]
         before = (widest - 1) // 2
-        framed = functional.pad(x_RTBW, (0, 0, 0, 0, before, widest // 2))
+        framed = functional.pad(x_RTBE, (0, 0, 0, 0, before, widest // 2))
         grams = torch.cat([framed[:, first : first + steps] for first in range(widest)], dim=-1).flatten(1, 2)
         biases = self.bias.chunk(widest, dim=-1)
         sets = []
         for q, (weight, bias) in enumerate(zip(self.weights, biases, strict=True), start=1):
             first = (before - (q - 1) // 2) * self.size
             sets.append(torch.baddbmm(bias, grams[..., first : first + q * self.size], weight))
-        return torch.cat(sets, dim=-1).view(*x_RTBW.shape[:3], -1)
+        return torch.cat(sets, dim=-1).view(*x_RTBE.shape[:3], -1)
 
 
 def largest(z_RTBM: Tensor, count: int) -> Tensor:
@@ -62,23 +63,26 @@ class Highway(nn.Module):
 
     def __init__(self, lanes: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, size))
+        self.weight = parameter(lanes, size, size, role=WEIGHT)
+        self.bias = parameter(lanes, 1, size, role=BIAS)
 
-    def forward(self, made_RTBW: Tensor, x_RTBW: Tensor) -> Tensor:
-        """y_RTBW."""
-        gate = torch.sigmoid(torch.baddbmm(self.bias, x_RTBW.flatten(1, 2), self.weight)).view_as(x_RTBW)
-        return torch.lerp(x_RTBW, made_RTBW, gate)
+    def forward(self, made_RTBE: Tensor, x_RTBE: Tensor) -> Tensor:
+        """y_RTBE."""
+        gate = torch.sigmoid(torch.baddbmm(self.bias, x_RTBE.flatten(1, 2), self.weight)).view_as(x_RTBE)
+        return torch.lerp(x_RTBE, made_RTBE, gate)
 
 
-class FeatureMapEmbedder(nn.Module):
+class FeatureMapEmbedder(Embedder):
     """x, z, its largest numbers or the highway's y, as far as the config goes (chen2017 Table 3, from top to bottom).
 
     Without pooling the stack reads all of z. Dropout, which the paper does not have, falls on what the stack reads.
     """
 
+    words: Lookup
+
     def __init__(self, config: FeatureMapConfig, *, words: int, dropout_R: Sequence[float], streams: Streams) -> None:
         super().__init__()
+        self.word_vectors = config.word_vectors
         self.size, lanes = config.word_size, len(dropout_R)
         self.words = Lookup(lanes, words, self.size)
         convolves, self.pools = config.layers != "none", config.layers not in ("none", "convolution")
@@ -89,13 +93,13 @@ class FeatureMapEmbedder(nn.Module):
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
         """What the stack reads of each token, from form ids."""
         words_RTB = lexicon.word_F[forms_RTB]
-        x_RTBW = self.words(words_RTB) * (words_RTB != BOUNDARY).unsqueeze(-1)
-        dropped: Tensor = self.dropout(self._features(x_RTBW))
+        x_RTBE = self.words(words_RTB) * (words_RTB != BOUNDARY).unsqueeze(-1)
+        dropped: Tensor = self.dropout(self._features(x_RTBE))
         return dropped
 
-    def _features(self, x_RTBW: Tensor) -> Tensor:
+    def _features(self, x_RTBE: Tensor) -> Tensor:
         if self.convolution is None:
-            return x_RTBW
-        z_RTBM: Tensor = self.convolution(x_RTBW)
+            return x_RTBE
+        z_RTBM: Tensor = self.convolution(x_RTBE)
         made = torch.tanh(largest(z_RTBM, self.size) if self.pools else z_RTBM)
-        return made if self.highway is None else self.highway(made, x_RTBW)
+        return made if self.highway is None else self.highway(made, x_RTBE)

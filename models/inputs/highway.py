@@ -1,10 +1,9 @@
-"""Layers through which what they read can pass unchanged.
-
-Shapes: R lanes, N rows, L numbers a row.
-"""
+"""Layers through which what they read can pass unchanged."""
 
 import torch
 from torch import Tensor, nn
+
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 CARRY = -2.0
 """What is added to the gate's argument, so that a new layer lets most of its input pass."""
@@ -19,13 +18,13 @@ class HighwayLayer(nn.Module):
 
     def __init__(self, lanes: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, size))
-        self.weight_gate = nn.Parameter(torch.empty(lanes, size, size))
-        self.bias_gate = nn.Parameter(torch.empty(lanes, 1, size))
+        self.weight = parameter(lanes, size, size, role=WEIGHT)
+        self.bias = parameter(lanes, 1, size, role=BIAS)
+        self.weight_gate = parameter(lanes, size, size, role=WEIGHT)
+        self.bias_gate = parameter(lanes, 1, size, role=BIAS)
 
-    def forward(self, y_RNL: Tensor) -> Tensor:
-        """z_RNL."""
-        made_RNL = torch.relu(torch.baddbmm(self.bias, y_RNL, self.weight))
-        gate_RNL = torch.sigmoid(torch.baddbmm(self.bias_gate + CARRY, y_RNL, self.weight_gate))
-        return torch.lerp(y_RNL, made_RNL, gate_RNL)
+    def forward(self, y_RNF: Tensor) -> Tensor:
+        """z_RNF."""
+        made_RNF = torch.relu(torch.baddbmm(self.bias, y_RNF, self.weight))
+        gate_RNF = torch.sigmoid(torch.baddbmm(self.bias_gate + CARRY, y_RNF, self.weight_gate))
+        return torch.lerp(y_RNF, made_RNF, gate_RNF)

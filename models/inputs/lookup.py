@@ -1,11 +1,13 @@
 """Tables of vectors, and what is looked up in them only once.
 
-Shapes: R lanes, X tokens in any arrangement, N distinct forms of a lane, U those of all lanes, L numbers a form.
+P tokens in any arrangement, N distinct forms of a lane, V those of all lanes.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from skipstack.models.parameters import TABLE, parameter
 
 
 class Lookup(nn.Module):
@@ -13,7 +15,7 @@ class Lookup(nn.Module):
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
-        self.table = nn.Parameter(torch.empty(lanes, rows, size))
+        self.table = parameter(lanes, rows, size, role=TABLE)
 
     @property
     def rows(self) -> int:
@@ -33,18 +35,18 @@ class Distinct:
     ``forms_RN`` are ascending, and padded with the boundary, form 0, where a lane has fewer than another.
     """
 
-    def __init__(self, forms_RX: Tensor, forms: int) -> None:
+    def __init__(self, forms_RP: Tensor, forms: int) -> None:
         """``forms``: how many there are in the corpus."""
-        lanes = forms_RX.shape[0]
-        first_R = torch.arange(lanes, device=forms_RX.device) * forms
-        found_U, row_RX = torch.unique(forms_RX + first_R.view(-1, *[1] * (forms_RX.dim() - 1)), return_inverse=True)
-        lane_U = found_U // forms
-        count_R = lane_U.bincount(minlength=lanes)
-        place_U = torch.arange(len(found_U), device=found_U.device) - (count_R.cumsum(0) - count_R)[lane_U]
-        self.forms_RN = found_U.new_zeros(lanes, int(count_R.max()))
-        self.forms_RN[lane_U, place_U] = found_U - first_R[lane_U]
-        self.place_RX = (lane_U * self.forms_RN.shape[1] + place_U)[row_RX]
+        lanes = forms_RP.shape[0]
+        first_R = torch.arange(lanes, device=forms_RP.device) * forms
+        found_V, row_RP = torch.unique(forms_RP + first_R.view(-1, *[1] * (forms_RP.dim() - 1)), return_inverse=True)
+        lane_V = found_V // forms
+        count_R = lane_V.bincount(minlength=lanes)
+        place_V = torch.arange(len(found_V), device=found_V.device) - (count_R.cumsum(0) - count_R)[lane_V]
+        self.forms_RN = found_V.new_zeros(lanes, int(count_R.max()))
+        self.forms_RN[lane_V, place_V] = found_V - first_R[lane_V]
+        self.place_RP = (lane_V * self.forms_RN.shape[1] + place_V)[row_RP]
 
-    def spread(self, values_RNL: Tensor) -> Tensor:
-        """What was computed of each form, at every token that has it: values_RXL."""
-        return functional.embedding(self.place_RX, values_RNL.flatten(0, 1))
+    def spread(self, values_RNF: Tensor) -> Tensor:
+        """What was computed of each form, at every token that has it: values_RPF."""
+        return functional.embedding(self.place_RP, values_RNF.flatten(0, 1))

@@ -1,17 +1,17 @@
-"""Words as unit vectors. Shapes: R lanes, T time, B sentences, W words, I numbers a time step."""
+"""Words as unit vectors."""
 
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from skipstack.data.store.vocabulary import FIRST_KNOWN
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.config import OneHotConfig
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Dropout, Streams
 
 
-class OneHotEmbedder(nn.Module):
+class OneHotEmbedder(Embedder):
     """x_t has a 1 at the place of its word and 0 elsewhere; the boundary and unknown words are all 0."""
 
     words = None
@@ -20,12 +20,12 @@ class OneHotEmbedder(nn.Module):
         super().__init__()
         assert words - FIRST_KNOWN <= config.size, "every known word has a place"
         self.size = config.size
-        self.register_buffer("unit_WI", torch.eye(FIRST_KNOWN + config.size)[:, FIRST_KNOWN:], persistent=False)
+        self.register_buffer("unit_VI", torch.eye(FIRST_KNOWN + config.size)[:, FIRST_KNOWN:], persistent=False)
         self.dropout = Dropout(dropout_R, streams)
 
-    unit_WI: Tensor
+    unit_VI: Tensor
 
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
         """x_RTBI from form ids."""
-        dropped: Tensor = self.dropout(self.unit_WI[lexicon.word_F[forms_RTB]])
+        dropped: Tensor = self.dropout(self.unit_VI[lexicon.word_F[forms_RTB]])
         return dropped

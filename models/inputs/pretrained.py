@@ -1,7 +1,4 @@
-"""Pretrained word vectors in a network's table of words (``data/store/vectors.py``).
-
-Shapes: R lanes, W words, E numbers.
-"""
+"""Pretrained word vectors in a network's table of words (``data/store/vectors.py``)."""
 
 from typing import Self
 
@@ -25,7 +22,7 @@ class PretrainedRows:
 
     @classmethod
     def placed(cls, table: nn.Parameter, vectors: Pretrained, *, frozen: bool) -> Self:
-        """Write ``vectors`` into table_RWE. Raises UserError where they have another size than the table's."""
+        """Write ``vectors`` into table_RVE. Raises UserError where they have another size than the table's."""
         size, wanted = vectors.values_PE.shape[1], table.shape[-1]
         if size != wanted:
             raise UserError(f"model.embedder.word_size: got {wanted} (allowed: {size}, the size of the vectors, or 0)")

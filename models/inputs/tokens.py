@@ -1,38 +1,21 @@
 """From tokens to the input of the stack (wu2017 eqs 16-17).
 
-Shapes: R lanes, T time, S time with the window's margins, B sentences, A affix characters,
-E numbers a token or a part of it, W numbers a word, K tokens in the window, I numbers a time step.
+S = T and the margins of the window, W tokens of the window.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from skipstack.data.store.features import CAPITAL_CLASSES, Lexicon
+from skipstack.data.store.features import CAPITAL_CLASSES
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.characters import SpellingReader
 from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.inputs.lookup import Distinct, Lookup
 from skipstack.models.lanes import Dropout, Streams
-
-
-@dataclass(frozen=True, slots=True)
-class LexiconTensors:
-    """The lexical features of every form (``data/store/features.py``), on the device. F: forms."""
-
-    word_F: Tensor
-    capital_F: Tensor
-    prefix_FA: Tensor
-    suffix_FA: Tensor
-    spelling_FC: Tensor
-
-    @classmethod
-    def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
-        """The features of ``lexicon``, copied to ``device``."""
-        arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA, lexicon.spelling_FC)
-        return cls(*(torch.as_tensor(array, device=device) for array in arrays))
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 
 
 class WindowGate(nn.Module):
@@ -45,17 +28,17 @@ class WindowGate(nn.Module):
 
     def __init__(self, lanes: int, tokens: int, size: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(lanes, tokens * size, tokens))
-        self.bias = nn.Parameter(torch.empty(lanes, 1, tokens))
+        self.weight = parameter(lanes, tokens * size, tokens, role=WEIGHT)
+        self.bias = parameter(lanes, 1, tokens, role=BIAS)
 
-    def forward(self, words_RTBKW: Tensor) -> Tensor:
+    def forward(self, words_RTBWE: Tensor) -> Tensor:
         """The words of each window, weighed."""
-        rows = words_RTBKW.flatten(3).flatten(1, 2)
-        gate_RTBK = torch.sigmoid(torch.baddbmm(self.bias, rows, self.weight)).view(words_RTBKW.shape[:4])
-        return words_RTBKW * gate_RTBK.unsqueeze(-1)
+        rows = words_RTBWE.flatten(3).flatten(1, 2)
+        gate_RTBW = torch.sigmoid(torch.baddbmm(self.bias, rows, self.weight)).view(words_RTBWE.shape[:4])
+        return words_RTBWE * gate_RTBW.unsqueeze(-1)
 
 
-class Embedder(nn.Module):
+class TokenEmbedder(Embedder):
     """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
 
     What reads whole spellings is not the paper's, and comes after its parts.
@@ -77,6 +60,7 @@ class Embedder(nn.Module):
         super().__init__()
         self.config = config
         lanes, self.tokens = len(dropout_R), max(config.window, 1)
+        self.word_vectors = config.word_vectors
         self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
         self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
         self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
@@ -92,12 +76,12 @@ class Embedder(nn.Module):
         parts = [self._window(part) for part in self._parts(forms_RSB, lexicon)]
         if self.window_gate is not None:
             parts[0] = self.window_gate(parts[0])
-        window_RTBKE = torch.cat(parts, dim=-1)
-        dropped: Tensor = self.dropout(window_RTBKE.flatten(3))
+        window_RTBWE = torch.cat(parts, dim=-1)
+        dropped: Tensor = self.dropout(window_RTBWE.flatten(3))
         return dropped
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
-        """x_RTBKE: each token with those around it."""
+        """x_RTBWE: each token with those around it."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 

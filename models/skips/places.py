@@ -1,7 +1,6 @@
 """A policy that says where in the text a state is read, rather than how far back. Ours; the papers have none.
 
-Shapes: G lanes in each direction, T time, B sentences, M units of the perceptron, E numbers of a place's code, K states
-that may be chosen.
+E numbers of a place's code; S places, those of J states before the first step included.
 """
 
 import math
@@ -11,8 +10,8 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from skipstack.models.cells.base import project
 from skipstack.models.skips.policy import Policy
+from skipstack.models.time.layer import project
 
 RATES: Final = 16
 """How many waves a place is coded by."""
@@ -23,7 +22,7 @@ of the one, and places of texts of up to two hundred words by less than a whole 
 
 
 class PlacePolicy(Policy):
-    """p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... K
+    """p_t = softmax_k(e(t - k) . P tanh(W [h_{t-1}; x_t] + b) + d_k), k = 1 ... J
 
     e(j) are the sines and cosines of place j at ``RATES`` rates in a geometric row (after Vaswani et al., 2017). Where
     the paper's outputs are distances, so that a policy that wants a certain word of the text must know how far from it
@@ -38,24 +37,24 @@ class PlacePolicy(Policy):
         return 2 * RATES
 
     def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
-        """logits_GTBK: how well the code that the perceptron asks for agrees with those of the K last places."""
+        """logits_GTBJ: how well the code that the perceptron asks for agrees with those of the J last places."""
         asked_GTBE = project(hidden_GTBM, self.output)
-        code_TEK = self._codes(first, hidden_GTBM.shape[1])
-        return torch.matmul(asked_GTBE, code_TEK) + self.bias_output.flatten(0, 1)[:, None, None]
+        code_TEJ = self._codes(first, hidden_GTBM.shape[1])
+        return torch.matmul(asked_GTBE, code_TEJ) + self.bias_output.flatten(0, 1)[:, None, None]
 
     def score_weights(self, steps: int) -> Sequence[Tensor]:
-        """Of each step, P with the codes of the K last places: of a step, weight_GMK."""
+        """Of each step, P with the codes of the J last places: of a step, weight_GMJ."""
         output_GME = self.output.flatten(0, 1)
-        return [output_GME @ code_EK for code_EK in self._codes(0, steps)]
+        return [output_GME @ code_EJ for code_EJ in self._codes(0, steps)]
 
     def _codes(self, first: int, steps: int) -> Tensor:
-        """The codes of the K last places of steps ``first`` and on, the latest place first: code_TEK."""
-        code_PE = _waves(first - self.reach, first + steps - 1).to(self.output)
-        return code_PE.unfold(0, self.reach, 1).flip(-1)
+        """The codes of the J last places of steps ``first`` and on, the latest place first: code_TEJ."""
+        code_SE = _waves(first - self.reach, first + steps - 1).to(self.output)
+        return code_SE.unfold(0, self.reach, 1).flip(-1)
 
 
 def _waves(first: int, end: int) -> Tensor:
-    """The codes of places ``first`` to ``end`` - 1: code_PE."""
+    """The codes of places ``first`` to ``end`` - 1: code_SE."""
     rate = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), RATES, dtype=torch.float64)
     turned = torch.arange(first, end).unsqueeze(1) * rate
     return torch.cat([turned.sin(), turned.cos()], dim=1)

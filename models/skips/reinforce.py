@@ -1,7 +1,4 @@
-"""What a policy learns from: REINFORCE with an entropy term.
-
-Shapes: R lanes, D directions, G = R * D, T time, B sentences, K states that may be chosen.
-"""
+"""What a policy learns from: REINFORCE with an entropy term."""
 
 from collections.abc import Sequence
 
@@ -9,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.skips.config import DynamicSkipConfig
-from skipstack.models.skips.policy import Choices
+from skipstack.models.time.layer import Choices
 
 DECAY = 0.99
 """Of the moving average of rewards, an update."""
@@ -49,9 +46,9 @@ class Reinforce(nn.Module):
         alpha = self.config.entropy_weight * self.config.entropy_decay**self.epoch
         objective_RB = torch.zeros_like(reward_RB)
         for choices in made:
-            log_GTBK = choices.log_probabilities()
-            taken_GTB = log_GTBK.gather(-1, choices.back_GTB.unsqueeze(-1)).squeeze(-1)
-            entropy_GTB = -(log_GTBK.exp() * log_GTBK).sum(dim=-1)
+            log_GTBJ = choices.log_probabilities()
+            taken_GTB = log_GTBJ.gather(-1, choices.back_GTB.unsqueeze(-1)).squeeze(-1)
+            entropy_GTB = -(log_GTBJ.exp() * log_GTBJ).sum(dim=-1)
             taken_RB, entropy_RB = (_over_time(values, lengths_RB) for values in (taken_GTB, entropy_GTB))
             objective_RB = objective_RB + taken_RB * advantage_RB + alpha * entropy_RB
         return objective_RB

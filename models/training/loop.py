@@ -1,7 +1,4 @@
-"""Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow.
-
-Shapes: R lanes, T time, B sentences.
-"""
+"""Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +15,9 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import Evaluation, evaluate, on_device
-from skipstack.models.inputs.config import AnyEmbedder, OneHotConfig
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.pretrained import PretrainedRows
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Lane
-from skipstack.models.model import Network
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.optimisers import clip, optimiser, penalise
@@ -75,7 +70,7 @@ class Training:
         sizes = Sizes.of_corpus(corpus)
         dtype = dtype_of(training)
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
-        self.pretrained = _pretrained(model.embedder, self.model, corpus)
+        self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
         self.epoch = 0
@@ -198,12 +193,11 @@ def dtype_of(training: TrainingConfig) -> torch.dtype:
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
-def _pretrained(config: AnyEmbedder, model: Network, corpus: PreparedCorpus) -> PretrainedRows | None:
+def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | None:
     """The corpus's vectors, placed; a network without word vectors has no use for them."""
-    words = model.embedder.words
-    if corpus.vectors is None or words is None or isinstance(config, OneHotConfig):
+    if corpus.vectors is None or embedder.words is None:
         return None
-    return PretrainedRows.placed(words.table, corpus.vectors, frozen=config.word_vectors == "frozen")
+    return PretrainedRows.placed(embedder.words.table, corpus.vectors, frozen=embedder.word_vectors == "frozen")
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:

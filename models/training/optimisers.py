@@ -1,6 +1,6 @@
 """Optimisers, lane by lane: each lane has its own learning rate, and no lane's step reads another's.
 
-Shapes: R lanes, first on every parameter, gradient and slot; P parameters.
+Every parameter, gradient and slot has the lanes first.
 """
 
 from abc import ABC, abstractmethod
@@ -10,6 +10,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
+from skipstack.models.parameters import role_of
 from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd
 
 Named = Mapping[str, Tensor]
@@ -109,12 +110,12 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
 
 @torch.no_grad()
 def penalise(parameters: Named, l2: float) -> None:
-    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter but the biases.
+    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
 
     The paper's theta are its matrices; it leaves biases out of its notation, and we leave them out of the penalty.
     """
-    for name, parameter in parameters.items():
-        if parameter.grad is not None and not name.rpartition(".")[2].startswith("bias"):
+    for parameter in parameters.values():
+        if parameter.grad is not None and role_of(parameter).decays:
             parameter.grad.add_(parameter, alpha=l2)
 
 
@@ -122,8 +123,8 @@ def penalise(parameters: Named, l2: float) -> None:
 def clip(parameters: Named, longest: float) -> None:
     """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
     gradients = [parameter.grad for parameter in parameters.values() if parameter.grad is not None]
-    norms_PR = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
-    norm_R = torch.linalg.vector_norm(norms_PR, dim=0)
+    norms_NR = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
+    norm_R = torch.linalg.vector_norm(norms_NR, dim=0)
     scale_R = (longest / norm_R).clamp(max=1)
     for gradient in gradients:
         gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))

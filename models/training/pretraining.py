@@ -1,7 +1,6 @@
 """Pretraining: language models of words and of labels, whose vectors a network starts from.
 
-Shapes: R lanes, N tokens of train, P predictions in a batch, M items in a window (2k), V rows (one of them the
-boundary), E numbers a row, H hidden.
+N tokens of train, P predictions of a batch, W items of a window (2k), V rows of a table, the boundary's among them.
 """
 
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from skipstack.models.feedback.tagger import FeedbackTagger
 from skipstack.models.initialise import initialise
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.model import Network
+from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.training.config import PretrainingConfig
 from skipstack.models.training.optimisers import optimiser
 
@@ -36,14 +36,14 @@ class WindowModel(nn.Module):
     def __init__(self, *, lanes: int, rows: int, size: int, window: int, hidden: int) -> None:
         super().__init__()
         self.items = Lookup(lanes, rows, size)
-        self.window = nn.Parameter(torch.empty(lanes, window * size, hidden))
-        self.bias_window = nn.Parameter(torch.empty(lanes, 1, hidden))
-        self.output = nn.Parameter(torch.empty(lanes, hidden, rows))
-        self.bias_output = nn.Parameter(torch.empty(lanes, 1, rows))
+        self.window = parameter(lanes, window * size, hidden, role=WEIGHT)
+        self.bias_window = parameter(lanes, 1, hidden, role=BIAS)
+        self.output = parameter(lanes, hidden, rows, role=WEIGHT)
+        self.bias_output = parameter(lanes, 1, rows, role=BIAS)
 
-    def loss(self, windows_RPM: Tensor, targets_RP: Tensor) -> Tensor:
+    def loss(self, windows_RPW: Tensor, targets_RP: Tensor) -> Tensor:
         """-log P of each target: loss_RP (nats)."""
-        inputs_RPI = self.items(windows_RPM).flatten(2)
+        inputs_RPI = self.items(windows_RPW).flatten(2)
         hidden_RPH = torch.sigmoid(torch.baddbmm(self.bias_window, inputs_RPI, self.window))
         scores_RPV = torch.baddbmm(self.bias_output, hidden_RPH, self.output)
         return functional.cross_entropy(scores_RPV.transpose(1, 2), targets_RP, reduction="none")
@@ -94,7 +94,7 @@ def vectors(
     model.to(like_RVE)
     initialise(model, own, scale)
     update = optimiser(config.optimiser, dict(model.named_parameters()))
-    windows_NM = torch.as_tensor(windows(ids_N, split, config.context, boundary), device=like_RVE.device)
+    windows_NW = torch.as_tensor(windows(ids_N, split, config.context, boundary), device=like_RVE.device)
     targets_N = torch.as_tensor(ids_N, device=like_RVE.device)
     epochs = config.word_epochs if name == "words" else config.label_epochs
     for epoch in range(epochs):
@@ -102,20 +102,20 @@ def vectors(
         order_RN = np.stack([generator(seed, "order", epoch).permutation(len(ids_N)) for seed in own])
         for chosen_RP in torch.split(torch.as_tensor(order_RN, device=like_RVE.device), config.batch_size, dim=1):
             model.zero_grad(set_to_none=True)
-            loss_RP = model.loss(windows_NM[chosen_RP], targets_N[chosen_RP])
+            loss_RP = model.loss(windows_NW[chosen_RP], targets_N[chosen_RP])
             torch.autograd.backward(loss_RP.mean(dim=1).sum())
             update.step(rate_R)
     return model.items.table.detach()
 
 
 def windows(ids_N: Ids, split: Split, context: int, boundary: int) -> Ids:
-    """The ids at t-k ... t-1, t+1 ... t+k of each token's sentence, ``boundary`` beyond its ends: windows_NM."""
+    """The ids at t-k ... t-1, t+1 ... t+k of each token's sentence, ``boundary`` beyond its ends: windows_NW."""
     last_N = np.repeat(split.offsets_S1[1:], split.lengths_S) - 1
     first_N = np.repeat(split.offsets_S1[:-1], split.lengths_S)
-    shifts_M = np.array([shift for shift in range(-context, context + 1) if shift])
-    places_NM = np.arange(len(ids_N))[:, None] + shifts_M
-    inside_NM = (first_N[:, None] <= places_NM) & (places_NM <= last_N[:, None])
-    return np.where(inside_NM, ids_N[np.where(inside_NM, places_NM, 0)], boundary)
+    shifts_W = np.array([shift for shift in range(-context, context + 1) if shift])
+    places_NW = np.arange(len(ids_N))[:, None] + shifts_W
+    inside_NW = (first_N[:, None] <= places_NW) & (places_NW <= last_N[:, None])
+    return np.where(inside_NW, ids_N[np.where(inside_NW, places_NW, 0)], boundary)
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Learning rates over the epochs, lane by lane. Shapes: R lanes."""
+"""Learning rates over the epochs, lane by lane."""
 
 from typing import assert_never
 

@@ -30,8 +30,8 @@ from skipstack.data.tasks.task import Task
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.evaluate import evaluate
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.model import Network, Tokens
 from skipstack.models.trained import trained
 from skipstack.models.training.checkpoint import shapes, unpacked

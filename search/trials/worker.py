@@ -19,8 +19,8 @@ from skipstack.data.tasks.measure import Counts
 from skipstack.models.build import Sizes
 from skipstack.models.device import choose_device, limit_memory
 from skipstack.models.evaluate import evaluate
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.inputs.tokens import LexiconTensors
 from skipstack.models.lanes import Lane
 from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import read_tensors

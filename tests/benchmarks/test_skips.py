@@ -8,14 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.initialise import initialise
 from skipstack.models.lanes import Streams
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.skips.layer import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
+from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
 from skipstack.models.skips.reinforce import Reinforce
-from skipstack.models.unroll import Layer, unroll
+from skipstack.models.time.layer import Layer, LayerSizes
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 
@@ -30,7 +29,7 @@ def trained(layer: nn.Module, reinforce: Reinforce | None) -> Callable[[], None]
     lengths = torch.full((1, TEXTS), STEPS)
 
     def step() -> None:
-        unrolled = unroll(layer, x, None)
+        unrolled = layer.run(x)
         loss = unrolled.output_GTBF[:, -1].sum(dim=-1)
         if reinforce is not None:
             assert unrolled.choices is not None

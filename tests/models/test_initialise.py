@@ -1,12 +1,12 @@
 import math
 
 import torch
-from torch import nn
 
-from skipstack.models.cells.base import LayerSizes
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.sutskever import SutskeverCell
 from skipstack.models.initialise import initialise
+from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.time.layer import LayerSizes
 
 
 def lstm(lanes: int, hidden: int = 40) -> LstmCell:
@@ -57,8 +57,7 @@ def test_single_precision_starts_at_the_rounded_double_values() -> None:
 
 
 def test_a_lookup_table_is_scaled_by_its_width() -> None:
-    table = nn.Module()
-    table.table = nn.Parameter(torch.empty(1, 500, 25, dtype=torch.float64))
+    table = Lookup(1, 500, 25).double()
     initialise(table, [0], scale=1.0)
     assert abs(float(table.table.detach().std()) * 5 - 1) < 0.03
 

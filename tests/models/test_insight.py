@@ -7,15 +7,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from skipstack.models.cells.base import Cell
+from skipstack.models.cells.gates import VectorGate
 from skipstack.models.cells.shortcut import ShortcutCell
-from skipstack.models.gates import VectorGate
 from skipstack.models.insight import LayerInsight, insights, openings
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Tokens
-from skipstack.models.skips.layer import SkipLayer
+from skipstack.models.skips.layers import SkipLayer
 from skipstack.models.stack import Passed
-from tests.models.test_skips import LEXICON, NETWORK, tagger
+from skipstack.models.time.cell import Cell
+from tests.models.skips.test_skips import LEXICON, NETWORK, tagger
 
 STEPS = 6
 SKIPS: dict[str, Any] = {

@@ -16,11 +16,11 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import on_device
+from skipstack.models.heads.base import Decoded, Gold
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.insight import views
 from skipstack.models.lanes import Lane
-from skipstack.models.model import Decoded, Gold
-from skipstack.models.parsing.parser import Parser
+from skipstack.models.model import Stacked
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training
 from tests.splits import read_splits
@@ -128,17 +128,17 @@ def test_an_arc_is_right_where_its_head_and_its_relation_are() -> None:
 def test_the_losses_of_the_arcs_one_by_one_add_up_to_that_of_the_tree(corpus: PreparedCorpus) -> None:
     run = training(corpus, 1, 2)
     network = run.model.eval()
-    assert isinstance(network, Parser)
+    assert isinstance(network, Stacked)
     batch = next(evaluation_batches(corpus.stored.splits["dev"], batch_size=4))
     tokens, _ = on_device(batch, 2, CPU)
     features, counts = network.read(tokens, run.lexicon)
     decoded = network.decode(tokens, run.lexicon)
     inside = torch.arange(features.shape[1])[:, None] < counts.unsqueeze(1)
     assert decoded.heads_RTB is not None
-    own = (each.masked_fill(~inside, -1) for each in (decoded.heads_RTB, decoded.tags_RUB))
-    together = network.head.loss(features, *own, counts)
+    own = Gold(*(each.masked_fill(~inside, -1) for each in (decoded.tags_RUB, decoded.heads_RTB)))
+    together = network.head.loss(features, own, counts)
     one_by_one = [
-        network.decision_loss(features, counts, torch.full_like(counts, place)) * (place < counts)
+        network.head.decision_loss(features, counts, torch.full_like(counts, place)) * (place < counts)
         for place in range(features.shape[1])
     ]
     assert torch.allclose(torch.stack(one_by_one).sum(dim=0), together, atol=1e-4)
@@ -187,7 +187,7 @@ def test_a_head_that_does_not_fit_the_corpus_is_told_in_one_line(config: ModelCo
 def test_the_head_has_the_sizes_of_its_config() -> None:
     sizes = Sizes(words=9, characters=9, tags=7, task=TASKS["parsing"])
     network, _ = build(model(), sizes=sizes, lanes=[Lane(seed=1)] * 3, dtype=torch.float32, device=CPU)
-    assert isinstance(network, Parser)
+    assert isinstance(network, Stacked)
     shapes = {name: list(weight.shape[1:]) for name, weight in network.head.named_parameters()}
     assert shapes == {
         "weight": [48, 2 * 24 + 2 * 12],

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.models.build import _stack
+from skipstack.models.build import build_stack
+from skipstack.models.cells.config import CellKind
 from skipstack.models.config import StackConfig
 from skipstack.models.lanes import Dropout, Lane, Streams
 from skipstack.models.stack import Memory, Stack, backwards
@@ -27,7 +28,7 @@ def random_stack(composition: int | tuple[int, ...], directions: str, **parts: A
         }
     )
     dropout = Dropout([0.5] * LANES, Streams(range(LANES), "dropout", torch.device("cpu")))
-    stack = _stack(config, BELOW, [Lane(seed=seed) for seed in range(LANES)], dropout).double().eval()
+    stack = build_stack(config, BELOW, [Lane(seed=seed) for seed in range(LANES)], dropout).double().eval()
     generator = torch.Generator().manual_seed(1)
     for parameter in stack.parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
@@ -92,7 +93,7 @@ def test_other_layers_stack_as_well(parts: dict[str, str], join: str) -> None:
     assert_equals_its_twin(random_stack(5, "both", join=join, **parts), each_layer=join == "each_layer", **parts)
 
 
-@pytest.mark.parametrize("cell", get_args(StackConfig.model_fields["cell"].annotation))
+@pytest.mark.parametrize("cell", get_args(CellKind))
 @pytest.mark.parametrize(("directions", "join"), [("forward", "top"), ("both", "top"), ("both", "each_layer")])
 def test_layers_without_a_source_are_the_cell_asked_for(cell: str, directions: str, join: str) -> None:
     stack = random_stack((0,) * 5, directions, cell=cell, join=join)

@@ -41,10 +41,10 @@ def log_partition(scores: Scores, observed: Sequence[int] | None = None) -> floa
     return top + math.log(math.fsum(math.exp(v - top) for v in values)) if math.isfinite(top) else top
 
 
-def k_best(scores: Scores, count: int) -> list[tuple[float, Tagging]]:
-    """The best that are allowed, in descending order; fewer where there are fewer."""
+def best(scores: Scores) -> tuple[float, Tagging]:
+    """Of those that are allowed; of equal ones that with the smaller tags."""
     allowed = [(r, t) for t in scores.taggings() if math.isfinite(r := scores.r(t))]
-    return sorted(allowed, key=lambda pair: (-pair[0], pair[1]))[:count]
+    return min(allowed, key=lambda pair: (-pair[0], pair[1]))
 
 
 def marginals(scores: Scores) -> tuple[Array, Array]:

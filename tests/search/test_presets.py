@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skipstack.models.wiring import sources
+from skipstack.models.cells.wiring import sources
 from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
 from skipstack.search.proposers.build import proposer

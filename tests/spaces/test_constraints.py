@@ -3,8 +3,8 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
+from skipstack.models.cells.config import GateKind, Topology
 from skipstack.models.cells.shortcut import TOPOLOGIES
-from skipstack.models.config import GateKind, Topology
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.trial import TrialConfig
 

@@ -19,9 +19,10 @@ from skipstack.data.store.stored import open_store, store
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.evaluate import evaluate, on_device
+from skipstack.models.heads.base import Gold
 from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig
 from skipstack.models.lanes import Lane
-from skipstack.models.model import Gold, Tokens
+from skipstack.models.model import Tokens
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import Adam, TrainingConfig
 from skipstack.models.training.loop import Training

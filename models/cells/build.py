@@ -1,0 +1,68 @@
+"""From a config to a layer: which class a kind of cell or gate means."""
+
+from typing import assert_never
+
+from skipstack.models.cells.config import CellKind, ShortcutConfig
+from skipstack.models.cells.feedforward import FeedForwardLayer
+from skipstack.models.cells.gates import (
+    BernoulliGate,
+    Gate,
+    LearnedBernoulliGate,
+    LinearGate,
+    LogisticGate,
+    OpenGate,
+    RecurrentGate,
+    ScaledGate,
+)
+from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
+from skipstack.models.cells.simple import SimpleCell
+from skipstack.models.cells.sutskever import SutskeverCell
+from skipstack.models.lanes import Streams
+from skipstack.models.time.layer import Layer, LayerSizes
+
+
+def build_cell(kind: CellKind, sizes: LayerSizes) -> Layer:
+    """A layer without a source."""
+    match kind:
+        case "lstm":
+            return LstmCell(sizes)
+        case "simple":
+            return SimpleCell(sizes)
+        case "sutskever":
+            return SutskeverCell(sizes)
+        case "feedforward":
+            return FeedForwardLayer(sizes)
+        case _:
+            assert_never(kind)
+
+
+def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
+    """A layer with a source."""
+    links = TOPOLOGIES[config.topology]
+    gates = [_gate(config, sizes, streams) for _ in range(links.gates)]
+    return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
+
+
+def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
+    match config.gate:
+        case "none":
+            return OpenGate()
+        case "sigmoid_below":
+            return LogisticGate(sizes, "below")
+        case "sigmoid_below_earlier":
+            return LogisticGate(sizes, "earlier")
+        case "sigmoid_skipped":
+            return LogisticGate(sizes, "skipped")
+        case "sigmoid_below_previous":
+            return RecurrentGate()
+        case "scaled":
+            return ScaledGate(sizes)
+        case "linear":
+            return LinearGate(sizes)
+        case "bernoulli":
+            return BernoulliGate(config.probability, streams)
+        case "bernoulli_below":
+            return LearnedBernoulliGate(sizes, streams)
+        case _:
+            assert_never(config.gate)

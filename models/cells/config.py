@@ -1,0 +1,59 @@
+"""What layers are made of: cells, and shortcuts with their gates. Torch-free."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from skipstack.data.basis.frozen import Frozen
+
+CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
+"""What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
+lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
+
+Topology = Literal[
+    "hidden_gated",
+    "both_ungated",
+    "both_gated",
+    "both_highway",
+    "both_two_gates",
+    "block",
+    "block_output_ungated",
+    "block_internal_ungated",
+    "block_output_shared",
+    "block_no_internal",
+    "block_no_output",
+]
+"""How the skipped output enters a layer (wu2017 Table 2; ``models/cells/shortcut.py`` has the equations)."""
+
+GateKind = Literal[
+    "none",
+    "sigmoid_below",
+    "sigmoid_below_earlier",
+    "sigmoid_skipped",
+    "sigmoid_below_previous",
+    "scaled",
+    "linear",
+    "bernoulli",
+    "bernoulli_below",
+]
+"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
+
+
+class ShortcutConfig(Frozen):
+    """What a layer with a source is made of; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
+
+    Any gate goes with any topology that it has a meaning in. ``both_ungated`` has no gate and reads none
+    of this; studies that vary both refuse the repetition by name (``spaces/constraints.py``).
+    """
+
+    topology: Topology = "block"
+    gate: GateKind = "sigmoid_below"
+    probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """That the gate ``bernoulli`` is open; no other gate reads it."""
+
+    @model_validator(mode="after")
+    def _has_a_meaning(self) -> Self:
+        if self.topology == "both_highway" and self.gate in ("none", "linear"):
+            why = "is the skip alone under g = 1" if self.gate == "none" else "needs 1 - g, which a matrix g has not"
+            raise ValueError(f"both_highway {why}: got gate {self.gate} (allowed: any but none and linear)")
+        return self

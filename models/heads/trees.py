@@ -1,0 +1,99 @@
+"""From the scores of arcs to the heads of words.
+
+S = T + 1 places: 0 is the root, w the w-th word. N words of a cycle, O places outside it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.labels.trees import ROOT, find_cycle
+
+Scores = NDArray[np.floating]
+Heads = NDArray[np.int64]
+
+
+def greedy_heads(scores_TS: Scores) -> Heads:
+    """The best head of each word on its own: heads_T; of equal ones the first. They need not be a tree.
+
+    ``scores_TS[w - 1, h]`` is the score of head h for word w; -inf forbids.
+    """
+    heads_T: Heads = scores_TS.argmax(axis=1)
+    return heads_T
+
+
+def best_tree(scores_TS: Scores, *, single_root: bool) -> Heads:
+    """heads_T = argmax over all trees of sum_w scores[w, heads[w]]      (Chu and Liu, 1965; Edmonds, 1967)
+
+    Greedy heads that are a tree are the best one, and are kept. Otherwise a cycle of them is contracted to one place,
+    whose arcs are worth what they gain over the cycle's, and so on; unfolding breaks each cycle at the arc that
+    enters it. ``single_root``: exactly one word has the root for its head, as Universal Dependencies ask. Where the
+    best tree of all has more, every arc from the root is made worse by more than any two trees differ, so that the
+    best tree has as few as can be, and is the best among those.
+
+    A word is never its own head. Other scores that are not finite, those of a network that diverged, count as 0.
+    """
+    square_SS = np.zeros((len(scores_TS) + 1, scores_TS.shape[1]))
+    square_SS[1:] = np.where(np.isfinite(scores_TS), scores_TS, 0.0)
+    np.fill_diagonal(square_SS, -np.inf)
+    heads_S = _arborescence(square_SS)
+    if single_root and (heads_S[1:] == ROOT).sum() > 1:
+        finite = square_SS[np.isfinite(square_SS)]
+        square_SS[:, ROOT] -= len(square_SS) * (finite.max() - finite.min()) + 1
+        heads_S = _arborescence(square_SS)
+    return heads_S[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Contraction:
+    """A cycle among places that became one place, the last of those that are left."""
+
+    heads_S: Heads
+    """The greedy heads, among which the cycle is."""
+    cycle_N: Heads
+    outside_O: Heads
+    """The places that are left; the root is the first of them."""
+    entered_O: Heads
+    """The word of the cycle that an arc from each place outside would enter best."""
+    leaving_O: Heads
+    """The word of the cycle that would be the best head of each place outside."""
+
+
+def _arborescence(scores_SS: Scores) -> Heads:
+    """heads_S of the best tree, the root's own meaningless; a row holds the scores of a place's heads."""
+    contractions = []
+    while True:
+        heads_S = greedy_heads(scores_SS)
+        cycle_N = np.array(find_cycle(heads_S[1:].tolist()), dtype=np.int64)
+        if not len(cycle_N):
+            break
+        contraction, scores_SS = _contract(scores_SS, heads_S, cycle_N)
+        contractions.append(contraction)
+    for contraction in reversed(contractions):
+        heads_S = _unfold(heads_S, contraction)
+    return heads_S
+
+
+def _contract(scores_SS: Scores, heads_S: Heads, cycle_N: Heads) -> tuple[_Contraction, Scores]:
+    outside_O = np.setdiff1d(np.arange(len(scores_SS)), cycle_N)
+    gain_NO = scores_SS[np.ix_(cycle_N, outside_O)] - scores_SS[cycle_N, heads_S[cycle_N]][:, None]
+    from_cycle_ON = scores_SS[np.ix_(outside_O, cycle_N)]
+    smaller = np.full((len(outside_O) + 1,) * 2, -np.inf)
+    smaller[:-1, :-1] = scores_SS[np.ix_(outside_O, outside_O)]
+    smaller[-1, :-1] = gain_NO.max(axis=0)
+    smaller[:-1, -1] = from_cycle_ON.max(axis=1)
+    entered_O, leaving_O = cycle_N[gain_NO.argmax(axis=0)], cycle_N[from_cycle_ON.argmax(axis=1)]
+    return _Contraction(heads_S, cycle_N, outside_O, entered_O, leaving_O), smaller
+
+
+def _unfold(heads_S: Heads, contraction: _Contraction) -> Heads:
+    """The heads among the places before a contraction, from those after it."""
+    *others, entry = heads_S.tolist()
+    heads = contraction.heads_S.copy()
+    places = np.append(contraction.outside_O, -1)
+    heads[contraction.outside_O] = np.where(
+        np.array(others) == len(others), contraction.leaving_O, places[np.array(others)]
+    )
+    heads[contraction.entered_O[entry]] = contraction.outside_O[entry]
+    return heads

@@ -1,0 +1,77 @@
+"""What a stack is made of: a layer, which reads all time steps of the one below, and what it makes of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerSizes:
+    """How large a layer is: numbers a time step from the layer below, and hidden units."""
+
+    lanes: int
+    directions: int
+    below: int
+    hidden: int
+
+    @property
+    def groups(self) -> tuple[int, int]:
+        """The first two axes of each of its parameters."""
+        return self.lanes, self.directions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What a layer has chosen over all steps, in each direction's own order.
+
+    ``back_GTB``: how many states further back than the previous one is read: a_t - 1. ``log_probabilities`` gives the
+    logarithm of p_t, log_GTBJ, through which the policy learns; it is computed when it is asked for.
+    """
+
+    back_GTB: Tensor
+    log_probabilities: Callable[[], Tensor]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unrolled:
+    """The outputs, and for whoever looks inside: the share of the pre-activations from below, W x + b (None where no
+    step reads another), the choices of a layer that makes any, and how much of each of the J last outputs a step read,
+    read_GTBJ, computed when it is asked for (None where it read the previous one alone).
+
+    ``last``: the state at the end, as the layer takes it to start from; None where there is nothing to carry on.
+    """
+
+    output_GTBF: Tensor
+    pre_GTBX: Tensor | None = None
+    choices: Choices | None = None
+    read: Callable[[], Tensor] | None = None
+    last: Tensor | None = None
+
+
+class Layer(nn.Module, ABC):
+    """A layer of a stack, in every lane and direction at once."""
+
+    features: int
+    """Numbers that it puts out at each time step: what the layer above, or the head, reads of it."""
+
+    @abstractmethod
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """All time steps, from the state of zeros, or from the ``last`` one of an earlier call.
+
+        ``skipped`` is the output of the layer's source, None where it has none. Padding stands at the end of a
+        sentence, so no earlier step ever sees it: no mask is needed.
+        """
+
+
+def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None) -> Tensor:
+    """X W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
+    groups, steps, sentences, size = x_GTBI.shape
+    rows, weight = x_GTBI.reshape(groups, steps * sentences, size), weight_RDIX.flatten(0, 1)
+    if bias_RDX is None:
+        pre = torch.bmm(rows, weight)
+    else:
+        pre = torch.baddbmm(bias_RDX.flatten(0, 1).unsqueeze(1), rows, weight)
+    return pre.view(groups, steps, sentences, -1)

@@ -1,0 +1,126 @@
+"""Each lane's optimiser against torch's own on that lane alone."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from skipstack.models.parameters import BIAS, TABLE, Parameter, parameter
+from skipstack.models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
+from skipstack.models.training.optimisers import clip, optimiser, penalise
+from skipstack.models.training.schedule import next_learning_rate
+
+RATES = (0.1, 0.05, 0.007)
+LONGEST = 4.2
+
+
+def lanes() -> dict[str, Parameter]:
+    generator = torch.Generator().manual_seed(0)
+    made = {"table": parameter(3, 5, 2, role=TABLE), "bias": parameter(3, 4, role=BIAS)}
+    for each in made.values():
+        each.data = torch.randn(each.shape, generator=generator, dtype=torch.float64)
+    return made
+
+
+def loss(parameters: Mapping[str, Tensor], step: int) -> Tensor:
+    """A function whose gradient differs from step to step and from lane to lane."""
+    return sum(((value - step).sin() * (value + 0.1)).sum() for value in parameters.values())  # type: ignore[return-value]
+
+
+def torchs(config: Optimiser, parameters: list[Tensor], rate: float) -> torch.optim.Optimizer:
+    if isinstance(config, Sgd):
+        return torch.optim.SGD(parameters, lr=rate, momentum=config.momentum)
+    if isinstance(config, Adagrad):
+        return torch.optim.Adagrad(parameters, lr=rate, eps=config.epsilon)
+    return torch.optim.Adam(parameters, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [Sgd(), Sgd(momentum=0.9), Adam(beta1=0.8, beta2=0.95, epsilon=1e-3), Adagrad(), Adagrad(epsilon=0.1)],
+    ids=str,
+)
+def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser) -> None:
+    ours = lanes()
+    fused = optimiser(config, ours)
+    for step in range(7):
+        for value in ours.values():
+            value.grad = None
+        loss(ours, step).backward()
+        fused.step(torch.tensor(RATES, dtype=torch.float64))
+    for lane, rate in enumerate(RATES):
+        theirs = {name: value.detach()[lane].clone().requires_grad_() for name, value in lanes().items()}
+        solo = torchs(config, list(theirs.values()), rate)
+        for step in range(7):
+            solo.zero_grad()
+            loss(theirs, step).backward()
+            solo.step()
+        for name, value in theirs.items():
+            assert (ours[name][lane] - value).abs().max() < 1e-12
+
+
+def test_clipping_is_torchs_on_each_lane_alone() -> None:
+    ours = lanes()
+    loss(ours, 3).backward()
+    before = {name: value.grad.clone() for name, value in ours.items() if value.grad is not None}
+    clip(ours, LONGEST)
+    norms = []
+    for lane in range(3):
+        theirs = [value.detach()[lane].clone().requires_grad_() for value in ours.values()]
+        for value, gradient in zip(theirs, before.values(), strict=True):
+            value.grad = gradient[lane].clone()
+        norms.append(float(torch.nn.utils.clip_grad_norm_(theirs, LONGEST)))
+        for value, name in zip(theirs, ours, strict=True):
+            assert value.grad is not None
+            gradient = ours[name].grad
+            assert gradient is not None
+            # torch adds 1e-6 to the norm that it divides by
+            assert torch.allclose(gradient[lane], value.grad, rtol=1e-6, atol=0)
+    assert min(norms) < LONGEST < max(norms), "the test needs a lane that is clipped and one that is not"
+
+
+def test_the_halving_rule_is_the_papers_lane_by_lane() -> None:
+    rates = torch.tensor([0.02, 0.02, 0.02, 0.0004, 0.02, 0.02], dtype=torch.float64)
+    before = torch.tensor([0.100, 0.100, 0.100, 0.100, torch.nan, 0.0], dtype=torch.float64)
+    after = torch.tensor([0.0996, 0.099, 0.1004, 0.1, 0.1, 0.0], dtype=torch.float64)
+    expected = []
+    for rate, e_p, e_c in zip(rates.tolist(), before.tolist(), after.tolist(), strict=True):
+        small = e_p == e_c == 0 or (e_p > 0 and abs(e_p - e_c) / e_p <= 0.005)
+        expected.append(rate / 2 if small and rate >= 0.0005 else rate)
+    halved = next_learning_rate(Halving(), rates, before, after, done=1, left=9)
+    assert np.allclose(halved.numpy(), expected, rtol=0, atol=0)
+    assert expected == [0.01, 0.02, 0.01, 0.0004, 0.02, 0.01]
+
+
+def test_a_linear_rate_falls_by_as_much_after_each_epoch_to_0_after_the_last() -> None:
+    epochs, error = 5, torch.zeros(3, dtype=torch.float64)
+    rate = first = torch.tensor(RATES, dtype=torch.float64)
+    for epoch in range(1, epochs + 3):
+        share = max(epochs - epoch + 1, 0) / epochs
+        assert torch.allclose(rate, first * share, rtol=1e-14, atol=0)
+        rate = next_learning_rate(Linear(), rate, error, error, done=epoch, left=epochs - epoch)
+
+
+def test_a_decaying_rate_stays_for_some_epochs_then_falls_by_a_factor_before_each() -> None:
+    rate, error, rates = torch.tensor([1.0, 0.5], dtype=torch.float64), torch.zeros(2, dtype=torch.float64), []
+    for epoch in range(1, 6):
+        rates.append(rate.tolist())
+        rate = next_learning_rate(Decay(factor=0.5, after=3), rate, error, error, done=epoch, left=0)
+    assert rates == [[1.0, 0.5], [1.0, 0.5], [1.0, 0.5], [0.5, 0.25], [0.25, 0.125]]
+
+
+def test_the_penalty_is_the_gradient_of_half_lambda_times_the_square_of_each_lanes_weights_alone() -> None:
+    ours, l2 = lanes(), 0.03
+    loss(ours, 3).backward()
+    before = {name: value.grad.clone() for name, value in ours.items() if value.grad is not None}
+    penalise(ours, l2)
+    for lane in range(3):
+        weights = ours["table"].detach()[lane].clone().requires_grad_()
+        (l2 / 2 * weights.square().sum()).backward()
+        assert weights.grad is not None
+        gradient = ours["table"].grad
+        assert gradient is not None
+        assert torch.allclose(gradient[lane] - before["table"][lane], weights.grad, rtol=0, atol=1e-15)
+    assert torch.equal(ours["bias"].grad, before["bias"])  # type: ignore[arg-type]
