@@ -1,12 +1,13 @@
 """The commands work in a folder whose packages have our packages' names, as those of most projects have."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.install.environments import SMALL, checkout, hostile, install, skipstack, wheel
+from tests.install.environments import ROOT, SMALL, checkout, hostile, install, skipstack, wheel
 from tests.search.head import Head
 
 
@@ -22,6 +23,13 @@ def programs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return hostile(tmp_path / "a folder")
+
+
+def test_an_empty_folder_of_our_name_where_python_is_started_hides_nothing(folder: Path) -> None:
+    """As for one who stands beside the checkout, or whose workers Ray points to where the study was started."""
+    code = "import skipstack, skipstack.search.config; print(skipstack.__file__)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    assert Path(ran.stdout.strip()).resolve() == ROOT / "skipstack" / "__init__.py"
 
 
 @pytest.mark.long
