@@ -39,7 +39,7 @@ def test_trials_on_ray_import_nothing_of_the_folder(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("engine", ["serial", "ray"])
 def test_a_study_is_searched_reported_exported_and_used(engine: str, programs: Path, folder: Path) -> None:
     skipstack(programs, folder, "search", "quickstart", "--engine", engine, *SMALL, "--out", "study")
@@ -54,7 +54,7 @@ def head(programs: Path, folder: Path) -> Iterator[Head]:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_study_on_a_cluster_that_is_joined_is_searched_reported_exported_and_used(
     head: Head, programs: Path, folder: Path
 ) -> None:
