@@ -44,7 +44,7 @@ mlflow: .venv/installed
 	$(RUN)/mlflow ui --backend-store-uri sqlite:///$(abspath $(STUDY))/mlflow.db
 
 clean:
-	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 # Made anew whenever what it was made from has changed.
 .venv/installed: pyproject.toml constraints.txt

@@ -1,12 +1,13 @@
 """The commands work in a folder whose packages have our packages' names, as those of most projects have."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.install.environments import SMALL, checkout, hostile, install, skipstack, wheel
+from tests.install.environments import ROOT, SMALL, checkout, hostile, install, skipstack, wheel
 from tests.search.head import Head
 
 
@@ -24,6 +25,13 @@ def folder(tmp_path: Path) -> Path:
     return hostile(tmp_path / "a folder")
 
 
+def test_an_empty_folder_of_our_name_where_python_is_started_hides_nothing(folder: Path) -> None:
+    """As for one who stands beside the checkout, or whose workers Ray points to where the study was started."""
+    code = "import skipstack, skipstack.search.config; print(skipstack.__file__)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True)
+    assert Path(ran.stdout.strip()).resolve() == ROOT / "skipstack" / "__init__.py"
+
+
 @pytest.mark.long
 def test_trials_on_ray_import_nothing_of_the_folder(folder: Path) -> None:
     out = skipstack(Path(sys.executable).parent, folder, "search", "quickstart", "--engine", "ray", *SMALL)
@@ -31,7 +39,7 @@ def test_trials_on_ray_import_nothing_of_the_folder(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("engine", ["serial", "ray"])
 def test_a_study_is_searched_reported_exported_and_used(engine: str, programs: Path, folder: Path) -> None:
     skipstack(programs, folder, "search", "quickstart", "--engine", engine, *SMALL, "--out", "study")
@@ -46,7 +54,7 @@ def head(programs: Path, folder: Path) -> Iterator[Head]:
 
 
 @pytest.mark.cluster
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_study_on_a_cluster_that_is_joined_is_searched_reported_exported_and_used(
     head: Head, programs: Path, folder: Path
 ) -> None:
