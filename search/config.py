@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.objectives import Objective
+from skipstack.search.decisions.objectives import Objective
 from skipstack.spaces.config import SpaceConfig
 
 ProposerName = Literal["grid", "one_at_a_time", "random", "tpe", "gp", "evolution"]
-"""Who chooses the trials (``search/proposers/build.py``)."""
+"""Who chooses the trials (``search/decisions/proposers/build.py``)."""
 
 Resource = Literal["epochs", "seconds", "seeds"]
 """What a trial spends, and rungs are counted in."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.reading import read_study
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text()

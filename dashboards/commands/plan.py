@@ -28,9 +28,9 @@ from skipstack.dashboards.commands.search import (
 from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:

@@ -12,8 +12,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.ablation.against import compare
 from skipstack.search.ablation.papers import find_table
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]

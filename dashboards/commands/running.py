@@ -11,20 +11,21 @@ from skipstack.dashboards.report.printing import print_report, say
 from skipstack.dashboards.report.sheet import named
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.code_version import code_version
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import Engine, SerialEngine
+from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import FAULTS, Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.planning.plan import Meter
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import StudyInterruptedError
 from skipstack.search.study.interruption import terminated_as_interrupted
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import run_study
 from skipstack.search.study.warm_start import told
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.search.trials.deferred import DeferredWorker
-from skipstack.search.trials.faults import StudyInterruptedError
 from skipstack.spaces.trial import TrialConfig
 
 EngineName = Literal["ray", "serial"]

@@ -11,12 +11,12 @@ import typer
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import ProposerName, StudyConfig
 from skipstack.search.ledger.ledger import withdrawn_on_failure
-from skipstack.search.records.extension import shortening
-from skipstack.search.records.folder import StudyFolder, free_name, new_folder
-from skipstack.search.records.reading import is_finished, read_study
+from skipstack.search.study.faults import full_disk_told
+from skipstack.search.study.records.extension import shortening
+from skipstack.search.study.records.folder import StudyFolder, free_name, new_folder
+from skipstack.search.study.records.reading import is_finished, read_study
 from skipstack.search.study_files.study_file import load_study
 from skipstack.search.tracking.tracking import checked_uri
-from skipstack.search.trials.faults import full_disk_told
 
 
 def whole(text: str) -> int:

@@ -9,8 +9,8 @@ from skipstack.dashboards.commands.report import StudyPath
 from skipstack.dashboards.commands.search import Seed, Trials, whole
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import ProposerName, SearchConfig
-from skipstack.search.records.reading import read_study
-from skipstack.search.schedulers.build import named
+from skipstack.search.decisions.schedulers.build import named
+from skipstack.search.study.records.reading import read_study
 
 MOST_WORKERS = 10_000
 

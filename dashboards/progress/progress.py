@@ -15,10 +15,10 @@ from skipstack.dashboards.progress.standing import Level, Standing
 from skipstack.dashboards.report.sheet import NONE, named
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.metrics import FACTORS
-from skipstack.search.ablation.parts import written
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.parts import written
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0

@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from skipstack.search.config import Resource
+from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Integer
 
 COUNTED = 1000

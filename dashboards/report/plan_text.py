@@ -14,8 +14,8 @@ from rich.text import Text
 from skipstack.dashboards.commands.catalogue import condition
 from skipstack.dashboards.report.quantities import duration, number
 from skipstack.dashboards.report.text import printed
+from skipstack.search.decisions.schedulers.build import described
 from skipstack.search.planning.plan import Forecast, Network, Plan
-from skipstack.search.schedulers.build import described
 from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.space import Space
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from skipstack.data.tasks.metrics import FACTORS, MEASURES, Measure
 from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
-from skipstack.search.ablation.parts import written
 from skipstack.search.ablation.statistics import Spread
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.parts import written
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.trial import Scalar
 
 NONE = "–"

@@ -14,9 +14,9 @@ from skipstack.dashboards.report.sheet import NONE, headed
 from skipstack.dashboards.report.text import printed
 from skipstack.data.tasks.metrics import FACTORS
 from skipstack.search.config import SearchConfig
-from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import Outcome
+from skipstack.search.study.records.study_record import StudyRecord
 
 WIDTH = 80
 

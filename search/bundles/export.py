@@ -22,9 +22,9 @@ from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
 from skipstack.search.bundles.files import WEIGHTS, pack, seal
 from skipstack.search.code_version import code_version
-from skipstack.search.records.folder import BEST, StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.trials.worker import best_weights, corpus_of
 
 ARCHIVE = ".zip"

@@ -13,7 +13,7 @@ from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTa
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.trials.faults import ClusterLostError
+from skipstack.search.study.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""

@@ -35,17 +35,17 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.capacity import Capacity, Resources, slots
 from skipstack.search.engines.machines import asked, check_this_machine, join, lost_cluster_told, resources
 from skipstack.search.engines.preflight import Preflight, first_trouble
-from skipstack.search.engines.serial import Engine
 from skipstack.search.engines.shares import GpuShares
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.trials.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 
 # Ray keeps the command line of whoever joins a cluster, in its records and logs: with the password of a --tracking-uri.
 ray._private.utils.get_entrypoint_name = lambda: "skipstack"

@@ -12,9 +12,9 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import Resource, SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.planning.courses import Courses, courses
 from skipstack.search.planning.extremes import extremes
-from skipstack.search.schedulers.build import scheduler
 from skipstack.spaces.counting import SpaceCount, count
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig

@@ -16,13 +16,13 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen, identity
 from skipstack.search.config import SCHEDULERS as ALL
 from skipstack.search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
-from skipstack.search.driver.driver import Driver
+from skipstack.search.decisions.schedulers.build import described
 from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import described
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")
 

@@ -22,7 +22,7 @@ from skipstack.models.config import ModelConfig, check_task
 from skipstack.models.inputs.config import OneHotConfig
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
-from skipstack.search.records.folder import StudyFolder
+from skipstack.search.study.records.folder import StudyFolder
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.space import Space
 

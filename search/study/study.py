@@ -5,21 +5,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.ablation import selected
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import Engine
+from skipstack.search.decisions.proposers.build import proposer
+from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger, point_to
-from skipstack.search.proposers.build import proposer
-from skipstack.search.records.extension import extended, extension
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import StudyInterruptedError, full_disk_told
 from skipstack.search.study.preparation import prepared
+from skipstack.search.study.records.extension import extended, extension
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
-from skipstack.search.trials.faults import StudyInterruptedError, full_disk_told
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
 

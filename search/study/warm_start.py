@@ -9,11 +9,11 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
-from skipstack.search.records.folder import BEST, StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
 from skipstack.search.study.preparation import needs
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 

@@ -32,8 +32,8 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 
 STUDY: Final = None
 RunKey = int | None

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
-from skipstack.search.trials.faults import full_disk_told
+from skipstack.search.study.faults import full_disk_told
 
 ATTEMPT: Final = "attempt"
 """The file that says which attempt at the trial writes here."""

@@ -27,9 +27,9 @@ from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.records.folder import BEST, CHECKPOINT, GROUP
+from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 from skipstack.search.trials.deadline import Deadline
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
 from skipstack.search.trials.trial_files import TrialFiles
 
 WIDEST_FUSED_ON_CPU = 256

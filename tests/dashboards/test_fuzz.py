@@ -20,9 +20,9 @@ from skipstack.search.bundles.files import FILES, MANIFEST, seal
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.task import EpochResult, TrialTask
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.trials.task import EpochResult, TrialTask
 from tests.dashboards.fuzzing import Answer, Nobody, damage, typed
 from tests.search.finished import opened, run
 from tests.search.toy import ToyWorker

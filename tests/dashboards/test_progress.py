@@ -13,7 +13,7 @@ from skipstack.dashboards.progress import progress as module
 from skipstack.dashboards.progress.progress import Progress, line, table
 from skipstack.dashboards.progress.standing import Standing
 from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
 from tests.search.made_up import (

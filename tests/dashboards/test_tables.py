@@ -16,7 +16,7 @@ from skipstack.dashboards.pictures.report import picture
 from skipstack.dashboards.report.sheet import COLUMNS, LEADS
 from skipstack.dashboards.report.tables import Format, render
 from skipstack.search.ablation.ablation import Ablation, ablation
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.search.made_up import (

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skipstack.search.bundles.export import export_bundle
-from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder, new_folder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import StudyFolder, new_folder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import open_study, run_study
 from skipstack.search.study_files.study_file import load_study
 from skipstack.search.tracking.runs import StudyRuns

@@ -8,6 +8,7 @@ import numpy as np
 
 from skipstack.data.basis.frozen import identity
 from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import (
     CorpusPrepared,
     Decided,
@@ -21,8 +22,7 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.space import Point, Space
 
 DEPTH, HIDDEN, COMPOSITION = "model.stack.depth", "model.stack.hidden", "model.stack.composition"

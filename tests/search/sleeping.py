@@ -9,10 +9,10 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
+from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.study import open_study, run_study
+from skipstack.search.study.task import EpochResult
 from skipstack.search.tracking.tracking import Tracker
-from skipstack.search.trials.task import EpochResult
 from tests.search.toy import ToyWorker, toy_driver, toy_study
 
 EPOCHS = 4

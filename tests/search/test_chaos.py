@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.ablation.ablation import ablation
+from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.ledger.events import Decided, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 

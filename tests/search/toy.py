@@ -7,12 +7,12 @@ from pathlib import Path
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
-from skipstack.search.driver.driver import Driver
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 

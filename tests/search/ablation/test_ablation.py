@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.ablation import Row, ablation, changes, selected
+from skipstack.search.ablation.ablation import Row, ablation, changes
 from skipstack.search.ledger.events import Event, Reason
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import (
     AXES,

@@ -13,16 +13,16 @@ import ray
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import AshaConfig, SearchConfig
+from skipstack.search.decisions.schedulers.asha import Asha
+from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.asha import Asha
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend

@@ -14,8 +14,8 @@ from skipstack.search.planning.extremes import extremes
 from skipstack.search.planning.plan import HOUR, Measurement, Meter, Plan, Room, measured, plan
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
+from tests.search.decisions.proposers.histories import FINITE, MIXED, WIDE
 from tests.search.made_up import AXES, DEPTH, HIDDEN, RATE, study
-from tests.search.proposers.histories import FINITE, MIXED, WIDE
 
 EPOCHS = 6
 FINITE_AXES = {DEPTH: {"choice": [1, 3, 5]}, HIDDEN: {"choice": [8, 16, 32]}}

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
 from skipstack.search.simulation.recordings import RecordedSpace, recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Point, Space
 from tests.search.made_up import DEPTH, GATE, RATE, ended, opening, proposed, record_of, reported, study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

@@ -27,7 +27,7 @@ from skipstack.models.training.loop import Training
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.reading import read_study
 from tests.search.finished import exported
 
 EMBEDDER = EmbedderConfig(word_size=8, capital_size=0, affix_characters=0, window=0, dropout=0)

@@ -18,9 +18,9 @@ from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import attachments_in, load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles.trees import reaches_the_root
 from tests.search.finished import curves, opened, trained
 

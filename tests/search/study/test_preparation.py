@@ -16,9 +16,9 @@ from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.ledger.events import VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import BEST
-from skipstack.search.records.reading import read_study
 from skipstack.search.study.preparation import needs
+from skipstack.search.study.records.folder import BEST
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.tracking.runs import StudyRuns
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.space import Space

@@ -9,11 +9,11 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.config import SearchConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.rerun import Difference, rerun
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 

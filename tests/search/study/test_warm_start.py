@@ -12,16 +12,16 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.proposers.tpe import Tpe
-from skipstack.search.records.folder import BEST, StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
+from skipstack.search.study.task import EpochResult
 from skipstack.search.study.warm_start import told
-from skipstack.search.trials.task import EpochResult
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
 from tests.search.killing import DyingLedger, Killed, appends, timeless
