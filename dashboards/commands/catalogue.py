@@ -69,7 +69,7 @@ def condition(axis: Axis) -> str:
 
 def _walked(study: StudyConfig, space: Space) -> str:
     """How many of the configurations are searched, where it is not all of them."""
-    if study.search.proposer != "one_at_a_time":
+    if study.search.proposer.kind != "one_at_a_time":
         return ""
     return f", {sum(1 for _ in space.one_at_a_time())} of them one axis at a time"
 

@@ -23,7 +23,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import run_study
-from skipstack.search.study.warm_start import told
+from skipstack.search.study.warm_start import summary
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.search.trials.deferred import DeferredWorker
 from skipstack.spaces.trial import TrialConfig
@@ -97,7 +97,7 @@ def run(
             for name, vectors in corpus.vectors.items():
                 say(reach(name, vectors))
         for earlier in before.warm_starts:
-            say(told(earlier))
+            say(summary(earlier))
         tracker = _tracker(folder, Past(folder.ledger, driver.past), tracking_uri)
         retention = Retention(folder, lambda: driver.record)
         try:

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 import typer
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import ProposerName, StudyConfig
+from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.proposers.config import ProposerName
 from skipstack.search.ledger.ledger import withdrawn_on_failure
-from skipstack.search.study.faults import full_disk_told
+from skipstack.search.study.faults import full_disk_interrupts
 from skipstack.search.study.records.extension import shortening
 from skipstack.search.study.records.folder import StudyFolder, free_name, new_folder
 from skipstack.search.study.records.reading import is_finished, read_study
@@ -162,7 +163,7 @@ def search(
     from skipstack.search.study.study import open_study
 
     path = free_name(Path("runs"), config.name) if out is None else out
-    with full_disk_told(path), new_folder(path) as beside:
+    with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(config, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
         with withdrawn_on_failure(beside.ledger):
             running = start_engine(engine, address=address, gpus_per_trial=gpus, device=device)

@@ -8,8 +8,9 @@ import typer
 from skipstack.dashboards.commands.report import StudyPath
 from skipstack.dashboards.commands.search import Seed, Trials, whole
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import ProposerName, SearchConfig
-from skipstack.search.decisions.schedulers.build import named
+from skipstack.search.config import SearchConfig
+from skipstack.search.decisions.proposers.config import ProposerName
+from skipstack.search.decisions.schedulers.build import name_of
 from skipstack.search.study.records.reading import read_study
 
 MOST_WORKERS = 10_000
@@ -27,7 +28,7 @@ def simulate(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="asha, asha-promotion, hyperband, median, best-after-first or none; any number of times. The study's "
+            help="asha, asha-promotion, hyperband, median, keep_best or none; any number of times. The study's "
             "own and none if not said.",
         ),
     ] = None,
@@ -37,9 +38,7 @@ def simulate(
     reduction: Annotated[
         int | None, typer.Option(help="One in so many goes on at a rung.", parser=whole, metavar="N")
     ] = None,
-    keep: Annotated[
-        int | None, typer.Option(help="best-after-first: so many train on.", parser=whole, metavar="N")
-    ] = None,
+    keep: Annotated[int | None, typer.Option(help="keep_best: so many train on.", parser=whole, metavar="N")] = None,
     proposer: Annotated[
         ProposerName | None,
         typer.Option(help="Who chooses the trials; the study's own if not said."),
@@ -74,13 +73,9 @@ def simulate(
 
     recorded = recordings(record, extrapolate=extrapolate)
     own = record.study.search
-    asked = own.model_copy(
-        update={
-            "trials": len(recorded.points) if trials is None else trials,
-            "proposer": proposer or own.proposer,
-            "seed": own.seed if seed is None else seed,
-        }
-    )
+    changes = {"trials": len(recorded.points) if trials is None else trials, "proposer": proposer, "seed": seed}
+    given = {name: value for name, value in changes.items() if value not in (None, own.proposer.kind)}
+    asked = SearchConfig.model_validate({**dict(own), **given})
     settings: list[SearchConfig] = [
         with_scheduler(asked, name, grace=grace, reduction=reduction, keep=keep)
         for name in dict.fromkeys(schedulers or _usual(own))
@@ -91,5 +86,5 @@ def simulate(
 
 
 def _usual(own: SearchConfig) -> list[str]:
-    name, _ = named(own)
+    name = name_of(own.scheduler)
     return ["asha" if name == "none" else name, "none"]

@@ -16,7 +16,7 @@ from skipstack.dashboards.report.sheet import NONE, named
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.metrics import FACTORS
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from skipstack.search.study.records.parts import written
+from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Json
@@ -200,7 +200,7 @@ def _label(domain: Domain, value: Json) -> str:
     """The value's name if it has one; else the value itself, numbers rounded."""
     if isinstance(domain, Choice) and (name := domain.name(value)):
         return name
-    return f"{value:.4g}" if isinstance(value, float) else written(value)
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
 def _score(trial: TrialRecord) -> str:

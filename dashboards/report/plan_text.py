@@ -52,12 +52,12 @@ def content(plan: Plan) -> Content:
             for path, axis in study.space.axes.items()
         ],
         "search": {
-            "proposer": search.proposer,
+            "proposer": search.proposer.kind,
             "trials": plan.trials,
             "trials_asked_for": search.trials,
             "seeds": search.seeds,
             "epochs": study.space.base.training.epochs,
-            "scheduler": described(search),
+            "scheduler": described(search.scheduler),
             "rungs": list(plan.rungs),
             "resource": plan.resource,
         },

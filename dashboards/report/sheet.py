@@ -11,7 +11,7 @@ from typing import Any
 from skipstack.data.tasks.metrics import FACTORS, MEASURES, Measure
 from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
 from skipstack.search.ablation.statistics import Spread
-from skipstack.search.study.records.parts import written
+from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.trial import Scalar
 
@@ -160,7 +160,7 @@ class Sheet:
     @property
     def changes(self) -> tuple[str, ...]:
         """What the best config changes, as ``--set`` takes it."""
-        return tuple(f"{path}={written(value)}" for path, value in self.best.changes.items()) if self.best else ()
+        return tuple(f"{path}={value_text(value)}" for path, value in self.best.changes.items()) if self.best else ()
 
     @property
     def footnote(self) -> str:

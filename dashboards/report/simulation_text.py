@@ -37,7 +37,7 @@ def content(
         "extended_trials": recorded.extended,
         "left_out": dict(recorded.left_out),
         "epochs": epochs,
-        "proposer": search.proposer,
+        "proposer": search.proposer.kind,
         "seed": search.seed,
         "workers": workers,
         "settings": [{**asdict(outcome), "epochs_without_stopping": outcome.trials * epochs} for outcome in outcomes],

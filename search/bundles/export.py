@@ -141,10 +141,10 @@ def _check_corpus(path: Path, corpus: Corpus, folder: Path) -> None:
                 raise UserError(f"{path}: {split}: got {name}, outside of {folder} (allowed: files under --data-dir)")
 
 
-def _same(measured: Mapping[str, float], told: Mapping[str, float]) -> bool:
+def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
     """Equal counts; a perplexity is rounded otherwise by another processor."""
-    return measured.keys() == told.keys() and all(
-        math.isclose(value, told[name], rel_tol=ROUNDING) if isinstance(value, float) else value == told[name]
+    return measured.keys() == recorded.keys() and all(
+        math.isclose(value, recorded[name], rel_tol=ROUNDING) if isinstance(value, float) else value == recorded[name]
         for name, value in measured.items()
     )
 

@@ -1,6 +1,6 @@
 """What can happen in a study, as values: the words that the ledger is written in.
 
-An event is told once and never changed. Its ``time`` is given by whoever tells it, in Unix seconds;
+An event is written once and never changed. Its ``time`` is given by whoever writes it, in Unix seconds;
 nothing here looks at a clock. Trials are numbered 0, 1, 2, ... in the order of proposal, epochs
 count from 1, a score is better when higher, and a metric has one value a lane.
 
@@ -44,16 +44,26 @@ RetryCause = Literal["crashed", "out_of_memory"]
 """The faults after which a trial may be tried again."""
 
 
+FORMAT: Final = 2
+"""Of the ledgers that this version begins (``search/ledger/upgrade.py``)."""
+
+
 class _Happened(Frozen):
     time: float
 
 
 class StudyOpened(_Happened):
-    """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it."""
+    """The first event: the whole study (the JSON of a ``StudyConfig``) and the code that runs it.
+
+    ``format``: of the ledger (``search/ledger/upgrade.py``). ``earlier_identity``: of the event as it is written, where
+    that is of an earlier format; a study keeps the name that it had.
+    """
 
     kind: Literal["study_opened"] = "study_opened"
     study: dict[str, JsonValue]
     code_version: str
+    format: PositiveInt = FORMAT
+    earlier_identity: str | None = None
 
 
 class VectorsPrepared(Frozen):
@@ -107,7 +117,7 @@ class Proposed(_Happened):
 
 
 class Started(_Happened):
-    """A worker took the trial up; told again when it is taken up again."""
+    """A worker took the trial up; again when it is taken up again."""
 
     kind: Literal["started"] = "started"
     trial: NonNegativeInt

@@ -2,7 +2,7 @@
 
 Its appends lie in a folder of this machine (``search/ledger/segments_local.py``), or, where that folder holds a file
 ``address`` with a URI, on an object store (``search/ledger/segments_remote.py``). Both keep the same promises
-(``search/ledger/segments.py``): events that were told together are all there or none is; an append that returned is
+(``search/ledger/segments.py``): events that belong together are all there or none is; an append that returned is
 there for good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an error; one driver at a
 time writes.
 """
@@ -22,6 +22,7 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.ledger.events import Event, Extended, from_json, to_json
 from skipstack.search.ledger.segments import Line, Segments
 from skipstack.search.ledger.segments_local import LocalSegments
+from skipstack.search.ledger.upgrade import upgraded
 
 ADDRESS: Final = "address"
 """The file in a ledger's folder that says, by a URI, where the ledger is instead."""
@@ -194,7 +195,9 @@ def _segments(folder: Path, clock: Callable[[], float], worth_compacting: int | 
 def _events(line: Line) -> tuple[Event, ...]:
     assert line.payload is not None
     try:
-        return from_json(line.payload.partition(b" ")[2])
+        return from_json(upgraded(line.payload.partition(b" ")[2]))
+    except UserError as newer:
+        raise UserError(f"{line.segment}:{line.number}: {newer}") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -71,9 +71,9 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
             points.append(trial.point)
         curves[name], parameters[name] = curve, trial.parameters
     if not curves:
-        told = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
+        counts = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
         raise UserError(
-            f"no trial recorded all its {whole} epochs (got {told}; allowed: a study with completed trials, "
+            f"no trial recorded all its {whole} epochs (got {counts}; allowed: a study with completed trials, "
             "or --extrapolate)"
         )
     return Recordings(

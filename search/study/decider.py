@@ -33,7 +33,7 @@ from skipstack.search.study.reuse import KnownTrials
 from skipstack.spaces.space import Point, Space
 
 
-class StudyState:
+class Decider:
     """What decides how a study goes on. ``apply`` is the only way in, from the event that opened the study.
 
     ``extensions``: those of the events to come by which it was extended; ``space``: of what is proposed, where that is
@@ -55,9 +55,10 @@ class StudyState:
         study = reduce(extended, extensions, self.record.study)
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
-        self.proposer = proposer(study.search, space)
+        search = study.search
+        self.proposer = proposer(search.proposer, space, seed=search.seed, objectives=len(search.objectives))
         spared = frozenset() if self._base is None else frozenset({0})
-        self.scheduler = scheduler(study.search, study.space.base.training.epochs, spared)
+        self.scheduler = scheduler(search.scheduler, study.space.base.training.epochs, spared, seeds=search.seeds)
         self.decision = Decision("continue")
         """What the scheduler said of the last report."""
         self.known = KnownTrials(folder, self.record)

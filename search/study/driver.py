@@ -28,8 +28,8 @@ from skipstack.search.ledger.events import (
     Started,
     Tested,
 )
-from skipstack.search.study.decider import StudyState
-from skipstack.search.study.faults import Fault, full_disk_told, retried, time_is_over
+from skipstack.search.study.decider import Decider
+from skipstack.search.study.faults import Fault, full_disk_interrupts, retried, time_is_over
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
@@ -85,7 +85,7 @@ class Driver:
         self._parameters = parameters
         past = iter(ledger.replay())
         opened = next(past)
-        self._state = StudyState(folder, opened, tuple(ledger.extensions()), space=space, written=ledger.folder)
+        self._state = Decider(folder, opened, tuple(ledger.extensions()), space=space, written=ledger.folder)
         for hear in rehearse:
             hear(opened)
         self.past = 1
@@ -220,14 +220,14 @@ class Driver:
         return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
 
     def _promoted(self, trials: int | None) -> int | None:
-        """The paused trial that goes on next, told to the ledger."""
+        """The paused trial that goes on next, entered into the ledger."""
         number = self._state.scheduler.promotable(trials)
         if number is not None:
             self._tell(Promoted(time=self._clock(), trial=number))
         return number
 
     def _grown(self) -> int | None:
-        """A new trial that must be trained, told to the ledger; those that others stand for begin and end here."""
+        """A new trial that must be trained, entered into the ledger; those that others stand for begin and end here."""
         while not self._all_proposed:
             number = len(self.record.trials)
             point = self._state.ask(number)
@@ -258,7 +258,7 @@ class Driver:
         )
 
     def _reuse(self, proposed: Proposed, known: Known) -> None:
-        """All that is recorded of a trial is told of another, in one append. It costs nothing, so nothing stops it."""
+        """A trial's recording stands for another trial, in one append. It costs nothing, so nothing stops it."""
         number, recording, time = proposed.trial, known.recording, proposed.time
         events: list[Event] = []
 
@@ -301,7 +301,7 @@ class Driver:
 
     def _write(self, events: Sequence[Event]) -> None:
         """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
-        with full_disk_told(self._ledger.folder):
+        with full_disk_interrupts(self._ledger.folder):
             self._ledger.append(*events)
         for event in events:
             for reader in self._readers:

@@ -56,6 +56,10 @@ class ClusterLostError(StudyInterruptedError):
     """The Ray cluster does not answer any more, or this machine has left it."""
 
 
+class WorkersSilentError(StudyInterruptedError):
+    """Workers do not start, or do not answer."""
+
+
 def fault_of(error: BaseException) -> Fault:
     """An error that a worker raised, as a fault."""
     if isinstance(error, TimeOverError):
@@ -107,7 +111,7 @@ def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
 
 
 @contextmanager
-def full_disk_told(path: Path) -> Iterator[None]:
+def full_disk_interrupts(path: Path) -> Iterator[None]:
     """Within, a full disk is an OutOfSpaceError, which says in one line what was written: ``path``."""
     try:
         yield

@@ -46,7 +46,7 @@ def rerun(
     """Train the epochs that trial ``number`` reported; None where each score and metric is the recorded one, bit for
     bit.
 
-    The weights go to ``scratch``; nothing of the study changes. ``tell`` hears each epoch that is equal. Seconds are
+    The weights go to ``scratch``; nothing of the study changes. ``tell`` prints each epoch that is equal. Seconds are
     not compared. Raises UserError as ``trial_of`` does.
     """
     trial, done = trial_of(record, number), 0

@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import Final, Literal
 
 from skipstack.data.basis.frozen import identity
-from skipstack.search.config import SCHEDULERS
 from skipstack.search.ledger.events import (
     SCORELESS,
     CorpusPrepared,
@@ -59,7 +58,7 @@ class Entry:
     end: int | None = None
 
 
-class StudyRuns:
+class ExpectedRuns:
     """Turns events into entries, which wait in ``pending`` until who writes them takes them out."""
 
     def __init__(self) -> None:
@@ -129,17 +128,14 @@ class StudyRuns:
         entry.name, entry.start = study.name, _milliseconds(event.time)
         entry.params = {
             "study": study.name,
-            "proposer": search.proposer,
+            "proposer": search.proposer.kind,
             "trials": str(search.trials),
             "seeds": str(search.seeds),
             "seed": str(search.seed),
         }
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
-        for key in SCHEDULERS:
-            own = getattr(search, key)
-            if own is not None:
-                entry.params |= {f"{key}.{name}": str(value) for name, value in own if value is not None}
+        entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
         entry.tags = self._tags("study") | _note(study.about)
 
     def _propose(self, event: Proposed) -> None:
@@ -208,7 +204,7 @@ class StudyRuns:
 
 def study_id(opened: StudyOpened) -> str:
     """16 hexadecimal digits that name this study, apart from others of the same name: by what was opened, and when."""
-    return identity(opened)
+    return opened.earlier_identity or identity(opened)
 
 
 def _by_lane(metrics: Metrics, seeds: Sequence[int]) -> dict[str, float]:

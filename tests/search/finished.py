@@ -13,7 +13,7 @@ from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import open_study, run_study
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.tracking.runs import StudyRuns
+from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.search.trials.worker import TrainingWorker
 
 
@@ -43,7 +43,7 @@ def trained(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
 
 def curves(study: StudyFolder) -> set[str]:
     """The metrics that MLflow is told of its first trial."""
-    runs = StudyRuns()
+    runs = ExpectedRuns()
     with Ledger(study.ledger) as ledger:
         for event in ledger.read():
             runs.apply(event)

@@ -8,8 +8,8 @@ from typing import final
 import numpy as np
 
 from skipstack.data.basis.seeding import generator
-from skipstack.search.config import EvolutionConfig
 from skipstack.search.decisions.pareto import Vector, places
+from skipstack.search.decisions.proposers.config import EvolutionConfig
 from skipstack.search.decisions.proposers.proposer import Curve, Proposer, Seen
 from skipstack.search.ledger.events import Reason
 from skipstack.spaces.space import Point, Space

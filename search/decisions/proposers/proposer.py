@@ -28,7 +28,7 @@ DRAWS = 100
 class Proposer(ABC):
     """Chooses points of a space, none of them twice.
 
-    Each answer of ``ask`` is told back by ``proposed`` before the next ``ask``. Points that come from
+    Each answer of ``ask`` is confirmed by ``proposed`` before the next ``ask``. Points that come from
     a ledger have their axes in another order; that makes no difference.
     """
 
@@ -54,7 +54,7 @@ class Proposer(ABC):
         """Trial ``number``, which was paused, goes on at ``point``."""
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:  # noqa: B027
-        """A trial of an earlier study was at ``point``; told before the first ask. The point may be proposed again.
+        """A trial of an earlier study was at ``point``; given before the first ask. The point may be proposed again.
 
         Nothing is learnt by those that learn nothing.
         """

@@ -2,7 +2,7 @@
 
 Optuna's study lives in memory and holds the history alone. Each ask has a sampler of its own, seeded
 by the study's seed and the trial's number, and what it samples is thrown away: the trial enters the
-history with the values that were recorded. So a replay samples nothing. Optuna hears of trials when it is next asked,
+history with the values that were recorded. So a replay samples nothing. Trials are entered when it is next asked,
 of those that are over by then in one step each, so that a long ledger is soon replayed.
 """
 
@@ -39,11 +39,11 @@ class Outcome:
     intermediate: Mapping[int, float] = field(default_factory=dict)
 
 
-TAUGHT_NOTHING = Outcome(TrialState.FAIL)
+NOTHING_LEARNT = Outcome(TrialState.FAIL)
 
 
 @dataclass(slots=True)
-class _Told:
+class _Pending:
     """Trial ``number`` runs at ``point``; ``outcome``: how it ended, or paused, if it did."""
 
     number: int
@@ -71,9 +71,9 @@ class Sampled(Proposer):
         self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
         self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
         self._study = optuna.create_study(directions=["maximize"] * objectives, sampler=self._recorder)
-        self._unheard: list[_Told] = []
-        self._open: dict[int, _Told] = {}
-        """Trials that run, of which Optuna has not heard."""
+        self._pending: list[_Pending] = []
+        self._open: dict[int, _Pending] = {}
+        """Trials that run, that are not yet entered into Optuna's study."""
         self._running: dict[int, optuna.Trial] = {}
         """Those of which it has."""
 
@@ -83,14 +83,14 @@ class Sampled(Proposer):
 
     @abstractmethod
     def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
-        """What Optuna is told of a trial that completed or was stopped."""
+        """What Optuna learns of a trial that completed or was stopped."""
 
     def _instead(self, point: Point, source: np.random.Generator) -> Point | None:
         """What is proposed in place of the last point that was sampled; None where the space is exhausted."""
         return self._seen.unseen(source)
 
     def _recorded(self, point: Point) -> Point:
-        """What Optuna is told of a point: the values of its active axes."""
+        """What Optuna learns of a point: the values of its active axes."""
         return point
 
     @final
@@ -125,8 +125,8 @@ class Sampled(Proposer):
         objective teach nothing, and from one that ends where it was paused there is nothing new.
         """
         outcome = self._outcome(reason, curve, further)
-        if (told := self._open.pop(number, None)) is not None:
-            told.outcome = outcome
+        if (pending := self._open.pop(number, None)) is not None:
+            pending.outcome = outcome
         elif (trial := self._running.pop(number, None)) is not None:
             for epoch, score in outcome.intermediate.items():
                 trial.report(score, epoch)
@@ -135,41 +135,41 @@ class Sampled(Proposer):
     @final
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """Learn from what an earlier study reported."""
-        self._unheard.append(_Told(-1, point, self._outcome(reason, curve, further)))
+        self._pending.append(_Pending(-1, point, self._outcome(reason, curve, further)))
 
     def _run(self, number: int, point: Point) -> None:
-        self._open[number] = _Told(number, point)
-        self._unheard.append(self._open[number])
+        self._open[number] = _Pending(number, point)
+        self._pending.append(self._open[number])
 
     def _outcome(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
         scored = reason in ("completed", "stopped") and curve and all(map(math.isfinite, further))
-        return self._scored(reason, curve, further) if scored else TAUGHT_NOTHING
+        return self._scored(reason, curve, further) if scored else NOTHING_LEARNT
 
     def _tell_optuna(self) -> None:
-        """Enter the trials that it has not heard of, in the order of proposal; no sampler is asked for anything."""
-        for told in self._unheard:
-            recorded = self._recorded(told.point)
+        """Enter the pending trials, in the order of proposal; no sampler is asked for anything."""
+        for pending in self._pending:
+            recorded = self._recorded(pending.point)
             labels = {path: self._axes[path].label(value) for path, value in recorded.items()}
-            if told.outcome is None:
+            if pending.outcome is None:
                 self._study.enqueue_trial(labels)
-                trial = self._running[told.number] = self._study.ask()
+                trial = self._running[pending.number] = self._study.ask()
                 for path in recorded:
                     self._axes[path].suggest(trial)
             else:
                 self._study.add_trial(
                     create_trial(
-                        state=told.outcome.state,
-                        values=told.outcome.values,
+                        state=pending.outcome.state,
+                        values=pending.outcome.values,
                         params=labels,
                         distributions={path: self._axes[path].distribution for path in recorded},
-                        intermediate_values=dict(told.outcome.intermediate),
+                        intermediate_values=dict(pending.outcome.intermediate),
                     )
                 )
-        self._unheard.clear()
+        self._pending.clear()
         self._open.clear()
 
     def _sampled(self, seed: int) -> Point:
-        """What a fresh sampler proposes. The trial it needs is told as failed: samplers pass those over."""
+        """What a fresh sampler proposes. The trial it needs is entered as failed: samplers pass those over."""
         self._study.sampler = self._sampler(seed)
         trial = self._study.ask()
         try:

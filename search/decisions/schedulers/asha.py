@@ -1,37 +1,13 @@
-"""Asynchronous successive halving: what both variants share, and the one that stops."""
+"""Asynchronous successive halving, the variant that stops."""
 
-from abc import ABC
 from bisect import insort
 from collections import defaultdict
 from typing import final
 
-from skipstack.search.config import AshaConfig
 from skipstack.search.decisions.pareto import Vector, as_scores
-from skipstack.search.decisions.schedulers.rungs import RungScheduler, dealt, sizes
+from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.decisions.schedulers.rungs import Asynchronous
 from skipstack.search.decisions.schedulers.scheduler import Decision
-
-
-class Asynchronous(RungScheduler, ABC):
-    """Rungs in brackets that trials are dealt out to, each bracket taking about as much of the resource as any other.
-
-    Li et al. (2020) go through the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone
-    says which one is its own (``rungs.dealt``).
-    """
-
-    def __init__(
-        self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
-    ) -> None:
-        super().__init__(config, maximum, spared, seeds=seeds, brackets=config.brackets)
-        self._reduction = config.reduction
-        self._brackets: list[int] = []
-        self._deal = dealt(sizes(len(self.rungs) + 1, config.reduction)[: config.brackets])
-
-    @final
-    def bracket(self, trial: int) -> int:
-        """The bracket of a trial."""
-        while trial >= len(self._brackets):
-            self._brackets.append(next(self._deal))
-        return self._brackets[trial]
 
 
 @final

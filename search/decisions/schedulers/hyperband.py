@@ -1,29 +1,26 @@
 """Hyperband: brackets of successive halving, each rung judged once all its trials are there."""
 
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import final
 
-from skipstack.search.config import HyperbandConfig
+from skipstack.search.decisions.schedulers.arrivals import Arrivals
+from skipstack.search.decisions.schedulers.config import HyperbandConfig
 from skipstack.search.decisions.schedulers.rungs import RungScheduler, sizes
 from skipstack.search.decisions.schedulers.scheduler import Decision
-
-Entry = tuple[float, int, int]
-"""A trial at a rung, the best first: its negative score, the order of its arrival there, its number."""
 
 Judged = tuple[int, list[int], list[int]]
 """A rung by its place, and who waits there, the best first: those to be promoted, and those that are beaten."""
 
 
 @dataclass(slots=True)
-class _Rung:
-    """``arrived``: who reached it; ``lost``: how many were on their way to it and never will. Of those who reached it,
-    ``left`` went on, and ``out`` ended while they were paused.
+class HyperbandRung(Arrivals):
+    """``lost``: how many were on their way here and never will arrive. Of the arrived, ``left`` went on, and ``out``
+    ended while they were paused.
     """
 
-    arrived: list[Entry] = field(default_factory=list)
     lost: int = 0
     left: set[int] = field(default_factory=set)
     out: set[int] = field(default_factory=set)
@@ -33,7 +30,7 @@ class _Rung:
 class _Bracket:
     """One successive halving: its rungs, and how many trials it begins with."""
 
-    rungs: list[_Rung]
+    rungs: list[HyperbandRung]
     size: int
 
     def judged(self, size: int, reduction: int) -> Iterator[Judged]:
@@ -116,14 +113,14 @@ class Hyperband(RungScheduler):
         self._changed(trial)
         return Decision("pause", rung=level)
 
-    def _enter(self, trial: int, amount: float, score: float) -> tuple[int, _Rung] | None:
+    def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
         """The highest rung that the report reaches; it counts as having left those below it."""
         run, reached = self._run(trial), None
         for place in self._passed(trial, amount):
             if reached is not None:
                 reached[1].left.add(trial)
             rung = run.rungs[place]
-            insort(rung.arrived, (-score, len(rung.arrived), trial))
+            rung.enter(trial, score)
             reached = self.ladder(trial)[place], rung
         return reached
 
@@ -162,7 +159,7 @@ class Hyperband(RungScheduler):
     def _run(self, trial: int) -> _Bracket:
         first, bracket = self._first(trial), self.bracket(trial)
         if first not in self._runs:
-            rungs = [_Rung() for _ in self.ladders[bracket]]
+            rungs = [HyperbandRung() for _ in self.ladders[bracket]]
             self._runs[first] = _Bracket(rungs, self.sizes[bracket])
         return self._runs[first]
 

@@ -1,9 +1,9 @@
 """One epoch, then the best: the baseline that every other scheduler has to beat."""
 
-from bisect import insort
 from typing import final
 
-from skipstack.search.config import KeepBestConfig
+from skipstack.search.decisions.schedulers.arrivals import Arrivals
+from skipstack.search.decisions.schedulers.config import KeepBestConfig
 from skipstack.search.decisions.schedulers.scheduler import Decision, Scheduler
 
 
@@ -20,9 +20,7 @@ class KeepBest(Scheduler):
     def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
         super().__init__(maximum, spared)
         self._keep = config.keep
-        self._arrived = 0
-        self._kept: list[tuple[float, int, int]] = []
-        """The best first: the negative score, the order of arrival, the trial."""
+        self._first_epoch = Arrivals()
 
     @property
     def rungs(self) -> tuple[int, ...]:
@@ -37,8 +35,6 @@ class KeepBest(Scheduler):
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
         epoch = self.spending.last(trial)
         if epoch == 1:
-            insort(self._kept, (-score, self._arrived, trial))
-            self._arrived += 1
-            del self._kept[self._keep :]
-        kept = any(other == trial for _, _, other in self._kept)
+            self._first_epoch.enter(trial, score)
+        kept = trial in self._first_epoch.best(self._keep)
         return Decision("continue" if kept else "stop", rung=1 if epoch == 1 else None)

@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import final
 
-from skipstack.search.config import MedianConfig
+from skipstack.search.decisions.schedulers.config import MedianConfig
 from skipstack.search.decisions.schedulers.scheduler import Decision, Scheduler
 
 

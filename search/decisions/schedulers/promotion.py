@@ -4,37 +4,32 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from typing import final
 
-from skipstack.search.config import AshaConfig
 from skipstack.search.decisions.pareto import Vector, places
-from skipstack.search.decisions.schedulers.asha import Asynchronous
+from skipstack.search.decisions.schedulers.arrivals import Arrivals, Entry
+from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.decisions.schedulers.rungs import Asynchronous
 from skipstack.search.decisions.schedulers.scheduler import Decision
-
-Entry = tuple[float, int, int]
-"""A trial at a rung, the best first: its negative score, or its place among points of several objectives
-(``pareto.places``), the order of its arrival there, its number."""
 
 
 @dataclass(slots=True)
-class _Rung:
-    """``all``: who reached it; ``waiting``: those of them that are paused there; ``entries``: the same by trial;
-    ``points``: what each reached, of several objectives.
+class PromotionRung(Arrivals):
+    """``waiting``: those of the arrived that are paused here; ``entries``: the arrived by trial; ``points``: what each
+    reached, of several objectives.
     """
 
-    all: list[Entry] = field(default_factory=list)
     waiting: list[Entry] = field(default_factory=list)
     entries: dict[int, Entry] = field(default_factory=dict)
     points: dict[int, Vector] = field(default_factory=dict)
 
-    def enter(self, trial: int, point: Vector) -> None:
+    def enter_at(self, trial: int, point: Vector) -> None:
         """A trial arrives. Of several objectives it may change the places of the others."""
         if len(point) == 1:
-            self.entries[trial] = -point[0], len(self.all), trial
-            insort(self.all, self.entries[trial])
+            self.entries[trial] = self.enter(trial, point[0])
             return
         self.points[trial] = point
         ranked = zip(self.points, places(list(self.points.values())), strict=True)
-        self.all = sorted((float(place), arrival, each) for arrival, (each, place) in enumerate(ranked))
-        self.entries = {entry[2]: entry for entry in self.all}
+        self.arrived = sorted((float(place), arrival, each) for arrival, (each, place) in enumerate(ranked))
+        self.entries = {entry[2]: entry for entry in self.arrived}
         self.waiting = sorted(self.entries[each] for _, _, each in self.waiting)
 
     def wait(self, trial: int) -> None:
@@ -46,11 +41,11 @@ class _Rung:
         del self.waiting[bisect_left(self.waiting, self.entries[trial])]
 
     def promotable(self, reduction: int) -> int | None:
-        """The best that waits, if it is among the best ``len(all) / reduction``."""
+        """The best that waits, if it is among the best ``len(arrived) / reduction``."""
         if not self.waiting:
             return None
         best = self.waiting[0]
-        return best[2] if bisect_left(self.all, best) < len(self.all) // reduction else None
+        return best[2] if bisect_left(self.arrived, best) < len(self.arrived) // reduction else None
 
 
 @final
@@ -73,9 +68,9 @@ class Promotion(Asynchronous):
     ) -> None:
         super().__init__(config, maximum, spared, seeds=seeds)
         places = [(level, bracket) for bracket, ladder in enumerate(self.ladders) for level in ladder]
-        self._rungs = {place: _Rung() for place in sorted(places, key=lambda place: (-place[0], place[1]))}
+        self._rungs = {place: PromotionRung() for place in sorted(places, key=lambda place: (-place[0], place[1]))}
         """By level and bracket, in the order in which they are gone through."""
-        self._where: dict[int, _Rung] = {}
+        self._where: dict[int, PromotionRung] = {}
         """Of each paused trial."""
 
     def promotable(self, trials: int | None = None) -> int | None:
@@ -93,12 +88,12 @@ class Promotion(Asynchronous):
             self._where[trial] = rung
         return Decision("pause", rung=level)
 
-    def _enter(self, trial: int, amount: float, score: float) -> list[tuple[int, _Rung]]:
+    def _enter(self, trial: int, amount: float, score: float) -> list[tuple[int, PromotionRung]]:
         entered = []
         for place in self._passed(trial, amount):
             level = self.ladder(trial)[place]
             rung = self._rungs[level, self.bracket(trial)]
-            rung.enter(trial, (score, *self._further.get(trial, ())))
+            rung.enter_at(trial, (score, *self._further.get(trial, ())))
             entered.append((level, rung))
         return entered
 

@@ -1,11 +1,12 @@
 """Rungs: where trials are compared once and for all; their brackets, and which trial belongs to which."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import count, takewhile
+from typing import final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import RungConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig, RungConfig
 from skipstack.search.decisions.schedulers.scheduler import Scheduler
 from skipstack.search.decisions.schedulers.spending import Epochs, Seconds, Seeds, Spending
 
@@ -25,7 +26,7 @@ class RungScheduler(Scheduler):
         most = len(rungs) + 1
         if brackets is not None and brackets > most:
             raise UserError(
-                f"search.asha.brackets: got {brackets} (allowed: up to {most}, since there are {len(rungs)} rungs "
+                f"search.scheduler.brackets: got {brackets} (allowed: up to {most}, since there are {len(rungs)} rungs "
                 f"below {whole} {config.resource})"
             )
         self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
@@ -72,6 +73,29 @@ class RungScheduler(Scheduler):
             place += 1
         self._next[trial] = place
         return tuple(range(first, place))
+
+
+class Asynchronous(RungScheduler, ABC):
+    """Rungs in brackets that trials are dealt out to, each bracket taking about as much of the resource as any other.
+
+    Li et al. (2020) go through the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone
+    says which one is its own (``dealt``).
+    """
+
+    def __init__(
+        self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
+    ) -> None:
+        super().__init__(config, maximum, spared, seeds=seeds, brackets=config.brackets)
+        self._reduction = config.reduction
+        self._brackets: list[int] = []
+        self._deal = dealt(sizes(len(self.rungs) + 1, config.reduction)[: config.brackets])
+
+    @final
+    def bracket(self, trial: int) -> int:
+        """The bracket of a trial."""
+        while trial >= len(self._brackets):
+            self._brackets.append(next(self._deal))
+        return self._brackets[trial]
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:

@@ -54,7 +54,7 @@ class Scheduler(ABC):
 
     @final
     def weigh(self, trial: int, further: Vector) -> None:
-        """What ``trial`` reaches in the objectives beside the score, larger being better; told before its report."""
+        """What ``trial`` reaches in the objectives beside the score, larger being better; given before its report."""
         self._further[trial] = further
 
     @final

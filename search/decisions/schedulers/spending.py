@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Final, final
 
-from skipstack.search.config import Resource
+from skipstack.search.decisions.schedulers.config import Resource
 
 
 class Spending(ABC):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.config import RungConfig
 from skipstack.search.ledger.events import Extended, Shortened
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
@@ -63,8 +64,7 @@ def shortening(study: StudyConfig, proposed: int, *, time: float) -> list[Shorte
 
 
 def _races(search: SearchConfig) -> bool:
-    own = [rungs for rungs in (search.asha, search.hyperband) if rungs is not None]
-    return any(rungs.resource == "seeds" for rungs in own)
+    return isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds"
 
 
 def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:

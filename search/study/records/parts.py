@@ -11,10 +11,10 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 RANGES = 3
-"""Ranges that a continuous or long axis is told in."""
+"""Ranges that a continuous or long axis is shown in."""
 
 LISTED = 8
-"""Integers of an axis, at most, that are told one by one."""
+"""Integers of an axis, at most, that are shown one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ def parts(domain: Domain) -> tuple[Part, ...]:
             assert_never(domain)
 
 
-def written(value: Json) -> str:
+def value_text(value: Json) -> str:
     """A value as a table writes it: text as it is where it fits a line, everything else as JSON, in full."""
     return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
 
 
 def _single(value: Json, name: str | None = None) -> Part:
     text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
-    return Part(name or written(value), lambda other: canonical_json(other) == text)
+    return Part(name or value_text(value), lambda other: canonical_json(other) == text)
 
 
 def _ranges(low: float, cuts: Sequence[float], high: float) -> Iterator[Part]:

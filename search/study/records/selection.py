@@ -15,7 +15,7 @@ def selected(record: StudyRecord) -> list[int]:
     score are measured.
     """
     search, ranked = record.study.search, record.ranked()
-    if search.proposer == "grid" and search.stops_nothing:
+    if search.proposer.kind == "grid" and search.stops_nothing:
         return sorted(trial.number for trial in ranked)
     chosen = [*ranked[:1], *_best_of_values(record, ranked), *record.front()]
     if record.base is not None and record.base.score is not None:

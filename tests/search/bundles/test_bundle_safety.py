@@ -33,7 +33,7 @@ base:
   model:
     stack: {hidden: 8, depth: 3}
   training: {epochs: 1}
-search: {trials: 1, seeds: 1, asha: null}
+search: {trials: 1, seeds: 1, scheduler: none}
 """
 WORDS = "the\tDET\ncat\tNOUN\nsleeps\tVERB\n\nit\tPRON\nbarks\tVERB\n\n" * 4
 

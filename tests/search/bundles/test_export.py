@@ -32,7 +32,7 @@ SETTINGS = [
     "data.corpus.dev=30",
     "data.corpus.test=30",
     "model.stack.hidden=8",
-    "search.asha=null",
+    "search.scheduler=none",
 ]
 
 

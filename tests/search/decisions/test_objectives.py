@@ -156,7 +156,7 @@ def test_less_is_more_of_what_is_beside_the_score() -> None:
         ({"objectives": ["parameters", "score"]}, "score first"),
         ({"objectives": ["score", "latency", "latency"]}, "each once"),
         ({"objectives": []}, "got the objectives none"),
-        ({"objectives": ["score", "latency"], "asha": None, "median": {}}, "allowed with several: asha, or none"),
+        ({"objectives": ["score", "latency"], "scheduler": "median"}, "allowed with several: asha, or none"),
         ({"objectives": ["score", "size"]}, "literal_error"),
     ],
 )

@@ -6,9 +6,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.search.config import AshaConfig
 from skipstack.search.decisions.pareto import as_scores, front, net, places, ranks
 from skipstack.search.decisions.schedulers.asha import Asha
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from tests.oracles import pareto as oracle
 
 SMALL = st.integers(min_value=0, max_value=4).map(float)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import AshaConfig
 from skipstack.search.decisions.schedulers.asha import Asha
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reported

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.config import StudyConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Promoted, Proposed, Reported, Started
 from skipstack.search.ledger.ledger import Ledger
@@ -17,20 +16,21 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import check_study, run_study
 from skipstack.search.study.task import EpochResult, TrialTask, trial_task
+from tests.search.changed import scheduler_of, searched
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
-PROMOTION = {"variant": "promotion", "reduction": 2}
+PROMOTION = {"kind": "asha", "variant": "promotion", "reduction": 2}
 SCHEDULERS: dict[str, dict[str, Any]] = {
-    "stopping": {"asha": {"reduction": 2}},
-    "promotion": {"asha": PROMOTION},
-    "brackets": {"asha": {**PROMOTION, "brackets": 3}},
-    "seconds": {"asha": {**PROMOTION, "resource": "seconds", "maximum": 9}},
-    "race": {"asha": {"reduction": 2, "resource": "seeds"}, "seeds": 5},
-    "race, promotion": {"asha": {**PROMOTION, "resource": "seeds"}, "seeds": 5},
-    "hyperband": {"asha": None, "hyperband": {"reduction": 2}},
-    "median": {"asha": None, "median": {}},
-    "keep best": {"asha": None, "keep_best": {}},
+    "stopping": {"scheduler": {"kind": "asha", "reduction": 2}},
+    "promotion": {"scheduler": PROMOTION},
+    "brackets": {"scheduler": {**PROMOTION, "brackets": 3}},
+    "seconds": {"scheduler": {**PROMOTION, "resource": "seconds", "maximum": 9}},
+    "race": {"scheduler": {"kind": "asha", "reduction": 2, "resource": "seeds"}, "seeds": 5},
+    "race, promotion": {"scheduler": {**PROMOTION, "resource": "seeds"}, "seeds": 5},
+    "hyperband": {"scheduler": {"kind": "hyperband", "reduction": 2}},
+    "median": {"scheduler": {"kind": "median"}},
+    "keep best": {"scheduler": {"kind": "keep_best"}},
 }
 schedulers = pytest.mark.parametrize("own", SCHEDULERS.values(), ids=SCHEDULERS.keys())
 
@@ -54,9 +54,7 @@ class TimedWorker(ToyWorker):
 
 
 def study(own: dict[str, Any], proposer: str = "tpe", trials: int = 9) -> StudyConfig:
-    config = toy_study(trials=trials, proposer=proposer)
-    search = SearchConfig.model_validate({**config.search.model_dump(), **own})
-    return config.model_copy(update={"search": search})
+    return searched(toy_study(trials=trials, proposer=proposer), **own)
 
 
 def run(folder: StudyFolder, ledger: Ledger | None = None) -> StudyRecord:
@@ -102,7 +100,7 @@ def test_decisions_and_promotions_are_those_of_the_scheduler_on_what_the_ledger_
 ) -> None:
     folder = open_toy(tmp_path, study(own, trials=12))
     record = run(folder)
-    judge = scheduler(record.study.search, 4, frozenset({0}))
+    judge = scheduler_of(record.study.search, 4, frozenset({0}))
     lived = StudyRecord()
     promotions, paused, beaten, started = 0, set(), False, 0
     for event in Ledger(folder.ledger).read():
@@ -133,8 +131,9 @@ def test_decisions_and_promotions_are_those_of_the_scheduler_on_what_the_ledger_
                 judge.ended(event.trial)
             case _:
                 pass
-    assert beaten == (own.get("hyperband") is not None), "of others, any may still be promoted"
-    pauses = own.get("hyperband") is not None or (own["asha"] or {}).get("variant") == "promotion"
+    asked = own["scheduler"]
+    assert beaten == (asked["kind"] == "hyperband"), "of others, any may still be promoted"
+    pauses = asked["kind"] == "hyperband" or asked.get("variant") == "promotion"
     assert bool(promotions) == bool(paused) == pauses
 
 
@@ -223,4 +222,4 @@ def test_a_ledger_that_promotes_another_trial_is_refused(tmp_path: Path) -> None
 
 def test_too_many_brackets_are_refused_before_anything_is_written() -> None:
     with pytest.raises(UserError, match=r"brackets: got 4 \(allowed: up to 3"):
-        check_study(study({"asha": {**PROMOTION, "brackets": 4}}))
+        check_study(study({"scheduler": {**PROMOTION, "brackets": 4}}))

@@ -19,6 +19,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Space
+from tests.search.changed import changed, searched
 from tests.search.killing import DyingLedger, Killed, timeless
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -40,13 +41,12 @@ class TroubledWorker(ToyWorker):
 
 
 def limited(**search: object) -> SearchConfig:
-    return toy_study().search.model_copy(update=search)
+    return changed(toy_study().search, **search)
 
 
 def begun(path: Path, ledger: Ledger | None = None, **search: object) -> tuple[StudyFolder, Ledger]:
     study = toy_study(trials=9, proposer="grid")
-    study = study.model_copy(update={"search": study.search.model_copy(update={"asha": None, **search})})
-    folder = open_toy(path, study)
+    folder = open_toy(path, searched(study, **{"scheduler": "none", **search}))
     return folder, ledger or Ledger(folder.ledger)
 
 
@@ -202,7 +202,7 @@ def test_no_fault_is_shown_to_a_proposer_as_a_score(name: str, fault: Reason) ->
     study = toy_study(proposer="grid" if name in ("grid", "one_at_a_time") else "tpe")
     answers = []
     for curve in ([], [(1, 0.9), (2, 0.95)]):
-        chosen = proposer(study.search.model_copy(update={"proposer": name}), Space(study.space))
+        chosen = proposer(changed(study.search, proposer=name).proposer, Space(study.space), seed=0, objectives=1)
         for number in range(12):
             point = chosen.ask(number)
             if point is None:

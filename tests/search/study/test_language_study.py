@@ -42,7 +42,7 @@ base:
     initial_scale: 1.0
   training: {epochs: 3, batch_size: 4, window: 9, optimiser: {kind: adam, learning_rate: 0.03}}
 axes: {model.stack.skip: {named: {LSTM: null, dynamic skip: {kind: dynamic, reach: 4}}}}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 
 

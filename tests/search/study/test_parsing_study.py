@@ -36,7 +36,7 @@ base:
   training: {epochs: 5, batch_size: 4, optimiser: {kind: adam, learning_rate: 0.02}, schedule: {kind: constant}}
 axes:
   model.head.decoder: {choice: [tree, greedy]}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 SIZES = {"train": 100, "dev": 20, "test": 20}
 

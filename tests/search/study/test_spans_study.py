@@ -38,7 +38,7 @@ base:
   training: {epochs: 3, batch_size: 4, optimiser: {kind: adam, learning_rate: 0.05}}
 axes:
   data.scheme: {choice: [null, bioes]}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 PLACES = ["rome", "new york", "los angeles beach", "oslo"]
 

@@ -5,8 +5,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from skipstack.search.config import EvolutionConfig
 from skipstack.search.decisions.pareto import Vector
+from skipstack.search.decisions.proposers.config import EvolutionConfig
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
 from skipstack.search.decisions.proposers.proposer import Curve, Grid, OneAtATime, Proposer, Random

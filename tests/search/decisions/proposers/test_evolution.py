@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.config import EvolutionConfig
+from skipstack.search.decisions.proposers.config import EvolutionConfig
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.proposer import Curve, Random
 from skipstack.search.ledger.events import Reason

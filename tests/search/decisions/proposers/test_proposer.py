@@ -219,7 +219,7 @@ print(json.dumps({name: [each.point for each in own] for name, own in told.items
 
 
 def test_the_sequence_is_the_same_in_another_process() -> None:
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     mine = {
         name: [told.point for told in live(make(), 7, length(name), objectives=objectives(name))]
         for name, make in MAKERS.items()

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.search.config import AshaConfig, SearchConfig
+from skipstack.search.config import SearchConfig
 from skipstack.search.decisions.schedulers.asha import Asha
-from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.rungs import rungs_below
 from skipstack.search.decisions.schedulers.scheduler import Decision, NeverStop
 from tests.oracles.asha import decisions
+from tests.search.changed import scheduler_of
 from tests.search.decisions.schedulers.traces import BAD, PICKS, Report, trace
 
 
@@ -100,12 +101,12 @@ def test_reports_out_of_order_are_errors_and_change_nothing(before: list[Report]
 
 
 def test_without_a_config_every_trial_runs_all_its_epochs() -> None:
-    subject = scheduler(SearchConfig(asha=None), 3)
+    subject = scheduler_of(SearchConfig(scheduler="none"), 3)
     assert isinstance(subject, NeverStop)
     for trial, score in enumerate([0.9, 0.1, 0.0]):
         actions = [subject.report(trial, epoch, score).action for epoch in (1, 2, 3)]
         assert actions == ["continue", "continue", "complete"]
-    assert isinstance(scheduler(SearchConfig(), 3), Asha)
+    assert isinstance(scheduler_of(SearchConfig(), 3), Asha)
 
 
 def test_ten_thousand_trials_replay_quickly() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.search.config import HyperbandConfig
+from skipstack.search.decisions.schedulers.config import HyperbandConfig
 from skipstack.search.decisions.schedulers.hyperband import Hyperband
 from skipstack.search.decisions.schedulers.rungs import sizes
 from skipstack.search.decisions.schedulers.scheduler import Decision

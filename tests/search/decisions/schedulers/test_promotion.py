@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.search.config import AshaConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.promotion import Promotion
 from skipstack.search.decisions.schedulers.scheduler import Decision
 from tests.oracles.asha import get_job

@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import KeepBestConfig, MedianConfig, SearchConfig
+from skipstack.search.config import SearchConfig
 from skipstack.search.decisions.schedulers.asha import Asha
-from skipstack.search.decisions.schedulers.build import described, scheduler
+from skipstack.search.decisions.schedulers.build import described
+from skipstack.search.decisions.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
 from skipstack.search.decisions.schedulers.hyperband import Hyperband
 from skipstack.search.decisions.schedulers.keep_best import KeepBest
 from skipstack.search.decisions.schedulers.median import Median
 from skipstack.search.decisions.schedulers.promotion import Promotion
 from skipstack.search.decisions.schedulers.scheduler import Decision, NeverStop, Scheduler
 from tests.oracles.schedulers import keep_best_decisions, median_decisions
+from tests.search.changed import scheduler_of
 from tests.search.decisions.schedulers.traces import BAD, PICKS, life, tell, trace
 
 # Multiples of 840 have exact means over up to 8 epochs, and tie often.
@@ -29,22 +31,24 @@ EXACT = st.lists(
     st.tuples(st.integers(0, 999), st.integers(0, 9).map(lambda score: 1680.0 * score) | st.sampled_from(BAD)),
     max_size=120,
 )
-PROMOTION = {"variant": "promotion"}
+PROMOTION = {"kind": "asha", "variant": "promotion"}
 EVERY: dict[str, dict[str, Any]] = {
-    "asha": {"asha": {"grace": 2, "reduction": 2}},
-    "asha, brackets": {"asha": {"reduction": 2, "brackets": 3}},
-    "asha, seconds": {"asha": {"reduction": 2, "resource": "seconds", "maximum": 7}},
-    "asha, seeds": {"asha": {"reduction": 2, "resource": "seeds"}},
-    "promotion": {"asha": {**PROMOTION, "grace": 2, "reduction": 2}},
-    "promotion, brackets": {"asha": {**PROMOTION, "reduction": 2, "brackets": 3}},
-    "promotion, seconds": {"asha": {**PROMOTION, "reduction": 2, "brackets": 2, "resource": "seconds", "maximum": 7}},
-    "promotion, seeds": {"asha": {**PROMOTION, "reduction": 2, "resource": "seeds"}},
-    "hyperband": {"asha": None, "hyperband": {"reduction": 2}},
-    "hyperband, seconds": {"asha": None, "hyperband": {"reduction": 2, "resource": "seconds", "maximum": 7}},
-    "hyperband, seeds": {"asha": None, "hyperband": {"reduction": 2, "resource": "seeds"}},
-    "median": {"asha": None, "median": {"grace": 2}},
-    "keep best": {"asha": None, "keep_best": {"keep": 2}},
-    "none": {"asha": None},
+    "asha": {"scheduler": {"kind": "asha", "grace": 2, "reduction": 2}},
+    "asha, brackets": {"scheduler": {"kind": "asha", "reduction": 2, "brackets": 3}},
+    "asha, seconds": {"scheduler": {"kind": "asha", "reduction": 2, "resource": "seconds", "maximum": 7}},
+    "asha, seeds": {"scheduler": {"kind": "asha", "reduction": 2, "resource": "seeds"}},
+    "promotion": {"scheduler": {**PROMOTION, "grace": 2, "reduction": 2}},
+    "promotion, brackets": {"scheduler": {**PROMOTION, "reduction": 2, "brackets": 3}},
+    "promotion, seconds": {
+        "scheduler": {**PROMOTION, "reduction": 2, "brackets": 2, "resource": "seconds", "maximum": 7}
+    },
+    "promotion, seeds": {"scheduler": {**PROMOTION, "reduction": 2, "resource": "seeds"}},
+    "hyperband": {"scheduler": {"kind": "hyperband", "reduction": 2}},
+    "hyperband, seconds": {"scheduler": {"kind": "hyperband", "reduction": 2, "resource": "seconds", "maximum": 7}},
+    "hyperband, seeds": {"scheduler": {"kind": "hyperband", "reduction": 2, "resource": "seeds"}},
+    "median": {"scheduler": {"kind": "median", "grace": 2}},
+    "keep best": {"scheduler": {"kind": "keep_best", "keep": 2}},
+    "none": {"scheduler": "none"},
 }
 every = pytest.mark.parametrize(
     "config", [SearchConfig.model_validate({"seeds": 5, **own}) for own in EVERY.values()], ids=EVERY.keys()
@@ -94,8 +98,8 @@ def test_what_a_ledger_tells_rebuilds_a_scheduler_at_any_point(
     config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int, cut: int
 ) -> None:
     """One that heard the beginning from a ledger goes on as the one that lived it."""
-    lived = list(life(scheduler(config, WHOLE), picks, trials=trials, workers=workers, failing=True))
-    replayed = scheduler(config, WHOLE)
+    lived = list(life(scheduler_of(config, WHOLE), picks, trials=trials, workers=workers, failing=True))
+    replayed = scheduler_of(config, WHOLE)
     for number, told in enumerate(lived):
         if number >= cut and told.score is None and not told.ended:
             assert told.trial in (replayed.promotable(), replayed.promotable(trials))
@@ -109,7 +113,7 @@ def test_a_diverged_score_enters_nothing(
     config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int
 ) -> None:
     """To the others it is as if the trial had ended in any other way, without that report."""
-    subject, other = scheduler(config, WHOLE), scheduler(config, WHOLE)
+    subject, other = scheduler_of(config, WHOLE), scheduler_of(config, WHOLE)
     for told in life(subject, picks, trials=trials, workers=workers):
         if told.score is not None and not math.isfinite(told.score):
             assert told.decision == Decision("stop", diverged=True)
@@ -127,7 +131,7 @@ def test_a_trial_ends_once_and_not_before_the_earliest_epoch_and_rungs_lie_below
     config: SearchConfig, picks: list[tuple[int, float]], trials: int, workers: int, maximum: int
 ) -> None:
     config = _without_brackets(config) if maximum < WHOLE else config
-    subject = scheduler(config, maximum)
+    subject = scheduler_of(config, maximum)
     assert subject.earliest <= maximum
     assert all(rung < subject.spending.whole for rung in subject.rungs)
     assert list(subject.rungs) == sorted(set(subject.rungs))
@@ -158,7 +162,7 @@ def test_a_study_comes_to_its_end_with_whole_trials_the_spared_one_among_them(
 ) -> None:
     draw = random.Random(seed)
     picks = ((draw.randrange(999), draw.choice((draw.random(), 0.5))) for _ in count())
-    lived = list(life(scheduler(config, WHOLE, frozenset({0})), picks, trials=trials, workers=workers))
+    lived = list(life(scheduler_of(config, WHOLE, frozenset({0})), picks, trials=trials, workers=workers))
     ends = {told.trial: told.decision.action for told in lived if told.decision is not None}
     assert set(ends) == set(range(trials))
     assert set(ends.values()) <= {"complete", "stop", "pause"}
@@ -168,15 +172,16 @@ def test_a_study_comes_to_its_end_with_whole_trials_the_spared_one_among_them(
 
 @every
 def test_scores_of_the_spared_trial_count_and_only_a_diverged_one_ends_it(config: SearchConfig) -> None:
-    subject = scheduler(config, WHOLE, frozenset({0}))
+    subject = scheduler_of(config, WHOLE, frozenset({0}))
     assert subject.report(0, 1, math.nan) == Decision("stop", diverged=True)
     for number, bad in enumerate(BAD, start=1):
         assert subject.report(number, 1, bad) == Decision("stop", diverged=True)
 
 
 def _without_brackets(config: SearchConfig) -> SearchConfig:
-    asha = config.asha and config.asha.model_copy(update={"brackets": 1})
-    return config.model_copy(update={"asha": asha})
+    if not isinstance(config.scheduler, AshaConfig):
+        return config
+    return config.model_copy(update={"scheduler": config.scheduler.model_copy(update={"brackets": 1})})
 
 
 # --- resources --------------------------------------------------------------------------------------------------------
@@ -188,16 +193,21 @@ def test_epochs_of_one_second_make_rungs_of_seconds_those_of_epochs(
     variant: str, picks: list[tuple[int, float]], trials: int, workers: int
 ) -> None:
     own = {"reduction": 2, "variant": variant}
-    epochs = scheduler(SearchConfig.model_validate({"asha": own}), WHOLE)
-    seconds = scheduler(SearchConfig.model_validate({"asha": {**own, "resource": "seconds", "maximum": WHOLE}}), 100)
+    epochs = scheduler_of(SearchConfig(scheduler=AshaConfig(**own)), WHOLE)
+    seconds = scheduler_of(
+        SearchConfig(scheduler=AshaConfig(**own, resource="seconds", maximum=WHOLE)),
+        100,
+    )
     for told in life(epochs, picks, trials=trials, workers=workers):
         assert tell(seconds, replace(told, seconds=1.0)) == told.decision
         assert seconds.promotable() == epochs.promotable()
 
 
 def test_the_first_report_at_or_after_a_rung_of_seconds_counts_for_it_and_one_may_count_for_several() -> None:
-    config = SearchConfig.model_validate({"asha": {"reduction": 2, "resource": "seconds", "maximum": 8}})
-    subject = scheduler(config, 100)  # rungs at 1, 2 and 4 seconds
+    config = SearchConfig.model_validate(
+        {"scheduler": {"kind": "asha", "reduction": 2, "resource": "seconds", "maximum": 8}}
+    )
+    subject = scheduler_of(config, 100)  # rungs at 1, 2 and 4 seconds
     assert [subject.report(0, epoch, 0.5, 0.75).rung for epoch in range(1, 8)] == [None, 1, 2, None, None, 4, None]
     assert subject.report(1, 1, 0.6, 4.5) == Decision("continue", rung=4)  # at each of the three
     assert subject.report(2, 1, 0.54, 1.0) == Decision("stop", rung=1)  # below the median of 0.5 and 0.6
@@ -208,8 +218,10 @@ def test_the_first_report_at_or_after_a_rung_of_seconds_counts_for_it_and_one_ma
 
 
 def test_a_report_at_several_rungs_has_to_pass_each_of_them() -> None:
-    config = SearchConfig.model_validate({"asha": {"reduction": 2, "resource": "seconds", "maximum": 8}})
-    subject = scheduler(config, 100)
+    config = SearchConfig.model_validate(
+        {"scheduler": {"kind": "asha", "reduction": 2, "resource": "seconds", "maximum": 8}}
+    )
+    subject = scheduler_of(config, 100)
     assert subject.report(0, 1, 0.9, 1.0) == Decision("continue", rung=1)
     assert subject.report(0, 2, 0.1, 1.0) == Decision("continue", rung=2)
     assert subject.report(1, 1, 0.5, 2.0) == Decision("stop", rung=2)  # at rung 2 it is ahead, at rung 1 it is not
@@ -217,7 +229,7 @@ def test_a_report_at_several_rungs_has_to_pass_each_of_them() -> None:
 
 
 def test_trials_of_a_bracket_are_compared_with_each_other_alone() -> None:
-    subject = scheduler(SearchConfig.model_validate({"asha": {"reduction": 2, "brackets": 2}}), 4)
+    subject = scheduler_of(SearchConfig(scheduler=AshaConfig(reduction=2, brackets=2)), 4)
     assert isinstance(subject, Asha)
     first, second = ([trial for trial in range(9) if subject.bracket(trial) == bracket][:2] for bracket in (0, 1))
     for trial, score in ((first[0], 0.9), (second[0], 0.1)):
@@ -229,8 +241,10 @@ def test_trials_of_a_bracket_are_compared_with_each_other_alone() -> None:
 
 
 def test_seeds_are_trained_in_groups_each_from_its_first_epoch() -> None:
-    config = SearchConfig.model_validate({"seeds": 5, "asha": {"reduction": 2, "resource": "seeds"}})
-    subject = scheduler(config, 2)  # rungs at 1, 2 and 4 seeds
+    config = SearchConfig.model_validate(
+        {"seeds": 5, "scheduler": {"kind": "asha", "reduction": 2, "resource": "seeds"}}
+    )
+    subject = scheduler_of(config, 2)  # rungs at 1, 2 and 4 seeds
     assert subject.rungs == (1, 2, 4)
     for rung in (1, 2, 4):
         assert subject.report(0, 1, 0.5) == Decision("continue")
@@ -252,16 +266,16 @@ def test_seeds_are_trained_in_groups_each_from_its_first_epoch() -> None:
 def test_only_seconds_have_a_maximum_of_their_own(own: dict[str, object], message: str) -> None:
     for name in ("asha", "hyperband"):
         with pytest.raises(ValidationError, match=message):
-            SearchConfig.model_validate({"asha": None, name: own})
+            SearchConfig.model_validate({"scheduler": {"kind": name, **own}})
 
 
 def test_more_brackets_than_there_is_room_for_are_refused() -> None:
-    config = SearchConfig.model_validate({"asha": {"brackets": 4, "reduction": 3}})
-    assert len(scheduler(config, 10).rungs) == 3  # and a bracket without a rung
+    config = SearchConfig(scheduler=AshaConfig(brackets=4, reduction=3))
+    assert len(scheduler_of(config, 10).rungs) == 3  # and a bracket without a rung
     with pytest.raises(
         UserError, match=r"brackets: got 4 \(allowed: up to 3, since there are 2 rungs below 9 epochs\)"
     ):
-        scheduler(config, 9)
+        scheduler_of(config, 9)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -278,27 +292,25 @@ def test_more_brackets_than_there_is_room_for_are_refused() -> None:
         ("none", NeverStop),
     ],
 )
-def test_a_study_names_its_scheduler_by_one_key(name: str, kind: type[Scheduler]) -> None:
-    assert type(scheduler(SearchConfig.model_validate(EVERY[name]), 5)) is kind
-
-
-def test_two_schedulers_in_one_study_are_refused() -> None:
-    with pytest.raises(ValidationError, match=r"got asha and median \(allowed: one of them; `asha: null` leaves"):
-        SearchConfig(median=MedianConfig())
+def test_a_study_names_its_scheduler_by_its_kind(name: str, kind: type[Scheduler]) -> None:
+    assert type(scheduler_of(SearchConfig.model_validate(EVERY[name]), 5)) is kind
 
 
 @pytest.mark.parametrize(
     ("search", "told"),
     [
         ({}, "asha (grace 1, reduction 3)"),
-        ({"asha": {"variant": "promotion", "brackets": 2}}, "asha-promotion (grace 1, reduction 3, brackets 2)"),
         (
-            {"asha": {"resource": "seconds", "maximum": 600}},
+            {"scheduler": {"kind": "asha", "variant": "promotion", "brackets": 2}},
+            "asha-promotion (grace 1, reduction 3, brackets 2)",
+        ),
+        (
+            {"scheduler": {"kind": "asha", "resource": "seconds", "maximum": 600}},
             "asha (grace 1, reduction 3, resource seconds, maximum 600)",
         ),
-        ({"asha": None, "hyperband": {}}, "hyperband (grace 1, reduction 3)"),
-        ({"asha": None, "median": {}}, "median (grace 1, minimum trials 3)"),
-        ({"asha": None}, "none"),
+        ({"scheduler": {"kind": "hyperband"}}, "hyperband (grace 1, reduction 3)"),
+        ({"scheduler": {"kind": "median"}}, "median (grace 1, minimum trials 3)"),
+        ({"scheduler": "none"}, "none"),
     ],
 )
 def test_a_scheduler_is_described_in_a_few_words(search: dict[str, Any], told: str) -> None:

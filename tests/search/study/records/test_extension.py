@@ -8,7 +8,8 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Extended, Proposed
 from skipstack.search.ledger.ledger import Ledger
@@ -18,6 +19,7 @@ from skipstack.search.study.records.reading import is_finished, read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import check_study, run_study
 from skipstack.spaces.domains import Json
+from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -38,7 +40,7 @@ def run(folder: StudyFolder, *first: Event) -> StudyRecord:
 
 def finite(proposer: str, trials: int) -> StudyConfig:
     study = toy_study(trials=trials, proposer="grid")
-    return study.model_copy(update={"search": study.search.model_copy(update={"proposer": proposer})})
+    return searched(study, proposer=proposer)
 
 
 def more(trials: int = 0, seeds: int = 0, **choices: Any) -> Extended:
@@ -133,8 +135,7 @@ def test_a_study_that_is_extended_and_killed_goes_on_with_the_same_trials(propos
 
 def test_trials_that_waited_for_a_promotion_are_over_when_a_study_is_extended(tmp_path: Path) -> None:
     study = finite("random", trials=6)
-    search = {**study.search.model_dump(), "asha": {"grace": 1, "reduction": 2, "variant": "promotion"}}
-    folder = open_toy(tmp_path, study.model_copy(update={"search": SearchConfig.model_validate(search)}))
+    folder = open_toy(tmp_path, searched(study, scheduler=AshaConfig(reduction=2, variant="promotion")))
     before = told(run(folder))
     whole = run(folder, more(trials=3))
     assert told(whole)[:6] == before
@@ -198,6 +199,6 @@ def test_a_named_choice_takes_another_name(tmp_path: Path) -> None:
 
 def test_seeds_that_race_are_not_extended() -> None:
     study = toy_study(trials=4)
-    racing = SearchConfig.model_validate({**dict(study.search), "seeds": 4, "asha": {"resource": "seeds"}})
+    racing = searched(study, seeds=4, scheduler=AshaConfig(resource="seeds"))
     with pytest.raises(UserError, match="race by their seeds"):
-        extension(study.model_copy(update={"search": racing}), 4, trials=2, seeds=1, choices={}, time=0.0)
+        extension(racing, 4, trials=2, seeds=1, choices={}, time=0.0)
