@@ -94,9 +94,9 @@ class Preflight:
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
     """One line about the machines that cannot train, of those named with what they said."""
-    told = [(machine, trouble) for machine, trouble in found if trouble is not None]
-    if not told:
+    troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
+    if not troubles:
         return None
-    (machine, trouble), *others = told
+    (machine, trouble), *others = troubles
     more = f"; {len(others)} more of {len(found)} machines cannot train either" if others else ""
     return f"machine {machine}: {trouble}{more}"
