@@ -314,4 +314,4 @@ def test_a_study_names_its_scheduler_by_its_kind(name: str, kind: type[Scheduler
     ],
 )
 def test_a_scheduler_is_described_in_a_few_words(search: dict[str, Any], told: str) -> None:
-    assert described(SearchConfig.model_validate(search)) == told
+    assert described(SearchConfig.model_validate(search).scheduler) == told
