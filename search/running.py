@@ -14,21 +14,21 @@ from pathlib import Path
 
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import Engine
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger, Past, withdrawn_on_failure
 from skipstack.search.planning.plan import Meter
-from skipstack.search.records.extension import shortening
-from skipstack.search.records.folder import StudyFolder, new_folder
-from skipstack.search.records.reading import is_finished, read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.interruption import terminated_as_interrupted
+from skipstack.search.study.records.extension import shortening
+from skipstack.search.study.records.folder import StudyFolder, new_folder
+from skipstack.search.study.records.reading import is_finished, read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import extend_study, open_study, run_study
-from skipstack.search.study.warm_start import told
-from skipstack.search.trials.faults import StudyInterruptedError, full_disk_told
+from skipstack.search.study.warm_start import summary
 from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig
 
@@ -76,7 +76,7 @@ class Run:
             for name, vectors in corpus.vectors.items():
                 execution.say(reach(name, vectors))
         for earlier in before.warm_starts:
-            execution.say(told(earlier))
+            execution.say(summary(earlier))
         tracker = execution.tracker(folder, Past(folder.ledger, driver.past))
         retention = Retention(folder, lambda: driver.record)
         goes_on = f"nothing is lost: `skipstack resume {folder.path}` continues the study"
@@ -116,7 +116,7 @@ def begin(
     If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
     machine cannot train.
     """
-    with full_disk_told(path), new_folder(path) as beside:
+    with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
         with withdrawn_on_failure(beside.ledger):
             engine = _checked(execution, beside, lambda: read_study(beside.path))

@@ -84,8 +84,8 @@ def search(
     Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full disk and a
     lost cluster (UserErrors both) leave a study that ``resume`` finishes.
     """
-    from skipstack.search.records.folder import free_name
     from skipstack.search.running import begin
+    from skipstack.search.study.records.folder import free_name
     from skipstack.search.study_files.study_file import load_study
 
     config, corpora = load_study(

@@ -11,7 +11,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
-from skipstack.spaces.paths import Tree, present, read, trial_paths, typed, unknown_path, written
+from skipstack.spaces.paths import Tree, overlap, present, read, trial_paths, typed, unknown_path, written
 from skipstack.spaces.trial import TrialConfig
 
 Conditions = Mapping[str, tuple[Json, ...]]
@@ -94,7 +94,7 @@ def _condition(
     where = ("axes", path, "when", on)
     if on not in trial_paths():
         raise SpaceError(f"axis {path}: when: {unknown_path('path', on)}", *where)
-    later = [other for other in config.axes if other not in domains and _overlap(on, other)]
+    later = [other for other in config.axes if other not in domains and overlap(on, other)]
     if later:
         raise SpaceError(f"axis {path}: when names {later[0]} (allowed: axes declared before it, and the base)", *where)
     result = []
@@ -108,10 +108,6 @@ def _condition(
                 f"axis {path}: when {on} is {shown(value)}, which its axis never is (allowed: {domains[on]})", *where
             )
     return tuple(result)
-
-
-def _overlap(path: str, other: str) -> bool:
-    return path == other or path.startswith(f"{other}.") or other.startswith(f"{path}.")
 
 
 def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree) -> None:
@@ -144,6 +140,6 @@ def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree) -
             TrialConfig.model_validate(written(base, path, value))
         except ValidationError as error:
             wrong = ".".join(map(str, place(error, TrialConfig)))
-            if not any(_overlap(wrong, other) for other in axes if other != path):
+            if not any(overlap(wrong, other) for other in axes if other != path):
                 message = explain(error, TrialConfig)
                 raise SpaceError(f"axis {path}: value {shown(value)}: {message}", "axes", path, _key(domain)) from None

@@ -74,6 +74,11 @@ def _tuples(value: Any) -> Any:
             return value
 
 
+def overlap(path: str, other: str) -> bool:
+    """Whether one of the two is the other, or lies inside it."""
+    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
+
+
 def present(tree: Tree, path: str) -> bool:
     """Whether the tree has something at ``path``."""
     here: Any = tree

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from skipstack.models.cells.base import LayerSizes
 
 from skipstack.data.basis.fields import describe, fields, kinds
 from skipstack.data.corpora.config import DataConfig
 from skipstack.models import gates
-from skipstack.models.cells.base import LayerSizes
 from skipstack.search.config import SearchConfig
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
 from tests.install.environments import hostile

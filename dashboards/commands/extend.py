@@ -21,8 +21,8 @@ from skipstack.dashboards.commands.options import (
 from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 

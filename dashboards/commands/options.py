@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from skipstack.search.config import ProposerName, StudyConfig
+from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.proposers.config import ProposerName
 from skipstack.search.study_files.study_file import load_study
 
 

@@ -27,9 +27,9 @@ from skipstack.dashboards.commands.options import (
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:

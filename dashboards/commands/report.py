@@ -17,8 +17,8 @@ from skipstack.data.tasks.task import Form
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.ablation.against import compare
 from skipstack.search.ablation.papers import find_table
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 
 
 def add_to(app: typer.Typer) -> None:

@@ -12,10 +12,10 @@ from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.execution import DeviceName, EngineName, Execution, share
 from skipstack.search.ledger.events import FAULTS
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.running import Run
-from skipstack.search.trials.faults import StudyInterruptedError
+from skipstack.search.study.faults import StudyInterruptedError
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
 
 FAILED_TRIALS = 3
 """The exit code of a study that finished although faults ended some of its trials."""

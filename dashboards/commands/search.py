@@ -25,7 +25,7 @@ from skipstack.dashboards.commands.options import (
     WarmStart,
     studied,
 )
-from skipstack.search.records.folder import free_name
+from skipstack.search.study.records.folder import free_name
 
 
 def add_to(app: typer.Typer) -> None:

@@ -7,9 +7,10 @@ import typer
 from skipstack.dashboards.commands.options import Seed, StudyPath, Trials, whole
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import ProposerName, SearchConfig
-from skipstack.search.records.reading import read_study
-from skipstack.search.schedulers.build import named
+from skipstack.search.config import SearchConfig
+from skipstack.search.decisions.proposers.config import ProposerName
+from skipstack.search.decisions.schedulers.build import name_of
+from skipstack.search.study.records.reading import read_study
 
 MOST_WORKERS = 10_000
 
@@ -26,8 +27,8 @@ def simulate(
         typer.Option(
             "--scheduler",
             metavar="NAME",
-            help="asha, asha-promotion, hyperband, median, best-after-first or none; may be repeated. Left out: the "
-            "study's own, and none.",
+            help="asha, asha-promotion, hyperband, median, keep_best or none; may be repeated. Left out: the study's "
+            "own, and none.",
         ),
     ] = None,
     grace: Annotated[
@@ -41,9 +42,7 @@ def simulate(
     ] = None,
     keep: Annotated[
         int | None,
-        typer.Option(
-            help="best-after-first: how many trials train on after the first epoch.", parser=whole, metavar="N"
-        ),
+        typer.Option(help="keep_best: how many trials train on after the first epoch.", parser=whole, metavar="N"),
     ] = None,
     proposer: Annotated[
         ProposerName | None,
@@ -82,13 +81,9 @@ def simulate(
 
     recorded = recordings(record, extrapolate=extrapolate)
     own = record.study.search
-    asked = own.model_copy(
-        update={
-            "trials": len(recorded.points) if trials is None else trials,
-            "proposer": proposer or own.proposer,
-            "seed": own.seed if seed is None else seed,
-        }
-    )
+    changes = {"trials": len(recorded.points) if trials is None else trials, "proposer": proposer, "seed": seed}
+    given = {name: value for name, value in changes.items() if value not in (None, own.proposer.kind)}
+    asked = SearchConfig.model_validate({**dict(own), **given})
     settings: list[SearchConfig] = [
         with_scheduler(asked, name, grace=grace, reduction=reduction, keep=keep)
         for name in dict.fromkeys(schedulers or _usual(own))
@@ -98,5 +93,5 @@ def simulate(
 
 
 def _usual(own: SearchConfig) -> list[str]:
-    name, _ = named(own)
+    name = name_of(own.scheduler)
     return ["asha" if name == "none" else name, "none"]

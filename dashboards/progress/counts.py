@@ -8,11 +8,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from skipstack.search.config import Resource
+from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.config import Resource
 from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Integer
 
 COUNTED = 1000
@@ -106,7 +106,7 @@ class StudyCounts:
     def levels(self) -> list[Level]:
         """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
         study = self.record.study
-        subject = scheduler(study.search, study.space.base.training.epochs)
+        subject = scheduler(study.search.scheduler, study.space.base.training.epochs, seeds=study.search.seeds)
         resource, whole = subject.spending.resource, subject.spending.whole
         levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
         for trial in self.record.trials.values():
@@ -147,6 +147,6 @@ class StudyCounts:
         if not space.finite:
             return None
         sizes = [len(domain.values) for domain in space.domains.values() if isinstance(domain, Choice | Integer)]
-        if self.record.study.search.proposer == "one_at_a_time":
+        if self.record.study.search.proposer.kind == "one_at_a_time":
             return sum(1 for _ in space.one_at_a_time()) if sum(sizes) <= COUNTED else None
         return space.count() if math.prod(sizes) <= COUNTED else None

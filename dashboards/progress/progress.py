@@ -14,10 +14,10 @@ from rich.text import Text
 from skipstack.dashboards.progress.counts import Level, StudyCounts
 from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ablation.parts import written
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.parts import value_text
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0
@@ -199,7 +199,7 @@ def _label(domain: Domain, value: Json) -> str:
     """The value's name if it has one; else the value itself, numbers rounded."""
     if isinstance(domain, Choice) and (name := domain.name(value)):
         return name
-    return f"{value:.4g}" if isinstance(value, float) else written(value)
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
 def _score(trial: TrialRecord) -> str:

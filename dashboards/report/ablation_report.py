@@ -13,9 +13,9 @@ from skipstack.dashboards.report.quantities import NONE, counted, heading_of, re
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row, chosen
-from skipstack.search.ablation.parts import written
 from skipstack.search.ablation.statistics import Spread
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.parts import value_text
+from skipstack.search.study.records.trial_record import TrialRecord
 
 LEADS, EXCEEDS, UNEQUAL, FRONT, REUSED = "›", "*", "†", "◆", "="
 """Marks: the best value of its axis; a difference larger than its standard error; one between trainings of unequal
@@ -150,7 +150,9 @@ def _changes(ablation: Ablation) -> tuple[str, ...]:
     """What the best config sets in the base, as ``--set`` takes it; what follows from another kind is left out."""
     if ablation.best is None:
         return ()
-    return tuple(f"{path}={written(value)}" for path, value in chosen(ablation.changes, ablation.best.config).items())
+    return tuple(
+        f"{path}={value_text(value)}" for path, value in chosen(ablation.changes, ablation.best.config).items()
+    )
 
 
 def _front_heading(ablation: Ablation) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from skipstack.dashboards.report.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.quantities import duration, number
 from skipstack.dashboards.report.space_report import axes_content, axis_lines, space_content, space_lines
+from skipstack.search.decisions.schedulers.build import described
 from skipstack.search.planning.plan import Forecast, Network, Plan
-from skipstack.search.schedulers.build import described
 from skipstack.spaces.space import Space
 
 MEGABYTE = 1e6
@@ -31,12 +31,12 @@ def _content(plan: Plan) -> Content:
         "space": space_content(study, plan.space),
         "axes": axes_content(study, Space(study.space)),
         "search": {
-            "proposer": search.proposer,
+            "proposer": search.proposer.kind,
             "trials": plan.trials,
             "trials_asked_for": search.trials,
             "seeds": search.seeds,
             "epochs": study.space.base.training.epochs,
-            "scheduler": described(search),
+            "scheduler": described(search.scheduler),
             "rungs": list(plan.rungs),
             "resource": plan.resource,
         },

@@ -8,9 +8,9 @@ from skipstack.dashboards.report.page import Cell, Column, Page, Report, Row, Se
 from skipstack.dashboards.report.quantities import NONE, duration, heading_of
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import SearchConfig
-from skipstack.search.records.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import Outcome
+from skipstack.search.study.records.study_record import StudyRecord
 
 Content = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def _content(
         "extended_trials": recorded.extended,
         "left_out": dict(recorded.left_out),
         "epochs": epochs,
-        "proposer": search.proposer,
+        "proposer": search.proposer.kind,
         "seed": search.seed,
         "workers": workers,
         "settings": [{**asdict(outcome), "epochs_without_stopping": outcome.trials * epochs} for outcome in outcomes],

@@ -9,9 +9,9 @@ from skipstack.dashboards.report.meanings import meaning
 from skipstack.dashboards.report.page import Block, Cell, Column, Heading, Listing, Numbers, Page, Report, Row, Table
 from skipstack.dashboards.report.quantities import counted
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.search.ablation.parts import written
 from skipstack.search.config import StudyConfig
 from skipstack.search.planning.epochs import EpochSize
+from skipstack.search.study.records.parts import value_text
 from skipstack.search.study_files.origins import DEFAULT
 from skipstack.spaces.config import Axis
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -165,7 +165,7 @@ def _content(described: DescribedStudy) -> Content:
 
 
 def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
-    return sum(1 for _ in space.one_at_a_time()) if study.search.proposer == "one_at_a_time" else None
+    return sum(1 for _ in space.one_at_a_time()) if study.search.proposer.kind == "one_at_a_time" else None
 
 
 def _walked(content: Content) -> Iterator[str]:
@@ -227,7 +227,7 @@ def _settings(records: Sequence[Numbers]) -> Table:
             Row(
                 names=(str(record["path"]),),
                 label=str(record["path"]),
-                cells=(Cell(written(record["value"])), Cell(str(record["set_by"]))),
+                cells=(Cell(value_text(record["value"])), Cell(str(record["set_by"]))),
                 section=str(record["path"]).partition(".")[0],
                 mark=Cell(VARIES if record["varied_by"] is not None else ""),
                 style="dim" if record["set_by"] == DEFAULT and record["varied_by"] is None else "",

@@ -14,12 +14,12 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.ablation.parts import parts
 from skipstack.search.ablation.statistics import Spread, paired_difference
+from skipstack.search.decisions.objectives import Objective
 from skipstack.search.ledger.events import Reason
-from skipstack.search.objectives import Objective
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.parts import parts
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.paths import typed
 from skipstack.spaces.trial import Scalar, TrialConfig, leaves
 
@@ -118,19 +118,6 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
         objectives=record.study.search.objectives,
         front=front,
     )
-
-
-def selected(record: StudyRecord) -> list[int]:
-    """The trials worth measuring on test, by number: those that the whole table selects, and those on the Pareto front.
-
-    Where a grid is trained to its end, each trial is a row of a table by itself: all that have a score are measured.
-    """
-    search = record.study.search
-    if search.proposer == "grid" and search.stops_nothing:
-        return sorted(trial.number for trial in record.ranked())
-    made = ablation(record)
-    rows = {row.selected for row in made.rows if row.selected is not None}
-    return sorted(rows | {trial.number for trial in made.front})
 
 
 def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:

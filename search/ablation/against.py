@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.papers import PaperRow, PaperTable
 from skipstack.search.ablation.statistics import Spread, paired_difference, rank_correlation
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.trial import TrialConfig

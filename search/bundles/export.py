@@ -22,9 +22,9 @@ from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
 from skipstack.search.bundles.files import WEIGHTS, pack, seal
 from skipstack.search.code_version import code_version
-from skipstack.search.records.folder import BEST, StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.trials.worker import best_weights, corpus_of
 
 ARCHIVE = ".zip"
@@ -158,10 +158,10 @@ def _check_corpus(path: Path, corpus: Corpus, folder: Path) -> None:
                 raise UserError(f"{path}: {split}: got {name}, outside of {folder} (allowed: files under --data-dir)")
 
 
-def _same(measured: Mapping[str, float], told: Mapping[str, float]) -> bool:
+def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:
     """Equal counts; a perplexity is rounded otherwise by another processor."""
-    return measured.keys() == told.keys() and all(
-        math.isclose(value, told[name], rel_tol=ROUNDING) if isinstance(value, float) else value == told[name]
+    return measured.keys() == recorded.keys() and all(
+        math.isclose(value, recorded[name], rel_tol=ROUNDING) if isinstance(value, float) else value == recorded[name]
         for name, value in measured.items()
     )
 

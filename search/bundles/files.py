@@ -81,8 +81,8 @@ def read_files(path: Path) -> dict[str, bytes]:
         manifest = _manifest(path, source.read(MANIFEST, LARGEST_MANIFEST))
         return {name: _unsealed(path, name, source, sealed) for name, sealed in manifest.files.items()}
     except (OSError, RuntimeError) as error:  # the latter of a link to itself
-        told = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise UserError(f"{path}: cannot be read: {told} (allowed: {WHOLE_BUNDLE})") from None
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        raise UserError(f"{path}: cannot be read: {reason} (allowed: {WHOLE_BUNDLE})") from None
 
 
 def parsed(where: str, content: bytes) -> Any:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 import ray
-from ray._private import worker as ray_worker
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.trials.faults import ClusterLostError
+from skipstack.search.engines.ray_private import last_words, raylet_socket
+from skipstack.search.study.faults import ClusterLostError, WorkersSilentError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
@@ -24,9 +24,6 @@ ANSWER_SECONDS = 120
 """Within which a machine must have answered a question; its first process has torch to import."""
 
 Value = TypeVar("Value")
-
-# Ray prints the deaths of workers to stdout, where the report belongs; the ledger and the progress tell them.
-ray_worker.print_to_stdstream = lambda *_, **__: None
 
 
 def join(address: str | None) -> None:
@@ -43,13 +40,13 @@ def join(address: str | None) -> None:
             log_to_driver=False,
             logging_level="error",
             configure_logging=True,
-            runtime_env=_quoted_python(),
+            runtime_env=worker_interpreter(),
         )
     except (ConnectionError, AuthenticationError) as error:
         raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
 
 
-def _quoted_python() -> dict[str, str] | None:
+def worker_interpreter() -> dict[str, str] | None:
     """The interpreter of workers as a shell's word: ray leaves it bare, and a path with a space never starts."""
     python = shlex.quote(sys.executable)
     return None if python == sys.executable else {"py_executable": python}
@@ -93,20 +90,31 @@ def _answer(reference: "ray.ObjectRef[Value]") -> Value | UserError:
         return UserError(one_line(error))
 
 
+def check_answers() -> None:
+    """Raises WorkersSilentError where no machine starts a worker that answers."""
+    answers = asked(socket.gethostname)
+    if answers and all(isinstance(answer, UserError) for _, answer in answers):
+        name, why = answers[0]
+        words = last_words()
+        raise WorkersSilentError(
+            f"machine {name}: {why}" + ("" if words is None else f"; the last line of a worker's log: {words}")
+        )
+
+
 def check_this_machine() -> None:
     """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
-    node = ray_worker.global_worker.node
-    if node is None:  # a client of a cluster elsewhere
+    raylet = raylet_socket()
+    if raylet is None:
         return
     try:
         with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.connect(node.raylet_socket_name)
+            knocking.connect(raylet)
     except OSError as error:
         raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
 
 
 @contextmanager
-def lost_cluster_told() -> Iterator[None]:
+def lost_cluster_interrupts() -> Iterator[None]:
     """Within, that the cluster is gone is a ClusterLostError."""
     try:
         yield

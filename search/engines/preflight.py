@@ -10,8 +10,8 @@ from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.search.code_version import code_version
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
 
 MARK = ".preflight"
 """Among the trials: a word that a machine reads there only if it sees the very folder that the driver sees."""
@@ -94,9 +94,9 @@ class Preflight:
 
 def first_trouble(found: Sequence[tuple[str, str | None]]) -> str | None:
     """One line about the machines that cannot train, of those named with what they said."""
-    told = [(machine, trouble) for machine, trouble in found if trouble is not None]
-    if not told:
+    troubles = [(machine, trouble) for machine, trouble in found if trouble is not None]
+    if not troubles:
         return None
-    (machine, trouble), *others = told
+    (machine, trouble), *others = troubles
     more = f"; {len(others)} more of {len(found)} machines cannot train either" if others else ""
     return f"machine {machine}: {trouble}{more}"

@@ -1,7 +1,6 @@
 """Ray Tune as the engine: our proposals and decisions plugged in, actors kept from trial to trial.
 
-Beside ``search/engines/machines.py`` the only file that imports ray. Tune's own search, schedulers, checkpoints,
-loggers and restore are not used: the driver's ledger replaces them.
+Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver's ledger replaces them.
 """
 
 import logging
@@ -24,31 +23,32 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 import ray
 from ray import tune
-from ray.air.execution._internal import RayActorManager
-from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.tune.error import TuneError
-from ray.tune.execution import tune_controller
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 from ray.tune.execution.tune_controller import TuneController
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
-from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.driver.driver import Driver
+from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.capacity import Capacity, Resources, slots
-from skipstack.search.engines.machines import asked, check_this_machine, join, lost_cluster_told, resources
+from skipstack.search.engines.machines import (
+    asked,
+    check_answers,
+    check_this_machine,
+    join,
+    lost_cluster_interrupts,
+    resources,
+)
 from skipstack.search.engines.preflight import Preflight, first_trouble
-from skipstack.search.engines.serial import Engine
 from skipstack.search.engines.shares import GpuShares
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.trials.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
-
-# Ray keeps the command line of whoever joins a cluster, in its records and logs: with the password of a --tracking-uri.
-ray._private.utils.get_entrypoint_name = lambda: "skipstack"
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 
 UNBORN = "error raised in its creation task"
 """What ray says of an actor that never lived: another one would not either."""
@@ -58,7 +58,7 @@ MOST_TRIALS = 100_000
 
 Value = TypeVar("Value")
 
-# A failed trial is told by the ledger and the command line, in one line.
+# A failed trial is reported by the ledger and the command line, in one line.
 logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 
 
@@ -81,6 +81,8 @@ class RayEngine(Engine):
         self.worker = worker
         self._joined = address is not None
         self._preflight: Preflight | None = None
+        self.answered = False
+        """Whether a worker of this engine has reported anything."""
         join(address)
         try:
             self._shares = _shares(memory) if gpus_per_trial == "auto" and memory is not None else None
@@ -107,7 +109,7 @@ class RayEngine(Engine):
         return self.resources if self._shares is None else {**self.resources, "gpu": self._shares.share(task)}
 
     def given(self, trial_id: str, task: TrialTask, capacity: Capacity) -> dict[str, Any]:
-        """What an actor is told, with the resources that it takes of ``capacity``."""
+        """What an actor is given, with the resources that it takes of ``capacity``."""
         taken = capacity.take(trial_id, self.ordinary(task), task.share)
         if self._shares is not None:
             task = replace(task, memory_limit=self._shares.limit(taken["gpu"]))
@@ -135,7 +137,7 @@ class RayEngine(Engine):
                 ),
             )
             try:
-                with lost_cluster_told():
+                with lost_cluster_interrupts():
                     tuner.fit()
             except TuneError:
                 if plugins.fault is None:
@@ -144,7 +146,9 @@ class RayEngine(Engine):
                 raise plugins.fault
 
     def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
-        """Side by side on the cluster."""
+        """Side by side on the cluster. Raises WorkersSilentError where no machine answers."""
+        if tasks and not self.answered:  # a study that only lacks its test: no worker has started yet
+            check_answers()
         test = ray.remote(_test)
         waiting = {}
         for task in tasks:
@@ -152,7 +156,7 @@ class RayEngine(Engine):
             here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0))
             waiting[here.remote(self.worker, task)] = task.number
         while waiting:
-            with lost_cluster_told():
+            with lost_cluster_interrupts():
                 (done, *_), _ = ray.wait(list(waiting))
                 measured = ray.get(done)
             yield waiting.pop(done), measured
@@ -258,6 +262,7 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         self.plugins = plugins
 
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
+        self.plugins.engine.answered = True
         number = self.plugins.numbers[trial.trial_id]
         if self.plugins.keep(lambda: self._goes_on(number, result["outcome"])):
             return str(TrialScheduler.CONTINUE)
@@ -272,12 +277,12 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
 
     def _death(self, trial: Trial) -> Fault:
         """Why an actor died, as far as ray and the kernel of this machine tell."""
-        told = Path(trial.error_file).read_text() if trial.error_file else ""
-        if UNBORN in told:
-            return Fault("failed", told.split(UNBORN)[1].strip().splitlines()[-1])
+        error = Path(trial.error_file).read_text() if trial.error_file else ""
+        if UNBORN in error:
+            return Fault("failed", error.split(UNBORN)[1].strip().splitlines()[-1])
         before, self.plugins.kernel_kills = self.plugins.kernel_kills, kernel_kills()
         here = trial.node_ip in (None, ray.util.get_node_ip_address())
-        if says_out_of_memory(told) or (here and self.plugins.kernel_kills > before):
+        if says_out_of_memory(error) or (here and self.plugins.kernel_kills > before):
             return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
         return Fault("crashed", DIED)
 
@@ -290,22 +295,6 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             case _:
                 self.plugins.driver.faulted(number, outcome)
                 return False
-
-
-class _ActorManager(RayActorManager):  # type: ignore[misc]
-    """Takes every error of ray's own for the death of the actor.
-
-    Tune 2.60 knows one kind alone. It would end the study where ray kills a worker because its machine runs low on
-    memory, which has a kind of its own.
-    """
-
-    def _actor_task_failed(self, tracked_actor_task: Any, exception: Exception) -> None:
-        if isinstance(exception, RayError) and not isinstance(exception, RayActorError | RayTaskError):
-            exception = RayActorError(error_msg=one_line(exception))
-        super()._actor_task_failed(tracked_actor_task, exception)
-
-
-tune_controller.RayActorManager = _ActorManager
 
 
 @lru_cache(maxsize=1)

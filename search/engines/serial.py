@@ -1,33 +1,13 @@
-"""The engine interface, and the engine without ray: one trial after another in this process."""
+"""The engine without ray: one trial after another in this process."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.driver.driver import Driver
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.trials.faults import fault_of
-from skipstack.search.trials.task import TrialTask, Worker
-
-
-class Engine(ABC):
-    """Runs the trials that a driver proposes, on workers of one class."""
-
-    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
-        """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
-
-    @abstractmethod
-    def run(self, driver: Driver) -> None:
-        """Run until the driver has nothing to start and nothing runs."""
-
-    @abstractmethod
-    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
-        """Measure trials on the test split: (trial number, metrics), each as soon as it is there."""
-
-    def close(self) -> None:  # noqa: B027 (most engines hold nothing)
-        """Let go of what the engine holds."""
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import fault_of
+from skipstack.search.study.task import TrialTask, Worker
 
 
 class SerialEngine(Engine):

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from skipstack.search.trials.faults import is_out_of_memory
-from skipstack.search.trials.task import TrialTask
+from skipstack.search.study.faults import is_out_of_memory
+from skipstack.search.study.task import TrialTask
 
 CONTEXT: Final = 700 * 2**20
 """Bytes that a process takes of a GPU before it holds a single tensor: the CUDA context and its libraries."""

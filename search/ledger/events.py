@@ -1,6 +1,6 @@
 """What can happen in a study, as values: the words that the ledger is written in.
 
-An event is told once and never changed. Its ``time`` is given by whoever tells it, in Unix seconds;
+An event is written once and never changed. Its ``time`` is given by whoever writes it, in Unix seconds;
 nothing here looks at a clock. Trials are numbered 0, 1, 2, ... in the order of proposal, epochs
 count from 1, a score is better when higher, and a metric has one value a lane.
 
@@ -115,7 +115,7 @@ class Proposed(_Happened):
 
 
 class Started(_Happened):
-    """A worker took the trial up; told again when it is taken up again."""
+    """A worker took the trial up; again when it is taken up again."""
 
     kind: Literal["started"] = "started"
     trial: NonNegativeInt

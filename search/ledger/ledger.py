@@ -2,7 +2,7 @@
 
 Its appends lie in a folder of this machine (``search/ledger/segments_local.py``), or, where that folder holds a file
 ``address`` with a URI, on an object store (``search/ledger/segments_remote.py``). Both keep the same promises
-(``search/ledger/segments.py``): events that were told together are all there or none is; an append that returned is
+(``search/ledger/segments.py``): events that belong together are all there or none is; an append that returned is
 there for good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an error; one driver at a
 time writes.
 """

@@ -4,7 +4,7 @@ A line is one append::
 
     crc payload newline
 
-``payload`` is the number of the append, counted from 1, a space, and the JSON of the events that were told together;
+``payload`` is the number of the append, counted from 1, a space, and the JSON of the events that belong together;
 ``crc`` is the CRC-32 of its bytes in 8 hexadecimal digits. So a report and the decision it led to are both there or
 neither is, and an append that is missing, doubled or out of its place is found.
 """

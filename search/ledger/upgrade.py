@@ -1,16 +1,18 @@
 """Ledgers of earlier formats, brought to today's form as they are read. What is written stays as it is.
 
-========  ==========================================================
+========  =====================================================================================================
 format    what its ``study_opened`` says
-========  ==========================================================
-1         no format: that of skipstack 0.1.0
-2         ``format``
-========  ==========================================================
+========  =====================================================================================================
+1         no format; who stops trials under ``search.asha``, ``hyperband``, ``median`` and ``keep_best``, at most
+          one of which is not null; the proposer as a word, the options of evolution under ``search.evolution``
+2         ``format``; ``search.scheduler`` and ``search.proposer``, each a mapping with a ``kind``
+========  =====================================================================================================
 
 All other events are the same in both, so a driver of today's version goes on with an older ledger as it is.
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from skipstack.data.basis.errors import newer
@@ -21,6 +23,12 @@ FORMAT: Final = 2
 
 OPENED: Final = "study_opened"
 """The kind of the event that says the format: the first."""
+
+SCHEDULERS: Final = ("asha", "hyperband", "median", "keep_best")
+"""The keys of a search that named a scheduler in format 1."""
+
+REPLACED: Final = (*SCHEDULERS, "evolution")
+"""The keys of a search that format 2 does not have."""
 
 
 def upgraded(text: str | bytes) -> str | bytes:
@@ -37,6 +45,20 @@ def upgraded(text: str | bytes) -> str | bytes:
     return json.dumps([_opened(event) if _is_opened(event) else event for event in events])
 
 
+def upgraded_search(search: Mapping[str, Any]) -> dict[str, Any]:
+    """What a search of format 1 says, or a part of it, with the keys of format 2."""
+    kept = {key: value for key, value in search.items() if key not in REPLACED}
+    given = {key: search[key] for key in SCHEDULERS if key in search}
+    chosen = [{"kind": key, **options} for key, options in given.items() if options is not None]
+    if given:
+        kept["scheduler"] = chosen[0] if chosen else {"kind": "none"}
+    if search.get("proposer", "evolution") == "evolution" and "evolution" in search:
+        kept["proposer"] = {"kind": "evolution", **search["evolution"]}
+    elif isinstance(search.get("proposer"), str):
+        kept["proposer"] = {"kind": search["proposer"]}
+    return kept
+
+
 def _is_opened(event: Any) -> bool:
     return isinstance(event, dict) and event.get("kind") == OPENED
 
@@ -47,4 +69,10 @@ def _opened(event: dict[str, Any]) -> dict[str, Any]:
         raise newer("a ledger", written, FORMAT)
     if written != 1:
         return event
-    return {**event, "format": FORMAT, "earlier_identity": identity(event)}
+    study = event["study"]
+    return {
+        **event,
+        "format": FORMAT,
+        "earlier_identity": identity(event),
+        "study": {**study, "search": upgraded_search(study["search"])},
+    }

@@ -6,8 +6,8 @@ from math import ceil
 
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.scheduler import Scheduler
+from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Courses:
     """Epochs of all trials together, an epoch being one of all seeds; ``base``: those of the base alone, in any course.
 
     ``best``: all others are stopped as early as can be; ``worst``: none is stopped. ``typical``: the scheduler of the
-    study hears one trial after another, in random order, the better of two being better after every epoch.
+    study judges one trial after another, in random order, the better of two being better after every epoch.
     """
 
     best: int
@@ -32,7 +32,7 @@ def courses(
     Where rungs are counted in seconds and nobody knows ``epoch_seconds``, all epochs are taken to last as long as a
     whole trial.
     """
-    subject = scheduler(search, epochs, frozenset({0}) if spared else frozenset())
+    subject = scheduler(search.scheduler, epochs, frozenset({0}) if spared else frozenset(), seeds=search.seeds)
     spending, lowest = subject.spending, min(subject.rungs, default=None)
     seconds, whole, least = 0.0, epochs, Fraction(subject.earliest)
     if spending.resource == "seconds":

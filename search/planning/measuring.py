@@ -21,9 +21,9 @@ from skipstack.models.evaluate import evaluated, on_device
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training, dtype_of
 from skipstack.search.planning.plan import Measurement, Meter, Room
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.trials.task import TrialTask, trial_task
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.task import TrialTask, trial_task
 from skipstack.search.trials.worker import TrainingWorker, corpus_of, lane_groups
 from skipstack.spaces.trial import TrialConfig
 

@@ -1,4 +1,4 @@
-"""What a study would cost, told before anything is trained: its space, its networks, its hours."""
+"""What a study would cost, found before anything is trained: its space, its networks, its hours."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,10 +11,11 @@ from typing import Literal
 from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
-from skipstack.search.config import Resource, SearchConfig, StudyConfig
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.config import Resource
 from skipstack.search.planning.courses import Courses, courses
 from skipstack.search.planning.extremes import extremes
-from skipstack.search.schedulers.build import scheduler
 from skipstack.spaces.counting import SpaceCount, count
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
@@ -125,7 +126,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
-    subject = scheduler(study.search, study.space.base.training.epochs)
+    subject = scheduler(study.search.scheduler, study.space.base.training.epochs, seeds=study.search.seeds)
     return Plan(
         study=study,
         space=counted,
@@ -138,7 +139,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
 
 
 def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
-    """The plan with networks and hours; ``tell`` hears what is being done, in lines."""
+    """The plan with networks and hours; ``tell`` prints what is being done, in lines."""
     space = Space(made.study.space)
     networks = _networks(made, space, meter, tell)
     made = replace(made, networks=networks)
@@ -149,14 +150,15 @@ def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
     others = made.trials - spared
     if (spared and not base) or (others and not drawn):
         return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
-    told = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
+    expected = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
+    settled = made.study.search.proposer.kind in SETTLED
     paces = _Paces(
-        base_epochs=told.base,
+        base_epochs=expected.base,
         base=base[0] if spared else 0.0,
         others=fmean(drawn) if others else 0.0,
-        error=_error_of_mean(drawn, of=others if made.study.search.proposer in SETTLED else None) if others else 0.0,
+        error=_error_of_mean(drawn, of=others if settled else None) if others else 0.0,
     )
-    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(told)))
+    return replace(made, forecasts=tuple(_timed(made, each, paces) for each in _forecasts(expected)))
 
 
 def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> Courses:
@@ -187,17 +189,17 @@ def _error_of_mean(drawn: Sequence[float], *, of: int | None) -> float | None:
 
 def _trials(search: SearchConfig, space: Space, counted: SpaceCount) -> int:
     """How many trials there will be."""
-    if search.proposer == "one_at_a_time":
+    if search.proposer.kind == "one_at_a_time":
         return sum(1 for _ in islice(space.one_at_a_time(), search.trials))
     ends = counted.allowed if space.finite else None
     return search.trials if ends is None else min(search.trials, ends)
 
 
-def _forecasts(told: Courses) -> tuple[Forecast, ...]:
+def _forecasts(expected: Courses) -> tuple[Forecast, ...]:
     return (
-        Forecast(case="best", epochs=told.best),
-        Forecast(case="typical", epochs=told.typical),
-        Forecast(case="worst", epochs=told.worst),
+        Forecast(case="best", epochs=expected.best),
+        Forecast(case="typical", epochs=expected.typical),
+        Forecast(case="worst", epochs=expected.worst),
     )
 
 
@@ -241,8 +243,8 @@ def _changes(space: Space, config: TrialConfig, base: TrialConfig) -> Point:
 def _drawn(search: SearchConfig, space: Space, trials: int, base: TrialConfig) -> list[Point]:
     """Points that stand for all trials but the base's: some of them where they are settled, else at random."""
     source = generator(search.seed, "plan", "draw")
-    if search.proposer in SETTLED:
-        walk = space.one_at_a_time() if search.proposer == "one_at_a_time" else space.enumerate()
+    if search.proposer.kind in SETTLED:
+        walk = space.one_at_a_time() if search.proposer.kind == "one_at_a_time" else space.enumerate()
         own = [canonical_json(space.point(base))] if space.contains(base) else []
         others = (point for point in walk if canonical_json(point) not in own)
         settled = list(islice(others, trials - len(own)))

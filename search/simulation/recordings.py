@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
-from skipstack.search.records.races import groups, joined
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.records.races import groups, joined
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.study.task import EpochResult
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.domains import Choice, Domain, Json, Log
 from skipstack.spaces.space import Point, Space
@@ -71,9 +71,9 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
             points.append(trial.point)
         curves[name], parameters[name] = curve, trial.parameters
     if not curves:
-        told = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
+        counts = ", ".join(f"{number} {reason}" for reason, number in left_out.items()) or "no trial at all"
         raise UserError(
-            f"no trial recorded all its {whole} epochs (got {told}; allowed: a study with completed trials, "
+            f"no trial recorded all its {whole} epochs (got {counts}; allowed: a study with completed trials, "
             "or --extrapolate)"
         )
     return Recordings(

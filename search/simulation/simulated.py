@@ -8,11 +8,11 @@ from itertools import islice
 from statistics import fmean
 from typing import final
 
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import Engine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.simulation.recordings import LANES
-from skipstack.search.trials.task import EpochResult, TrialTask
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.task import EpochResult, TrialTask
 
 Curve = Sequence[EpochResult]
 

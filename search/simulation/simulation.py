@@ -14,17 +14,25 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen, identity
-from skipstack.search.config import SCHEDULERS as ALL
-from skipstack.search.config import AshaConfig, HyperbandConfig, KeepBestConfig, MedianConfig, RungConfig, SearchConfig
-from skipstack.search.driver.driver import Driver
+from skipstack.search.config import SearchConfig
+from skipstack.search.decisions.schedulers.build import described
+from skipstack.search.decisions.schedulers.config import (
+    AshaConfig,
+    HyperbandConfig,
+    KeepBestConfig,
+    MedianConfig,
+    NeverStopConfig,
+    RungConfig,
+    SchedulerConfig,
+)
 from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import described
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
 
-SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")
+SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
 
 NOWHERE = Path("simulation")
 
@@ -64,25 +72,24 @@ def with_scheduler(
     Raises UserError for a name that is none of ``SCHEDULERS``.
     """
     given: dict[str, int | None] = {"grace": grace, "reduction": reduction, "keep": keep}
-    chosen: dict[str, Frozen | None] = dict.fromkeys(ALL, None)
-    rungs = search.asha or search.hyperband or AshaConfig()
-    shared = {name: getattr(rungs, name) for name in RungConfig.model_fields}
+    own, rungs = search.scheduler, {}
+    if isinstance(own, RungConfig):
+        rungs = {name: getattr(own, name) for name in RungConfig.model_fields}
     match name:
         case "asha" | "asha-promotion":
-            variant = "promotion" if name == "asha-promotion" else "stopping"
-            own = search.asha or AshaConfig(**shared)
-            chosen["asha"] = _changed(own.model_copy(update={"variant": variant}), given)
+            asha = own if isinstance(own, AshaConfig) else AshaConfig(**rungs)
+            chosen: SchedulerConfig = asha.model_copy(update={"variant": "stopping" if name == "asha" else "promotion"})
         case "hyperband":
-            chosen["hyperband"] = _changed(HyperbandConfig(**shared), given)
+            chosen = HyperbandConfig(**rungs)
         case "median":
-            chosen["median"] = _changed(search.median or MedianConfig(), given)
-        case "best-after-first":
-            chosen["keep_best"] = _changed(search.keep_best or KeepBestConfig(), given)
+            chosen = own if isinstance(own, MedianConfig) else MedianConfig()
+        case "keep_best":
+            chosen = own if isinstance(own, KeepBestConfig) else KeepBestConfig()
         case "none":
-            pass
+            chosen = NeverStopConfig()
         case _:
             raise UserError(unknown("scheduler", name, SCHEDULERS))
-    return search.model_copy(update=chosen)
+    return search.model_copy(update={"scheduler": _changed(chosen, given)})
 
 
 def _changed(config: Frozen, given: Mapping[str, int | None]) -> Frozen:
@@ -150,7 +157,7 @@ def _outcome(record: StudyRecord, recorded: Recordings, seconds: float) -> Outco
     best = next(iter(record.ranked()), None)
     report = None if best is None else best.best
     return Outcome(
-        scheduler=described(record.study.search),
+        scheduler=described(record.study.search.scheduler),
         trials=len(record.trials),
         best=None if report is None else report.score,
         rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),

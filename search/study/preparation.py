@@ -21,8 +21,9 @@ from skipstack.models.config import ModelConfig, check_task
 from skipstack.models.inputs.config import OneHotConfig
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
-from skipstack.search.records.folder import StudyFolder
+from skipstack.search.study.records.folder import StudyFolder
 from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.paths import overlap
 from skipstack.spaces.space import Space
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
@@ -153,17 +154,13 @@ def needs(space: SpaceConfig) -> list[Needed]:
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
-    given = space.base.data.vectors is not None or any(_overlap(path, VECTORS) for path in space.axes)
+    given = space.base.data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
     reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
     reads += [VECTORS, WORD_SIZE] if given else []
-    kept = {path for path in space.axes if any(_overlap(path, each) for each in reads)}
+    kept = {path for path in space.axes if any(overlap(path, each) for each in reads)}
     while (
-        more := {path for path in space.axes for each in kept for on in space.axes[each].when if _overlap(path, on)}
+        more := {path for path in space.axes for each in kept for on in space.axes[each].when if overlap(path, on)}
         - kept
     ):
         kept |= more
     return {path: axis for path, axis in space.axes.items() if path in kept}
-
-
-def _overlap(path: str, other: str) -> bool:
-    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.ledger.events import Reported
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.races import groups
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
-from skipstack.search.trials.task import EpochResult, Worker, trial_task
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.races import groups
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.study.task import EpochResult, Worker, trial_task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ def rerun(
     """Train the epochs that trial ``number`` reported; None where each score and metric is the recorded one, bit for
     bit.
 
-    The weights go to ``scratch``; nothing of the study changes. ``tell`` hears each epoch that is equal. Seconds are
+    The weights go to ``scratch``; nothing of the study changes. ``tell`` prints each epoch that is equal. Seconds are
     not compared. Raises UserError as ``trial_of`` does.
     """
     trial, done = trial_of(record, number), 0

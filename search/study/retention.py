@@ -4,10 +4,10 @@ import shutil
 from collections.abc import Callable
 from copy import copy
 
-from skipstack.search.ablation.ablation import selected
 from skipstack.search.ledger.events import Ended, Event, Finished, Reported, Tested
-from skipstack.search.records.folder import BEST, CHECKPOINT, GROUP, StudyFolder
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP, StudyFolder
+from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.study_record import StudyRecord
 
 EASE = 0.1
 """The part of what is kept that may come on top, or of a budget that is freed, before anything is looked through."""

@@ -5,21 +5,21 @@ from contextlib import suppress
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.ablation import selected
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
-from skipstack.search.driver.driver import Driver
-from skipstack.search.engines.serial import Engine
+from skipstack.search.decisions.proposers.build import proposer
+from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger, point_to
-from skipstack.search.proposers.build import proposer
-from skipstack.search.records.extension import extended, extension
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
+from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.preparation import prepared
+from skipstack.search.study.records.extension import extended, extension
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
-from skipstack.search.trials.faults import StudyInterruptedError, full_disk_told
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
 
@@ -79,8 +79,9 @@ def check_study(study: StudyConfig) -> None:
     """Raises UserError for a study that cannot run, whatever its corpora are."""
     if "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
-    proposer(study.search, Space(study.space))
-    scheduler(study.search, study.space.base.training.epochs)
+    search = study.search
+    proposer(search.proposer, Space(study.space), seed=search.seed, objectives=len(search.objectives))
+    scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
 
 
 def run_study(driver: Driver, engine: Engine) -> None:
@@ -89,7 +90,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
     KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
     """
     try:
-        with full_disk_told(driver.folder.path):
+        with full_disk_interrupts(driver.folder.path):
             engine.run(driver)
             driver.end_paused()
             chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]

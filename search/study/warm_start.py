@@ -9,15 +9,15 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
-from skipstack.search.records.folder import BEST, StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
 from skipstack.search.study.preparation import needs
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 
-TOLD = ("completed", "stopped", "diverged")
+INFORMATIVE = ("completed", "stopped", "diverged")
 """The ends that say something of a config."""
 
 
@@ -57,7 +57,7 @@ class _Reading:
         self.search = study.search
         self.epochs = study.space.base.training.epochs
         self.space = Space(study.space)
-        self.told: set[tuple[str, tuple[tuple[int, float], ...]]] = set()
+        self._known: set[tuple[str, tuple[tuple[int, float], ...]]] = set()
         self.corpora = {prepared.corpus: prepared for prepared in corpora}
         self.named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
 
@@ -66,20 +66,20 @@ class _Reading:
         left_out: Counter[str] = Counter()
         refusals: list[str] = []
         for trial in record.trials.values():
-            if trial.reason not in TOLD or not trial.reports:
+            if trial.reason not in INFORMATIVE or not trial.reports:
                 left_out["without an end to learn from"] += 1
                 continue
             try:
-                told = self._observed(path, record, trial)
+                observation = self._observed(path, record, trial)
             except UserError as error:
                 left_out["outside of this space or its corpora"] += 1
                 refusals.append(f"trial {trial.number}: {error}")
                 continue
-            if (told.config_identity, told.curve) in self.told:
+            if (observation.config_identity, observation.curve) in self._known:
                 left_out["known from another study"] += 1
                 continue
-            self.told.add((told.config_identity, told.curve))
-            observed.append(told)
+            self._known.add((observation.config_identity, observation.curve))
+            observed.append(observation)
         if not observed:
             why = refusals[0] if refusals else ", ".join(f"{count} {why}" for why, count in left_out.items())
             raise UserError(f"warm start: {path}: none of its {len(record.trials)} trials can be used; {why}")
@@ -139,7 +139,7 @@ class _Reading:
         return record.recording(trial)
 
 
-def told(event: WarmStarted) -> str:
+def summary(event: WarmStarted) -> str:
     """One line: how many trials of an earlier study are learnt from, and how many need not be trained again."""
     reusable = sum(each.recording is not None for each in event.observed)
     left_out = "".join(f", {count} {why} left out" for why, count in event.left_out.items())

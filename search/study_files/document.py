@@ -1,5 +1,6 @@
 """A study file as it is read: plain data with lines, merged over what it extends. Checked as a whole elsewhere."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,7 +14,8 @@ from pydantic_core import CoreSchema
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import at, explain
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.config import SearchConfig
+from skipstack.search.config import BY_KIND, SearchConfig, of_kind
+from skipstack.search.ledger.upgrade import REPLACED, upgraded_search
 from skipstack.search.study_files.yaml_lines import Lines, read_yaml
 from skipstack.spaces.config import Axis
 from skipstack.spaces.trial import TrialConfig
@@ -45,7 +47,7 @@ class Scale(Frozen):
     search: PartOfSearch = Field(default_factory=dict)
 
 
-class StudyFile(Frozen):
+class FileContent(Frozen):
     """The keys of a study file. A file says only what differs from the preset it extends, or from the defaults.
 
     ``base`` is merged field by field, ``axes`` are replaced by name (null removes one), ``search`` is merged,
@@ -105,7 +107,7 @@ def presets() -> dict[str, Path]:
 def read_document(path: Path, name: str, scale: str | None = None) -> Document:
     """The file at ``path``, which errors call ``name``, merged over what it extends, each at ``scale`` if it has it.
 
-    Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``StudyFile``.
+    Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
     """
     try:
         text = path.read_bytes().decode()
@@ -120,9 +122,9 @@ def read_document(path: Path, name: str, scale: str | None = None) -> Document:
 def document(data: Any, source: Source, scale: str | None = None) -> Document:
     """What a study file says, or a mapping like one, merged over what it extends. Raises UserError as above."""
     try:
-        file = StudyFile.model_validate(data)
+        file = FileContent.model_validate(data)
     except ValidationError as error:
-        raise UserError(explain(error, StudyFile, lines=source.lines, file=source.name)) from None
+        raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
     extended = _extended(file.extends, source, scale)
     raw = _over(extended.raw, file, source)
     if file.about is not None:
@@ -142,7 +144,7 @@ def _extended(name: str | None, source: Source, scale: str | None) -> Document:
     return read_document(presets()[name], name, scale)
 
 
-def _over(below: Raw, above: StudyFile | Scale, source: Source) -> Raw:
+def _over(below: Raw, above: FileContent | Scale, source: Source) -> Raw:
     axes: Raw = below["axes"]
     for path, axis in above.axes.items():
         axes = with_axis(axes, path, None if axis is None else axis.model_dump(mode="json"), source)
@@ -151,7 +153,7 @@ def _over(below: Raw, above: StudyFile | Scale, source: Source) -> Raw:
         "base": merged(below["base"], above.base),
         "axes": axes,
         "constraints": below["constraints"] if above.constraints is None else above.constraints,
-        "search": merged(below["search"], above.search),
+        "search": merged(below["search"], in_full(above.search, source)),
     }
 
 
@@ -162,6 +164,24 @@ def merged(below: Any, above: Any) -> Any:
     if "kind" in above and above["kind"] != below.get("kind"):
         return above
     return {**below, **{key: merged(below.get(key), value) for key, value in above.items()}}
+
+
+def in_full(search: Raw, source: Source) -> Raw:
+    """What ``source`` says of a search, with mappings where a word stands for a kind.
+
+    Raises UserError for a key of earlier versions, with what to write instead.
+    """
+    for key in search:
+        if key in REPLACED:
+            raise source.error(["search", key], replacement(key, search[key]))
+    return {key: of_kind(value) if key in BY_KIND else value for key, value in search.items()}
+
+
+def replacement(key: str, value: Any) -> str:
+    """What to write instead of ``search.KEY: value``, which earlier versions had."""
+    [(new, options)] = upgraded_search({key: value if isinstance(value, Mapping) or value is None else {}}).items()
+    written = ", ".join(f"{name}: {json.dumps(each)}" for name, each in options.items()).replace('"', "")
+    return f"search.{key}: a key of earlier versions (allowed: search.{new}: {{{written}}})"
 
 
 def with_axis(axes: Raw, path: str, axis: Any, source: Source) -> Raw:

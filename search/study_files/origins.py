@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skipstack.search.study_files.document import Scale, StudyFile, merged, presets
+from skipstack.search.study_files.document import FileContent, Scale, merged, presets
 from skipstack.search.study_files.study_file import find_study
 from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.trial import Scalar
@@ -39,7 +39,7 @@ def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, 
 
 def _authored_tree(path: Path, name: str, scale: str | None) -> Mapping[str, Any]:
     data, _ = read_yaml(path.read_text(encoding="utf-8"), name)
-    file = StudyFile.model_validate(data or {})
+    file = FileContent.model_validate(data or {})
     below: Mapping[str, Any] = {"base": {}, "search": {}}
     if file.extends is not None:
         below = _authored_tree(presets()[file.extends], file.extends, scale)
@@ -47,7 +47,7 @@ def _authored_tree(path: Path, name: str, scale: str | None) -> Mapping[str, Any
     return _over(tree, file.scales[scale], f"{name} ({scale})") if scale in file.scales else tree
 
 
-def _over(below: Mapping[str, Any], above: StudyFile | Scale, author: str) -> Mapping[str, Any]:
+def _over(below: Mapping[str, Any], above: FileContent | Scale, author: str) -> Mapping[str, Any]:
     parts = {"base": above.base, "search": above.search}
     return {part: merged(below[part], _with_author(own, author)) for part, own in parts.items()}
 

@@ -9,7 +9,8 @@ from skipstack.data.basis.fields import paths
 from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.data.labels.trees import TREES
 from skipstack.search.config import SearchConfig
-from skipstack.search.study_files.document import Raw, Source, with_axis
+from skipstack.search.ledger.upgrade import REPLACED
+from skipstack.search.study_files.document import Raw, Source, in_full, replacement, with_axis
 from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.paths import trial_paths, unknown_path
 
@@ -31,7 +32,7 @@ class Setting:
             case "base":
                 return {**raw, "axes": self._varied(raw["axes"]), "base": _put(raw["base"], rest, self.value)}
             case "search":
-                return {**raw, "search": _put(raw["search"], rest, self.value)}
+                return {**raw, "search": in_full(_put(raw["search"], rest, self.value), self.source)}
             case _:
                 return {**raw, first: self.value}
 
@@ -73,16 +74,17 @@ def parsed_setting(text: str) -> Setting:
     path, equals, value = text.partition("=")
     if not equals:
         raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
-    return Setting(source, _parts(path.strip(), source), read_yaml(value, source.name)[0])
+    read = read_yaml(value, source.name)[0]
+    return Setting(source, _parts(path.strip(), read, source), read)
 
 
 def given_setting(path: str, value: Any) -> Setting:
     """A value as Python has it, for a path as ``parsed_setting`` takes it."""
     source = Source(f"settings {path}")
-    return Setting(source, _parts(path, source), value)
+    return Setting(source, _parts(path, value, source), value)
 
 
-def _parts(path: str, source: Source) -> tuple[str, ...]:
+def _parts(path: str, value: Any, source: Source) -> tuple[str, ...]:
     """The path in the file. Fields of the base may do without ``base`` before them."""
     first, _, rest = path.partition(".")
     if path in ("about", "constraints"):
@@ -91,6 +93,9 @@ def _parts(path: str, source: Source) -> tuple[str, ...]:
         return ("axes", rest)
     known = {**trial_paths(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}
     path = rest if first == "base" else path
+    if first == "search" and (key := rest.partition(".")[0]) in REPLACED:
+        options = {rest.partition(".")[2]: value} if "." in rest else value
+        raise source.error([], replacement(key, options))
     if path not in known:
         raise source.error([], unknown_path("path", path, known))
     return tuple(path.split(".")) if first == "search" else ("base", *path.split("."))

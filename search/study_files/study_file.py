@@ -11,7 +11,7 @@ from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.study_files.document import Raw, Source, StudyFile, document, presets, read_document
+from skipstack.search.study_files.document import FileContent, Raw, Source, document, presets, read_document
 from skipstack.search.study_files.settings import (
     Setting,
     corpus_setting,
@@ -50,10 +50,10 @@ def load_study(
     That is the file's own folder; for a preset and a mapping, the working directory. ``scale`` is one of ``scales()``;
     it ends the study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is
     ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
-    (``search.asha=null``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it), ``constraints`` or
-    ``about``. A mapping of paths has the values themselves. Overrides are applied in order, ``corpus`` first, the
-    overrides last. Setting a field of the base fixes it: an axis that varied
-    it, or a part of it, is removed. Another ``kind`` drops the fields of the old one.
+    (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
+    ``constraints`` or ``about``. A mapping of paths has the values themselves. Overrides are applied in order,
+    ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied it, or a part of it,
+    is removed. Another ``kind`` drops the fields of the old one.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
@@ -163,7 +163,7 @@ class _Check:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name."""
-    tree: dict[str, Any] = _optional(StudyFile.model_json_schema())
+    tree: dict[str, Any] = _optional(FileContent.model_json_schema())
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "A study file of skipstack"
     for part in (tree, tree["$defs"]["Scale"]):

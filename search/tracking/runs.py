@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import Final, Literal
 
 from skipstack.data.basis.frozen import identity
-from skipstack.search.config import SCHEDULERS
 from skipstack.search.ledger.events import (
     SCORELESS,
     CorpusPrepared,
@@ -32,8 +31,8 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 
 STUDY: Final = None
 RunKey = int | None
@@ -59,7 +58,7 @@ class Entry:
     end: int | None = None
 
 
-class StudyRuns:
+class ExpectedRuns:
     """Turns events into entries, which wait in ``pending`` until who writes them takes them out."""
 
     def __init__(self) -> None:
@@ -129,17 +128,14 @@ class StudyRuns:
         entry.name, entry.start = study.name, _milliseconds(event.time)
         entry.params = {
             "study": study.name,
-            "proposer": search.proposer,
+            "proposer": search.proposer.kind,
             "trials": str(search.trials),
             "seeds": str(search.seeds),
             "seed": str(search.seed),
         }
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
-        for key in SCHEDULERS:
-            own = getattr(search, key)
-            if own is not None:
-                entry.params |= {f"{key}.{name}": str(value) for name, value in own if value is not None}
+        entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
         entry.tags = self._tags("study") | _note(study.about)
 
     def _propose(self, event: Proposed) -> None:

@@ -22,7 +22,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
 from skipstack.search.tracking.background import Background
-from skipstack.search.tracking.runs import STUDY, Entry, RunKey, StudyRuns
+from skipstack.search.tracking.runs import STUDY, Entry, ExpectedRuns, RunKey
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -65,7 +65,7 @@ class Tracker:
         self._source: Iterator[Event] | None = None
         self._taken = 0
         self._heard: deque[Event] = deque()
-        self._runs = StudyRuns()
+        self._runs = ExpectedRuns()
         self._writer: _Writer | None = None
         self._doubtful = False
         self._at_close = ExitStack()
@@ -79,7 +79,7 @@ class Tracker:
     def close(self) -> str | None:
         """Wait until everything is written, while there is progress; None, or one line on what is missing and why.
 
-        Nothing may be told after it.
+        No event may follow it.
         """
         trouble = self._background.close()
         self._at_close.close()

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from skipstack.search.trials.faults import TimeOverError
+from skipstack.search.study.faults import TimeOverError
 
 
 class Deadline:

@@ -3,7 +3,7 @@
 from typing import final
 
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 
 
 @final

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError
 from skipstack.models.training.checkpoint import Tensors, read_tensors, write_tensors
-from skipstack.search.trials.faults import full_disk_told
+from skipstack.search.study.faults import full_disk_interrupts
 
 ATTEMPT: Final = "attempt"
 """The file that says which attempt at the trial writes here."""
@@ -43,7 +43,7 @@ class TrialFiles:
 
         Raises OutOfSpaceError where the disk is full, and SupersededError where a later attempt has begun.
         """
-        with full_disk_told(self.folder / name):
+        with full_disk_interrupts(self.folder / name):
             self._begin()
             write_tensors(self.folder / name, tensors, notes)
 

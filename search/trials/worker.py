@@ -26,9 +26,9 @@ from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics
-from skipstack.search.records.folder import BEST, CHECKPOINT, GROUP
+from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 from skipstack.search.trials.deadline import Deadline
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
 from skipstack.search.trials.trial_files import TrialFiles
 
 WIDEST_FUSED_ON_CPU = 256
@@ -39,7 +39,7 @@ class TrainingWorker(Worker):
     """Trains the lanes of a trial and keeps two files: the last epoch, and the best epoch's weights.
 
     Training is a function of the config and the seeds, so an epoch that is run again after a crash
-    gives the same result, and nobody is told it twice. An epoch that was trained but never reported is
+    gives the same result, and it is reported once. An epoch that was trained but never reported is
     given back from the checkpoint instead of being trained twice. Further seeds of a trial have files of
     their own; after their last epoch their best weights stand beside those of the earlier seeds.
     """

@@ -112,7 +112,10 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
         (["plan", "quickstart", "--format", "xml"], ["xml", "json"]),
         (["plan", "quickstart", "--set", "axes.training.epochs={choice: [1, 2]}"], ["training.epochs", "allowed"]),
         (["plan", "quickstart", "--set", "search.proposer=grid"], ["learning_rate", "allowed"]),
-        (["plan", "quickstart", "--set", "search.median={}"], ["asha and median", "allowed: one of them"]),
+        (
+            ["plan", "quickstart", "--set", "search.median={}"],
+            ["search.median", "search.scheduler: {kind: median}"],
+        ),
         (["simulate", "nowhere"], ["nowhere", "no study", "allowed"]),
         (["simulate", "done", "--scheduler", "ahsa"], ["unknown scheduler 'ahsa'", "nearest: 'asha'", "median"]),
         (["simulate", "done", "--workers", "0"], ["--workers: got 0", "1 to 10000"]),

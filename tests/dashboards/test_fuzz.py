@@ -20,9 +20,9 @@ from skipstack.search.bundles.files import FILES, MANIFEST, seal
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.task import EpochResult, TrialTask
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.trials.task import EpochResult, TrialTask
 from tests.dashboards.fuzzing import Answer, Nobody, damage, typed
 from tests.search.finished import opened, run
 from tests.search.toy import ToyWorker
@@ -54,7 +54,7 @@ search:
   proposer: random
   trials: 3
   seeds: 2
-  asha: {grace: 1, reduction: 2}
+  scheduler: {kind: asha, grace: 1, reduction: 2}
 scales:
   tiny:
     base: {model: {stack: {hidden: 4}}}
@@ -165,7 +165,7 @@ def written(folder: Path, said: str, text: str) -> None:
         (folder / f"{split}.tsv").write_text(text)
     model = "model: {stack: {kind: recurrent, directions: forward}}"  # which is good for all of them
     corpus = f"base: {{data: {{corpus: {{{said}, {paths}}}}}, {model}, training: {{epochs: 1}}}}\n"
-    (folder / "study.yaml").write_text(f"extends: quickstart\n{corpus}search: {{trials: 1, asha: null}}\n")
+    (folder / "study.yaml").write_text(f"extends: quickstart\n{corpus}search: {{trials: 1, scheduler: none}}\n")
 
 
 def searched(folder: Path) -> tuple[Answer, str]:
@@ -216,7 +216,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
     for split in ("train", "dev", "test"):
         (folder / f"{split}.tsv").write_text(COLUMNS * 2)
-    text = STUDY.split("axes:")[0] + "search: {trials: 1, seeds: 1, asha: null}\n"
+    text = STUDY.split("axes:")[0] + "search: {trials: 1, seeds: 1, scheduler: none}\n"
     (folder / "study.yaml").write_text(text.replace("epochs: 2", "epochs: 1"))
     run(opened(folder / "study.yaml"))
     assert typed("export", str(folder / "runs"), "--to", str(folder / "bundle")).code == 0

@@ -26,7 +26,7 @@ base:
     embedder: {{word_size: 8, capital_size: 0, affix_characters: 0, window: 0, dropout: 0}}
     stack: {stack}
   training: {{epochs: 1, batch_size: 4, optimiser: {{kind: adam, learning_rate: 0.03}}}}
-search: {{trials: 1, seeds: 1, asha: null}}
+search: {{trials: 1, seeds: 1, scheduler: none}}
 """
 TEXT = "the old guard chased dogs .\n\ndogs cut the tree now .\n"
 

@@ -23,7 +23,7 @@ base:
     stack: {{depth: 1, hidden: 8, dropout: 0}}
     head: {{kind: crf, constrained: true}}
   training: {{epochs: {epochs}, batch_size: 4, optimiser: {{kind: adam, learning_rate: 0.03}}}}
-search: {{trials: 1, seeds: 1, asha: null}}
+search: {{trials: 1, seeds: 1, scheduler: none}}
 """
 WORDS = [("中国", "NR"), ("人", "NN"), ("人民", "NN"), ("共和国", "NN"), ("爱", "VV"), ("和", "CC"), ("好", "VA")]
 KINDS = {

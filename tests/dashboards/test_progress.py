@@ -13,7 +13,7 @@ from skipstack.dashboards.progress import progress as module
 from skipstack.dashboards.progress.counts import StudyCounts
 from skipstack.dashboards.progress.progress import Progress, line, table
 from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
 from tests.search.made_up import (
@@ -214,12 +214,12 @@ def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
     assert [level.rung for level in levels] == [0, 1, 2, 4, 6]
     assert set(levels[-1].counts) == {"completed"}
     assert not any(level.counts["completed"] for level in levels[:-1])
-    without = _counts(list(history(study(asha=None), seed=0))).levels()
+    without = _counts(list(history(study(scheduler="none"), seed=0))).levels()
     assert [level.rung for level in without] == [0, 6]
 
 
 @pytest.mark.parametrize(
-    ("asha", "rungs", "names"),
+    ("options", "rungs", "names"),
     [
         ({"resource": "seconds", "maximum": 60, "grace": 20}, (0, 20, 60), ["start", "20 seconds", "60 seconds"]),
         ({"resource": "seeds", "variant": "promotion"}, (0, 1, 2), ["start", "1 seed", "2 seeds"]),
@@ -227,9 +227,9 @@ def test_a_trial_stands_at_the_last_rung_it_reached() -> None:
     ],
 )
 def test_rungs_are_told_in_the_resource_of_the_study_and_trials_that_wait_there_are_counted(
-    asha: dict[str, object], rungs: tuple[int, ...], names: list[str]
+    options: dict[str, object], rungs: tuple[int, ...], names: list[str]
 ) -> None:
-    config = study({DEPTH: {"choice": [1, 3, 5]}}, asha=asha)
+    config = study({DEPTH: {"choice": [1, 3, 5]}}, scheduler={"kind": "asha", **options})
     events = [*opening(config), *(proposed(config, number, {DEPTH: depth}) for number, depth in enumerate((3, 1, 5)))]
     events.append(Decided(time=0.0, trial=1, epoch=2, decision="pause", rung=rungs[1]))
     counts = _counts([*events, Decided(time=0.0, trial=0, epoch=2, decision="continue", rung=rungs[1])])

@@ -12,8 +12,8 @@ from skipstack.dashboards.cli import main
 from skipstack.search import execution
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.task import EpochResult
 from skipstack.search.tracking import background
-from skipstack.search.trials.task import EpochResult
 from tests.search.toy import ToyWorker
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")

@@ -14,14 +14,14 @@ from tests.search.made_up import history, study
 from tests.search.simulation.test_simulation import run, searched
 from tests.search.toy import toy_study
 
-SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "best-after-first", "none")
+SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of nine whole curves."""
     path = tmp_path_factory.mktemp("whole")
-    run(path, searched(toy_study(trials=9, proposer="grid"), asha=None))
+    run(path, searched(toy_study(trials=9, proposer="grid"), scheduler="none"))
     return path
 
 

@@ -18,7 +18,7 @@ from skipstack.dashboards.report.rendering import Format
 from skipstack.dashboards.report.rendering import render as render_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.ablation import Ablation, ablation
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.search.made_up import (

@@ -16,10 +16,10 @@ import psutil
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.records.trial_record import TrialRecord
-from skipstack.search.trials.task import trial_task
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.study.task import trial_task
 from tests.search.tracking_server import TrackingServer
 
 Trouble = Literal["driver", "worker", "raylet", "tracking", "disk"]

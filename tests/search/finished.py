@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skipstack.search.bundles.export import export_bundle
-from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder, new_folder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import StudyFolder, new_folder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import open_study, run_study
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.tracking.runs import StudyRuns
+from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.search.trials.worker import TrainingWorker
 
 
@@ -43,7 +43,7 @@ def trained(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:
 
 def curves(study: StudyFolder) -> set[str]:
     """The metrics that MLflow is told of its first trial."""
-    runs = StudyRuns()
+    runs = ExpectedRuns()
     with Ledger(study.ledger) as ledger:
         for event in ledger.read():
             runs.apply(event)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from skipstack.search.ledger.events import Event, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
+from skipstack.search.study.records.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:

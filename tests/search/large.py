@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reason, Reported, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.schedulers.build import scheduler
 from skipstack.spaces.space import Space
 from tests.search import made_up
+from tests.search.changed import scheduler_of
 
 EPOCHS = 9
 WORKERS = 16
@@ -21,7 +22,9 @@ METRICS = ("train_loss", "dev_loss", "dev_accuracy", "learning_rate")
 
 def large_study(trials: int, **search: Any) -> StudyConfig:
     """Trials of 3 to 9 epochs under ASHA."""
-    tree = made_up.study(trials=trials, seeds=2, asha={"grace": 3, "reduction": 2}, **search).model_dump(mode="json")
+    tree = made_up.study(trials=trials, seeds=2, scheduler=AshaConfig(grace=3, reduction=2), **search).model_dump(
+        mode="json"
+    )
     tree["space"]["base"]["training"]["epochs"] = EPOCHS
     return StudyConfig.model_validate(tree)
 
@@ -29,7 +32,7 @@ def large_study(trials: int, **search: Any) -> StudyConfig:
 def appends(config: StudyConfig, trials: int, seed: int = 0) -> Iterator[tuple[Event, ...]]:
     """The appends of a driver with ``WORKERS`` workers that stops once so many trials are over."""
     space, source, draw = Space(config.space), np.random.default_rng(seed), random.Random(seed)
-    judge = scheduler(config.search, EPOCHS, frozenset({0}))
+    judge = scheduler_of(config.search, EPOCHS, frozenset({0}))
     yield tuple(made_up.opening(config))
     running: dict[int, tuple[int, float]] = {}
     born, time = 0, 0.0

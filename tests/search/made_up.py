@@ -21,9 +21,9 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.space import Point, Space
+from tests.search.changed import scheduler_of
 
 DEPTH, HIDDEN, COMPOSITION = "model.stack.depth", "model.stack.hidden", "model.stack.composition"
 GATE, RATE = "model.stack.shortcut.gate", "training.optimiser.learning_rate"
@@ -41,12 +41,12 @@ def study(axes: dict[str, Any] = AXES, **search: Any) -> StudyConfig:
     optimiser = {"kind": "adam", "learning_rate": 0.01}
     model = {"stack": {"kind": "recurrent", "depth": 3, "hidden": 16}}
     base = {"model": model, "training": {"epochs": 6, "optimiser": optimiser}}
-    asha = {"grace": 1, "reduction": 2}
+    asha = {"kind": "asha", "grace": 1, "reduction": 2}
     return StudyConfig.model_validate(
         {
             "name": "made-up",
             "space": {"base": base, "axes": axes},
-            "search": {"proposer": "random", "trials": 16, "seeds": 2, "asha": asha, **search},
+            "search": {"proposer": "random", "trials": 16, "seeds": 2, "scheduler": asha, **search},
         }
     )
 
@@ -97,7 +97,7 @@ def history(config: StudyConfig, *, seed: int = 0) -> Iterator[Event]:
     """
     draw = random.Random(seed)
     space = Space(config.space)
-    judge = scheduler(config.search, config.space.base.training.epochs, frozenset({0}))
+    judge = scheduler_of(config.search, config.space.base.training.epochs, frozenset({0}))
     points = [space.base_point()]
     generator = np.random.default_rng(seed)
     points += [space.sample(generator) for _ in range(config.search.trials - 1)]

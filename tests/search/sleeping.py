@@ -9,10 +9,11 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
+from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.study import open_study, run_study
+from skipstack.search.study.task import EpochResult
 from skipstack.search.tracking.tracking import Tracker
-from skipstack.search.trials.task import EpochResult
+from tests.search.changed import changed
 from tests.search.toy import ToyWorker, toy_driver, toy_study
 
 EPOCHS = 4
@@ -57,7 +58,7 @@ def sleeping_study(trials: int) -> StudyConfig:
     base = study.space.base
     data = base.data.model_copy(update={"corpus": GrammarCorpus(train=20, dev=10, test=10)})
     space = study.space.model_copy(update={"base": base.model_copy(update={"data": data})})
-    search = study.search.model_copy(update={"asha": None, "retries": 10})
+    search = changed(study.search, scheduler="none", retries=10)
     return study.model_copy(update={"space": space, "search": search})
 
 

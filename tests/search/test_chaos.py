@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.ablation.ablation import ablation
+from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.ledger.events import Decided, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
+from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 
@@ -30,7 +30,7 @@ pytestmark = [
 
 SEARCH = ("quickstart", *SMALL)
 GRID = (
-    *("quickstart", *SMALL, "--seeds", "1", "--set", "search.proposer=grid", "--set", "search.asha=null"),
+    *("quickstart", *SMALL, "--seeds", "1", "--set", "search.proposer=grid", "--set", "search.scheduler=none"),
     *("--set", "axes.training.optimiser.learning_rate=null", "--set", "axes.model.stack.composition=null"),
 )
 
@@ -73,7 +73,7 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
     for trial in record.trials.values():
         assert [epoch for epoch, _, _ in told[trial.number]] == list(range(1, len(trial.reports) + 1)), f"{chaos}"
         assert told[trial.number] == alone(record, chaos.folder, trial, scratch), f"{chaos}"
-    judge = scheduler(record.study.search, record.study.space.base.training.epochs, frozenset({0}))
+    judge = scheduler_of(record.study.search, record.study.space.base.training.epochs, frozenset({0}))
     decided = [event for event in events if isinstance(event, Decided)]
     for report, decision in zip([each for each in events if isinstance(each, Reported)], decided, strict=True):
         assert judge.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)

@@ -13,8 +13,8 @@ from skipstack.data.store.stored import StoredCorpus, open_store, store
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.training.loop import Training
-from skipstack.search.proposers.proposer import Proposer, Random
-from skipstack.search.proposers.tpe import Tpe
+from skipstack.search.decisions.proposers.proposer import Proposer, Random
+from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.study.preparation import needs
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.space import Point, Space

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from tests.search.chaos import SMALL, finish, skipstack
 
 pytestmark = pytest.mark.long

@@ -9,14 +9,14 @@ import pytest
 from skipstack.models.cells.wiring import sources
 from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
-from skipstack.search.proposers.build import proposer
+from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study, scales
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.paths import Tree, written
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
-from tests.search.proposers.histories import live
+from tests.search.decisions.proposers.histories import live
 
 TOPOLOGY, GATE, COMPOSITION = "model.stack.shortcut.topology", "model.stack.shortcut.gate", "model.stack.composition"
 DEPTH, DIRECTIONS, CELL = "model.stack.depth", "model.stack.directions", "model.stack.cell"
@@ -34,7 +34,9 @@ def study(name: str, scale: str | None = None) -> StudyConfig:
 
 def walked(config: StudyConfig) -> list[Point]:
     """What the study's proposer proposes, if nothing ends early."""
-    walk = live(proposer(config.search, Space(config.space)), seed=0, trials=config.search.trials)
+    search = config.search
+    subject = proposer(search.proposer, Space(config.space), seed=search.seed, objectives=len(search.objectives))
+    walk = live(subject, seed=0, trials=search.trials)
     return [told.point for told in walk if told.reason is None]
 
 
@@ -49,7 +51,7 @@ def test_every_preset_has_its_base_in_its_space_and_trials_for_all_that_it_walks
     config = study(name, scale)
     space = Space(config.space)
     assert space.contains(config.space.base)
-    if config.search.proposer == "one_at_a_time":
+    if config.search.proposer.kind == "one_at_a_time":
         points = list(space.one_at_a_time())
         assert walked(config) == points
         assert points[0] == space.point(config.space.base)
@@ -97,7 +99,7 @@ def test_small_is_a_network_of_96_cells_and_at_most_five_layers_with_the_papers_
     assert stack.shortcut == base.model.stack.shortcut
     assert stack.composition == base.model.stack.composition
     assert small.space.base.data == base.data
-    assert small.search.asha is None
+    assert small.search.stops_nothing
     assert small.search.seeds == 3
 
 
@@ -224,7 +226,7 @@ def test_the_rows_of_a_table_are_trials_of_its_preset_in_the_presets_order(name:
     if name == "gui2019/table-5-21":  # whose policies name distances
         lacking = [space.point(trial) for trial in trials[4:]]
     assert missing == lacking
-    if config.search.proposer == "grid":
+    if config.search.proposer.kind == "grid":
         assert rows == trials
     elif len(config.space.axes) == 1:
         (axis,) = config.space.axes
@@ -258,5 +260,5 @@ def test_the_base_of_dinarelli2016_is_the_network_that_it_proposes_with_the_numb
 def test_dinarelli2016_compares_its_four_networks(name: str, scale: str | None) -> None:
     config = study(name, scale)
     assert [point["model.stack.variant"] for point in walked(config)] == ["i", "e", "j", "i_and_e"]
-    assert config.search.asha is None
+    assert config.search.stops_nothing
     assert config.search.seeds == 3

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
-from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
-from skipstack.search.driver.driver import Driver
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import BEST, StudyFolder
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.task import EpochResult, TrialTask, Worker
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
-from skipstack.search.trials.task import EpochResult, TrialTask, Worker
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 
@@ -69,7 +70,7 @@ def toy_study(trials: int = 12, proposer: str = "tpe", epochs: int = 4) -> Study
     if proposer == "grid":
         axes["training.optimiser.learning_rate"] = Axis(choice=(0.001, 0.02, 0.1))
     search = SearchConfig.model_validate(
-        {"proposer": proposer, "trials": trials, "asha": AshaConfig(grace=1, reduction=2).model_dump()}
+        {"proposer": proposer, "trials": trials, "scheduler": AshaConfig(grace=1, reduction=2).model_dump()}
     )
     return StudyConfig(name="toy", space=SpaceConfig(base=base, axes=axes), search=search)
 

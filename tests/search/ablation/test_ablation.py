@@ -10,9 +10,10 @@ import pytest
 import yaml
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.ablation import Row, ablation, changes, chosen, selected
+from skipstack.search.ablation.ablation import Row, ablation, changes, chosen
 from skipstack.search.ledger.events import Event, Reason
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import (
@@ -199,8 +200,8 @@ def test_selected_trials_are_those_of_the_rows() -> None:
 
 def test_of_a_grid_that_is_trained_to_its_end_every_trial_with_a_score_is_selected() -> None:
     axes = {COMPOSITION: {"choice": [1, 2]}, GATE: {"choice": ["none", "scaled"]}}
-    for asha, expected in ((None, [0, 1, 2, 3]), ({"grace": 1, "reduction": 2}, [0, 1, 2])):
-        config = study(axes, proposer="grid", asha=asha)
+    for scheduler, expected in (("none", [0, 1, 2, 3]), ({"kind": "asha", "reduction": 2}, [0, 1, 2])):
+        config = study(axes, proposer="grid", scheduler=scheduler)
         events: list[Event] = []
         for number, score in enumerate((0.9, 0.8, 0.7, 0.1)):
             point = {COMPOSITION: 1 + number % 2, GATE: ("none", "scaled")[number // 2]}

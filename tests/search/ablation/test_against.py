@@ -11,7 +11,7 @@ from skipstack.search.ablation.against import ComparedRow, Comparison, compare
 from skipstack.search.ablation.papers import PaperTable
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study

@@ -20,8 +20,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle
 from skipstack.search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parsed, seal
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from tests.search.finished import exported
 
 CPU = torch.device("cpu")
@@ -33,7 +33,7 @@ base:
   model:
     stack: {hidden: 8, depth: 3}
   training: {epochs: 1}
-search: {trials: 1, seeds: 1, asha: null}
+search: {trials: 1, seeds: 1, scheduler: none}
 """
 WORDS = "the\tDET\ncat\tNOUN\nsleeps\tVERB\n\nit\tPRON\nbarks\tVERB\n\n" * 4
 

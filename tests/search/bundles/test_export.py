@@ -16,12 +16,12 @@ from skipstack.data.store.stored import open_store
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder, new_folder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import StudyFolder, new_folder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import open_study, run_study
 from skipstack.search.study_files.study_file import load_study
 from skipstack.search.trials.worker import TrainingWorker
@@ -32,7 +32,7 @@ SETTINGS = [
     "data.corpus.dev=30",
     "data.corpus.test=30",
     "model.stack.hidden=8",
-    "search.asha=null",
+    "search.scheduler=none",
 ]
 
 

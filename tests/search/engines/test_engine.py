@@ -12,17 +12,17 @@ import pytest
 import ray
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import AshaConfig, SearchConfig
+from skipstack.search.decisions.schedulers.asha import Asha
+from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.asha import Asha
-from skipstack.search.schedulers.build import scheduler
-from skipstack.search.schedulers.scheduler import Decision
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
+from tests.search.changed import changed, scheduler_of, searched
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [
@@ -133,15 +133,15 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
 @pytest.mark.parametrize(
     "own",
     [
-        {"asha": {"variant": "promotion", "reduction": 2}},
-        pytest.param({"asha": None, "hyperband": {"reduction": 2}}, marks=pytest.mark.slow),
+        {"scheduler": {"kind": "asha", "variant": "promotion", "reduction": 2}},
+        pytest.param({"scheduler": {"kind": "hyperband", "reduction": 2}}, marks=pytest.mark.slow),
     ],
 )
 def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_end_with_the_study(
     own: dict[str, Any], engine: RayEngine, tmp_path: Path
 ) -> None:
     config = toy_study(trials=12)
-    search = SearchConfig.model_validate({**config.search.model_dump(), **own})
+    search = changed(config.search, **own)
     folder = open_toy(tmp_path, config.model_copy(update={"search": search}))
     for fault in (True, False):  # the first driver is interrupted in the middle
         engine.worker = InterruptingWorker if fault else ToyWorker
@@ -153,7 +153,7 @@ def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_en
                 assert driver.record.paused()
             else:
                 run_study(driver, engine)
-    judge = scheduler(search, 4, frozenset({0}))
+    judge = scheduler_of(search, 4, frozenset({0}))
     promotions = 0
     for event in Ledger(folder.ledger).read():
         match event:
@@ -179,7 +179,7 @@ def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_en
 
 
 def test_a_grid_on_ray_ends_in_the_same_scores_as_one_after_another(engine: RayEngine, tmp_path: Path) -> None:
-    study = toy_study(trials=9, proposer="grid").model_copy(update={"search": SearchConfig(proposer="grid", asha=None)})
+    study = searched(toy_study(trials=16, proposer="grid"), scheduler="none")
     curves = []
     for name, each in {"ray": engine, "serial": SerialEngine(ToyWorker)}.items():
         engine.worker = ToyWorker
@@ -216,7 +216,7 @@ def test_a_process_that_is_killed_once_goes_on_where_it_was_and_no_epoch_is_told
 ) -> None:
     engine.worker = KilledOnceWorker
     study = toy_study(trials=5, proposer="grid", epochs=3)
-    folder = open_toy(tmp_path, study.model_copy(update={"search": study.search.model_copy(update={"asha": None})}))
+    folder = open_toy(tmp_path, searched(study, scheduler="none"))
     with Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
         run_study(driver, engine)

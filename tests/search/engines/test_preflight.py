@@ -9,8 +9,8 @@ import pytest
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.engines import preflight as module
 from skipstack.search.engines.preflight import MARK, Preflight, first_trouble
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import open_study
 from tests.search.toy import toy_study
 

@@ -9,7 +9,7 @@ import torch
 from skipstack.data.store.stored import store
 from skipstack.search.engines.shares import CONTEXT, GpuShares
 from skipstack.search.planning.measuring import memory_of
-from skipstack.search.trials.task import TrialTask
+from skipstack.search.study.task import TrialTask
 from tests.search.trials.test_worker import CONFIG, task
 
 GIB = 2**30

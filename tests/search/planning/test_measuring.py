@@ -16,11 +16,11 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.planning import measuring
 from skipstack.search.planning.measuring import TrainingMeter, middles, room
 from skipstack.search.planning.plan import Room
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.study import open_study
+from skipstack.search.study.task import trial_task
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.trials.task import trial_task
 from skipstack.search.trials.worker import TrainingWorker
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig

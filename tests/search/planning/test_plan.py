@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.search.config import AshaConfig, KeepBestConfig, MedianConfig, SearchConfig, StudyConfig
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
 from skipstack.search.planning.extremes import extremes
 from skipstack.search.planning.plan import HOUR, Measurement, Meter, Plan, Room, measured, plan
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
+from tests.search.decisions.proposers.histories import FINITE, MIXED, WIDE
 from tests.search.made_up import AXES, DEPTH, HIDDEN, RATE, study
-from tests.search.proposers.histories import FINITE, MIXED, WIDE
 
 EPOCHS = 6
 FINITE_AXES = {DEPTH: {"choice": [1, 3, 5]}, HIDDEN: {"choice": [8, 16, 32]}}
@@ -72,9 +73,9 @@ def test_epochs_lie_between_all_stopped_at_the_first_rung_and_none() -> None:
     made = plan(study(AXES), Room())
     assert made.rungs == (1, 2, 4)
     assert (epochs(made)["best"], epochs(made)["worst"]) == (6 + 15 * 1, 16 * 6)
-    late = plan(study(AXES, asha={"grace": 3, "reduction": 2}), Room())
+    late = plan(study(AXES, scheduler=AshaConfig(grace=3, reduction=2)), Room())
     assert epochs(late)["best"] == 6 + 15 * 3
-    without = plan(study(AXES, asha=None), Room())
+    without = plan(study(AXES, scheduler="none"), Room())
     assert set(epochs(without).values()) == {16 * 6}
 
 
@@ -85,23 +86,31 @@ def test_a_base_that_the_space_lacks_is_neither_spared_nor_counted() -> None:
 
 SEARCHES = st.one_of(
     st.builds(
-        lambda grace, reduction: {"asha": AshaConfig(grace=grace, reduction=reduction)}, *[st.integers(2, 5)] * 2
+        lambda grace, reduction: {"scheduler": AshaConfig(grace=grace, reduction=reduction)}, *[st.integers(2, 5)] * 2
     ),
-    st.builds(lambda grace: {"asha": None, "median": MedianConfig(grace=grace)}, st.integers(1, 9)),
-    st.builds(lambda keep: {"asha": None, "keep_best": KeepBestConfig(keep=keep)}, st.integers(1, 9)),
+    st.builds(lambda grace: {"scheduler": MedianConfig(grace=grace)}, st.integers(1, 9)),
+    st.builds(lambda keep: {"scheduler": KeepBestConfig(keep=keep)}, st.integers(1, 9)),
     st.builds(
-        lambda grace, reduction: {"asha": {"grace": grace, "reduction": reduction, "variant": "promotion"}},
+        lambda grace, reduction: {
+            "scheduler": {"kind": "asha", "grace": grace, "reduction": reduction, "variant": "promotion"}
+        },
         *[st.integers(2, 5)] * 2,
     ),
-    st.builds(lambda grace: {"asha": None, "hyperband": {"grace": grace}}, st.integers(1, 5)),
+    st.builds(lambda grace: {"scheduler": {"kind": "hyperband", "grace": grace}}, st.integers(1, 5)),
     st.builds(
         lambda grace, maximum: {
-            "asha": {"grace": grace, "resource": "seconds", "maximum": maximum, "variant": "promotion"}
+            "scheduler": {
+                "kind": "asha",
+                "grace": grace,
+                "resource": "seconds",
+                "maximum": maximum,
+                "variant": "promotion",
+            }
         },
         st.integers(1, 9),
         st.integers(1, 100),
     ),
-    st.just({"asha": None}),
+    st.just({"scheduler": "none"}),
 )
 
 
@@ -129,19 +138,22 @@ def test_a_promoting_search_takes_the_epochs_of_successive_halving() -> None:
     """81 trials that keep their scores, reduction 3: 27 of them go from 1 epoch to 3, 9 to 9, 3 to 27, 1 to 81."""
     axes = {DEPTH: {"choice": [1, 5]}, RATE: {"log": [0.003, 0.03]}}  # without the base
     least = 81 + 27 * 2 + 9 * 6 + 3 * 18 + 1 * 54
-    for own in ({"hyperband": {}, "asha": None}, {"asha": {"variant": "promotion"}}):
+    for own in ({"scheduler": {"kind": "hyperband"}}, {"scheduler": {"kind": "asha", "variant": "promotion"}}):
         config = study(axes, trials=81, **own)
         base = config.space.base.model_copy(
             update={"training": config.space.base.training.model_copy(update={"epochs": 81})}
         )
         config = config.model_copy(update={"space": config.space.model_copy(update={"base": base})})
         typical = epochs(plan(config, Room()))["typical"]
-        assert typical == least if "hyperband" in own else least < typical < 3 * least
+        assert typical == least if own["scheduler"]["kind"] == "hyperband" else least < typical < 3 * least
 
 
 def test_rungs_of_seconds_wait_for_the_seconds_of_an_epoch() -> None:
     """Without them 6 epochs are 60 seconds. They are 48 an epoch for the networks of depth 3 and 16 units."""
-    config = study({DEPTH: {"choice": [3]}, HIDDEN: {"choice": [16]}}, asha={"resource": "seconds", "maximum": 60})
+    config = study(
+        {DEPTH: {"choice": [3]}, HIDDEN: {"choice": [16]}},
+        scheduler=AshaConfig(resource="seconds", maximum=60),
+    )
     config = config.model_copy(update={"search": config.search.model_copy(update={"trials": 1})})
     assert plan(config, Room()).resource == "seconds"
     assert plan(config, Room()).rungs == (1, 3, 9, 27)
@@ -151,7 +163,7 @@ def test_rungs_of_seconds_wait_for_the_seconds_of_an_epoch() -> None:
 
 def test_a_race_of_seeds_is_counted_in_epochs_of_all_seeds() -> None:
     """Four seeds, a rung at 1 and at 2: the other 15 trials take a quarter of the base's 6 epochs at least."""
-    config = study(AXES, seeds=4, asha={"resource": "seeds", "reduction": 2})
+    config = study(AXES, seeds=4, scheduler=AshaConfig(resource="seeds", reduction=2))
     made = plan(config, Room())
     assert (made.rungs, made.resource) == ((1, 2), "seeds")
     assert epochs(made)["best"] == 6 + math.ceil(15 * 6 / 4)
@@ -159,7 +171,7 @@ def test_a_race_of_seeds_is_counted_in_epochs_of_all_seeds() -> None:
 
 
 def test_half_of_the_trials_go_on_at_each_rung_in_random_order() -> None:
-    made = plan(study(AXES, trials=2000, asha={"grace": 1, "reduction": 2}), Room())
+    made = plan(study(AXES, trials=2000, scheduler=AshaConfig(grace=1, reduction=2)), Room())
     expected = 2000 * (1 + 1 / 2 + 2 / 4 + 2 / 8)  # epochs 1 | 2 | 3 and 4 | 5 and 6
     assert epochs(made)["typical"] == pytest.approx(expected, rel=0.05)
 
@@ -184,7 +196,7 @@ def test_hours_are_epochs_times_seconds_with_the_base_by_its_own_time() -> None:
 
 def test_where_all_trials_were_measured_their_hours_have_no_error() -> None:
     """Depths 1, 3 and 5 of 16 units, one at a time: 6 epochs of 16, 48 and 80 seconds."""
-    config = study({DEPTH: {"choice": [1, 3, 5]}}, proposer="one_at_a_time", asha=None)
+    config = study({DEPTH: {"choice": [1, 3, 5]}}, proposer="one_at_a_time", scheduler="none")
     (hours,) = {each.hours for each in planned(config).forecasts}
     assert hours == pytest.approx(6 * (16 + 48 + 80) / HOUR)
     assert {each.error for each in planned(config).forecasts} == {0.0}

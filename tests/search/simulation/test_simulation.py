@@ -4,7 +4,6 @@ import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,18 +12,19 @@ from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
-from skipstack.search.schedulers.build import scheduler
 from skipstack.search.simulation.recordings import RecordedSpace, recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Point, Space
+from tests.search.changed import changed, scheduler_of, searched
 from tests.search.made_up import DEPTH, GATE, RATE, ended, opening, proposed, record_of, reported, study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -47,14 +47,10 @@ def run(path: Path, config: StudyConfig) -> StudyRecord:
     return read_study(folder.path)
 
 
-def searched(config: StudyConfig, **search: Any) -> StudyConfig:
-    return config.model_copy(update={"search": config.search.model_copy(update=search)})
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> StudyRecord:
     """All nine trials of a grid, run to their ends."""
-    return run(tmp_path_factory.mktemp("whole"), searched(toy_study(trials=9, proposer="grid"), asha=None))
+    return run(tmp_path_factory.mktemp("whole"), searched(toy_study(trials=9, proposer="grid"), scheduler="none"))
 
 
 def simulated(record: StudyRecord, search: SearchConfig, workers: int = 1, *, extrapolate: bool = False) -> Outcome:
@@ -69,7 +65,7 @@ def simulated(record: StudyRecord, search: SearchConfig, workers: int = 1, *, ex
 def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
     name: str, proposer: str, whole: StudyRecord, tmp_path: Path
 ) -> None:
-    search = with_scheduler(whole.study.search, name, reduction=2).model_copy(update={"proposer": proposer})
+    search = changed(with_scheduler(whole.study.search, name, reduction=2), proposer=proposer)
     real = run(tmp_path, searched(toy_study(trials=9, proposer="grid"), **dict(search)))
     outcome = simulated(whole, search)
     trials = real.trials.values()
@@ -84,9 +80,9 @@ def test_one_worker_does_what_the_serial_engine_does_under_that_scheduler(
 @pytest.mark.parametrize("variant", ["stopping", "promotion"])
 def test_a_race_of_seeds_is_replayed_from_the_curves_of_each(variant: str, tmp_path: Path) -> None:
     """Recorded with all seeds at once, with a race as well: either tells what the other would have been."""
-    plain = searched(toy_study(trials=9, proposer="grid"), asha=None, seeds=4)
+    plain = searched(toy_study(trials=9, proposer="grid"), scheduler="none", seeds=4)
     race = AshaConfig.model_validate({"resource": "seeds", "reduction": 2, "variant": variant})
-    whole, raced = run(tmp_path / "whole", plain), run(tmp_path / "raced", searched(plain, asha=race))
+    whole, raced = run(tmp_path / "whole", plain), run(tmp_path / "raced", searched(plain, scheduler=race))
     outcome = simulated(whole, raced.study.search)
     trials = raced.trials.values()
     assert outcome.epochs == sum(len(trial.seeds) for trial in trials)  # of 4 epochs each, which are a whole one
@@ -116,7 +112,7 @@ def test_no_stopping_finds_the_best_and_asha_saves_epochs(whole: StudyRecord) ->
 
 def curves_study(*curves: tuple[float, ...], seconds: float = 1.0) -> StudyRecord:
     """Completed trials with these dev scores; learning rates tell them apart."""
-    config = study(asha=None, proposer="grid", seeds=1, trials=len(curves))
+    config = study(scheduler="none", proposer="grid", seeds=1, trials=len(curves))
     events: list[Event] = []
     for number, curve in enumerate(curves):
         point: Point = {DEPTH: 1, RATE: 0.003 + 0.001 * number}
@@ -172,7 +168,7 @@ def test_what_is_replayed_and_what_is_not_is_said() -> None:
 def random_record(seed: int, trials: int, epochs: int = EPOCHS) -> StudyRecord:
     """Whole curves at random points."""
     draw, source = random.Random(seed), np.random.default_rng(seed)
-    config = study(asha=None, proposer="random", seeds=1, trials=trials)
+    config = study(scheduler="none", proposer="random", seeds=1, trials=trials)
     space = Space(config.space)
     events: list[Event] = []
     for number in range(trials):
@@ -194,7 +190,7 @@ def test_every_setting_keeps_its_books_and_repeats_itself(
     seed: int, trials: int, workers: int, name: str, proposer: str
 ) -> None:
     record = random_record(seed % 5, trials)
-    search = with_scheduler(record.study.search, name).model_copy(update={"proposer": proposer, "seed": seed})
+    search = changed(with_scheduler(record.study.search, name), proposer=proposer, seed=seed)
     outcome = simulated(record, search, workers)
     assert outcome == simulated(record, search, workers)
     assert outcome.trials == trials == outcome.stopped + outcome.completed + outcome.diverged
@@ -210,12 +206,12 @@ def test_every_setting_keeps_its_books_and_repeats_itself(
 def test_decisions_are_those_of_the_scheduler_on_the_reports_in_the_order_of_the_clock() -> None:
     """A plain twin of the engine: of all trials that run, the one whose epoch ends next reports."""
     record = random_record(seed=3, trials=12)
-    search = with_scheduler(record.study.search, "asha", reduction=2).model_copy(update={"proposer": "grid"})
+    search = changed(with_scheduler(record.study.search, "asha", reduction=2), proposer="grid")
     order = sorted(
         record.trials.values(),
         key=lambda trial: (trial.point[DEPTH], str(trial.point.get(GATE, "")), trial.point[RATE]),
     )
-    judge, waiting = scheduler(search, EPOCHS), list(enumerate(order))
+    judge, waiting = scheduler_of(search, EPOCHS), list(enumerate(order))
     running: dict[int, tuple[float, int]] = {}
     now, epochs, stopped = 0.0, 0, 0
     while waiting or running:
@@ -299,7 +295,7 @@ def test_samples_are_even_over_what_is_left() -> None:
 
 def large(trials: int) -> Iterator[Event]:
     draw, source = random.Random(0), np.random.default_rng(0)
-    config = study(asha=AshaConfig().model_dump(), proposer="random", seeds=1, trials=trials)
+    config = study(scheduler=AshaConfig().model_dump(), proposer="random", seeds=1, trials=trials)
     space = Space(config.space)
     yield from opening(config)
     for number in range(trials):

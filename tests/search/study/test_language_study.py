@@ -29,7 +29,7 @@ from skipstack.models.training.loop import Training
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.reading import read_study
 from tests.search.finished import exported
 
 EMBEDDER = EmbedderConfig(word_size=8, capital_size=0, affix_characters=0, window=0, dropout=0)
@@ -44,7 +44,7 @@ base:
     initial_scale: 1.0
   training: {epochs: 3, batch_size: 4, window: 9, optimiser: {kind: adam, learning_rate: 0.03}}
 axes: {model.stack.skip: {named: {LSTM: null, dynamic skip: {kind: dynamic, reach: 4}}}}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 
 

@@ -19,9 +19,9 @@ from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles.trees import reaches_the_root
 from tests.search.finished import curves, opened, trained
 
@@ -37,7 +37,7 @@ base:
   training: {epochs: 5, batch_size: 4, optimiser: {kind: adam, learning_rate: 0.02}, schedule: {kind: constant}}
 axes:
   model.head.decoder: {choice: [tree, greedy]}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 SIZES = {"train": 100, "dev": 20, "test": 20}
 

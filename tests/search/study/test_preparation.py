@@ -15,11 +15,11 @@ from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.ledger.events import VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import BEST
-from skipstack.search.records.reading import read_study
 from skipstack.search.running import reach
 from skipstack.search.study.preparation import needs
-from skipstack.search.tracking.runs import StudyRuns
+from skipstack.search.study.records.folder import BEST
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.space import Space
 from tests.search.finished import opened, run, trained
@@ -36,7 +36,7 @@ base:
   training: {epochs: 2, batch_size: 4, optimiser: {kind: adam, learning_rate: 0.05}}
 axes:
   data.vectors: {choice: [null, glove.txt]}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 
 
@@ -98,7 +98,7 @@ def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
 
 def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
     study = trained(folder / "study.yaml")
-    runs = StudyRuns()
+    runs = ExpectedRuns()
     with Ledger(study.ledger) as ledger:
         for event in ledger.read():
             runs.apply(event)

@@ -13,10 +13,10 @@ from skipstack.search.ledger.events import CorpusPrepared, Event, Interrupted, R
 from skipstack.search.ledger.lease import SECONDS, SKEW
 from skipstack.search.ledger.ledger import Ledger, address_of, point_to, withdrawn_on_failure
 from skipstack.search.ledger.object_store import ObjectStore
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
 from tests.search.ledger.homes import Clock, s3_address, s3_server
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

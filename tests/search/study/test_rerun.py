@@ -9,11 +9,11 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.config import SearchConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.rerun import Difference, rerun
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 
@@ -67,7 +67,11 @@ def test_the_same_program_gives_the_same_curve_of_every_trial_that_reported(stud
 
 def test_seeds_that_raced_are_trained_again_group_by_group(tmp_path: Path) -> None:
     config = toy_study(trials=9, proposer="grid")
-    race = {**config.search.model_dump(), "asha": {"reduction": 2, "resource": "seeds"}, "seeds": 4}
+    race = {
+        **config.search.model_dump(),
+        "scheduler": {"kind": "asha", "reduction": 2, "resource": "seeds"},
+        "seeds": 4,
+    }
     config = config.model_copy(update={"search": SearchConfig.model_validate(race)})
     folder = open_toy(tmp_path / "race", config)
     with Ledger(folder.ledger) as ledger:

@@ -5,17 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.ablation.ablation import selected
-from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Ended, Event, Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.records.folder import BEST, CHECKPOINT, StudyFolder
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.faults import Fault
+from skipstack.search.study.records.folder import BEST, CHECKPOINT, StudyFolder
+from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import run_study
-from skipstack.search.trials.faults import Fault
-from skipstack.search.trials.task import EpochResult, TrialTask
+from skipstack.search.study.task import EpochResult, TrialTask
+from tests.search.changed import searched
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 WEIGHTS, STATE = 1000, 3000
@@ -50,7 +51,7 @@ def used(folder: StudyFolder) -> int:
 
 def begun(path: Path, *, proposer: str = "tpe", trials: int, **search: object) -> StudyFolder:
     study = toy_study(trials=trials, proposer=proposer)
-    return open_toy(path, study.model_copy(update={"search": study.search.model_copy(update=search)}))
+    return open_toy(path, searched(study, **search))
 
 
 def run(

@@ -23,9 +23,9 @@ from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.records.folder import StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles import conlleval
 from tests.search.finished import curves, opened, trained
 
@@ -41,7 +41,7 @@ base:
   training: {epochs: 3, batch_size: 4, optimiser: {kind: adam, learning_rate: 0.05}}
 axes:
   data.scheme: {choice: [null, bioes]}
-search: {proposer: grid, trials: 2, seeds: 2, asha: null}
+search: {proposer: grid, trials: 2, seeds: 2, scheduler: none}
 """
 PLACES = ["rome", "new york", "los angeles beach", "oslo"]
 

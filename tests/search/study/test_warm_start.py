@@ -12,18 +12,19 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.proposers.tpe import Tpe
-from skipstack.search.records.folder import BEST, StudyFolder
-from skipstack.search.records.reading import read_study
-from skipstack.search.records.study_record import StudyRecord
+from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.warm_start import told
-from skipstack.search.trials.task import EpochResult
+from skipstack.search.study.task import EpochResult
+from skipstack.search.study.warm_start import summary
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
+from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
@@ -32,7 +33,7 @@ DEPTH, RATE, HIDDEN = "model.stack.depth", "training.optimiser.learning_rate", "
 
 def changed(study: StudyConfig, axes: dict[str, Axis] | None = None, **search: Any) -> StudyConfig:
     space = study.space if axes is None else study.space.model_copy(update={"axes": axes})
-    return study.model_copy(update={"space": space, "search": study.search.model_copy(update=search)})
+    return study.model_copy(update={"space": space, "search": searched(study, **search).search})
 
 
 def run(folder: StudyFolder, worker: type[ToyWorker] = KeepingWorker) -> StudyRecord:
@@ -45,7 +46,7 @@ def run(folder: StudyFolder, worker: type[ToyWorker] = KeepingWorker) -> StudyRe
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
     """A grid of nine that was trained to its end."""
-    folder = open_toy(tmp_path / "earlier", changed(toy_study(trials=9, proposer="grid"), asha=None))
+    folder = open_toy(tmp_path / "earlier", changed(toy_study(trials=9, proposer="grid"), scheduler="none"))
     run(folder)
     return folder.path
 
@@ -59,7 +60,7 @@ def started(folder: StudyFolder) -> WarmStarted:
 
 
 def test_a_study_that_was_run_before_trains_nothing_and_ends_in_the_same_table(earlier: Path, tmp_path: Path) -> None:
-    study = warm(changed(toy_study(trials=9, proposer="grid"), asha=None), earlier)
+    study = warm(changed(toy_study(trials=9, proposer="grid"), scheduler="none"), earlier)
     record = run(open_toy(tmp_path / "again", study), FailingWorker)
     before = read_study(earlier)
     assert not [event for event in Ledger(tmp_path / "again" / "ledger").read() if isinstance(event, Started)]
@@ -98,11 +99,11 @@ def test_a_reused_trial_is_never_stopped_and_the_others_are_measured_against_it(
 def test_seeds_that_differ_and_weights_that_are_gone_are_learnt_from_and_trained_anew(
     earlier: Path, tmp_path: Path
 ) -> None:
-    grid = changed(toy_study(trials=9, proposer="grid"), asha=None)
+    grid = changed(toy_study(trials=9, proposer="grid"), scheduler="none")
     shutil.rmtree(earlier / "trials" / "000003")
     (earlier / "trials" / "000004" / BEST).unlink()
     folder = open_toy(tmp_path / "a", warm(grid, earlier))
-    line = told(started(folder))
+    line = summary(started(folder))
     assert line == f"warm start: 9 trials of {earlier}, 7 of them reusable as they are"
     (earlier / "trials" / "000005" / BEST).unlink()  # after the study was opened
     record = run(folder)
@@ -144,7 +145,7 @@ def test_trials_outside_of_the_space_are_left_out_and_counted(earlier: Path, tmp
     axes = {**study.space.axes, DEPTH: Axis(choice=(1, 3))}
     event = started(open_toy(tmp_path / "narrow", changed(study, axes)))
     assert len(event.observed) == 6
-    assert told(event).endswith(", 3 outside of this space or its corpora left out")
+    assert summary(event).endswith(", 3 outside of this space or its corpora left out")
 
 
 def test_another_number_of_epochs_makes_a_stopped_trial_of_a_completed_one(earlier: Path, tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_another_corpus_and_another_folder_are_refused_in_one_line(earlier: Path
 
 def test_a_trial_that_two_studies_have_is_told_once(earlier: Path, tmp_path: Path) -> None:
     """The second study took it over from the first."""
-    second = warm(changed(toy_study(trials=9, proposer="grid"), asha=None), earlier)
+    second = warm(changed(toy_study(trials=9, proposer="grid"), scheduler="none"), earlier)
     second = changed(second, {**second.space.axes, HIDDEN: Axis(choice=(8, 9))}, trials=12)
     record = run(open_toy(tmp_path / "second", second))
     own = sum(trial.reused is None for trial in record.trials.values())
@@ -177,7 +178,7 @@ def test_a_trial_that_two_studies_have_is_told_once(earlier: Path, tmp_path: Pat
     third = open_toy(tmp_path / "third", changed(warm(second, earlier, tmp_path / "second")))
     first, rest = (event for event in Ledger(third.ledger).read() if isinstance(event, WarmStarted))
     assert (len(first.observed), len(rest.observed)) == (9, own)
-    assert told(rest).endswith(f", {12 - own} known from another study left out")
+    assert summary(rest).endswith(f", {12 - own} known from another study left out")
     sources = {trial.reused.study for trial in run(third).trials.values() if trial.reused}
     assert sources == {str(earlier), str(tmp_path / "second")}
 

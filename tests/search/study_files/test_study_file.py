@@ -10,7 +10,8 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorpus
 from skipstack.models.cells.wiring import sources
 from skipstack.models.training.config import Adam, Sgd
-from skipstack.search.config import AshaConfig, SearchConfig, StudyConfig
+from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study, scales, schema
 from skipstack.spaces.config import Axis
@@ -70,7 +71,7 @@ def test_quickstart_has_no_two_trials_with_the_same_network() -> None:
     assert len(networks) == len(stacks) == 7
     assert study.search.trials >= 16
     assert study.search.seeds == 2
-    assert study.search.asha is not None
+    assert study.search.scheduler.kind == "asha"
 
 
 def test_wu2017_quick_has_the_depths_gates_and_compositions_asked_for() -> None:
@@ -93,7 +94,7 @@ base: {training: {optimiser: {learning_rate: 1}}, model: {stack: {shortcut: {gat
 axes:
   model.stack.depth: {choice: [1, 3]}
 constraints: [block_on_top]
-search: {trials: 2, asha: {grace: 2}}
+search: {trials: 2, scheduler: {kind: asha, grace: 2}}
 """
     base = {"training": {"optimiser": Sgd(learning_rate=1.0)}, "model": {"stack": {"shortcut": {"gate": "none"}}}}
     space = {"base": base, "axes": {DEPTH: {"choice": [1, 3]}}, "constraints": ["block_on_top"]}
@@ -101,7 +102,7 @@ search: {trials: 2, asha: {grace: 2}}
         name="mine",
         about="rates",
         space=SpaceConfig.model_validate(space),
-        search=SearchConfig(trials=2, asha=AshaConfig(grace=2)),
+        search=SearchConfig(trials=2, scheduler=AshaConfig(grace=2)),
     )
     assert load_study("mine.yaml")[1] == tmp_path.resolve()
 
@@ -147,8 +148,8 @@ def test_a_gate_called_none_and_a_rate_with_an_exponent_are_what_they_look_like(
 
 
 def test_asha_is_switched_off_by_null(study: Any) -> None:
-    assert study("search: {asha: null}").search.asha is None
-    assert load_study("quickstart", overrides=["search.asha=null"])[0].search.asha is None
+    assert study("search: {scheduler: none}").search.stops_nothing
+    assert load_study("quickstart", overrides=["search.scheduler=none"])[0].search.stops_nothing
 
 
 def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_not(study: Any, tmp_path: Path) -> None:
@@ -204,10 +205,29 @@ def test_a_file_in_the_working_directory_goes_before_a_preset_but_a_folder_does_
             "axes:\n  model.stack.depth:\n    named:\n      '': 3",
             "mine.yaml:2: axes.model.stack.depth: got a value named '' (allowed: names on one line",
         ),
-        ("search:\n  asha:\n    grace: 0", "mine.yaml:3: search.asha.grace: got 0 (allowed: an integer from 1)"),
+        (
+            "search:\n  scheduler:\n    grace: 0",
+            "mine.yaml:3: search.scheduler.grace: got 0 (allowed: an integer from 1)",
+        ),
+        (
+            "search:\n  trials: 3\n  asha: {grace: 2}",
+            "mine.yaml:3: search.asha: a key of earlier versions (allowed: search.scheduler: {kind: asha, grace: 2})",
+        ),
+        (
+            "search: {median: null}",
+            "mine.yaml:1: search.median: a key of earlier versions (allowed: search.scheduler: {kind: none})",
+        ),
+        (
+            "search:\n  evolution: {population: 3}",
+            "mine.yaml:2: search.evolution: a key of earlier versions (allowed: search.proposer: {kind: evolution, ",
+        ),
+        (
+            "search: {scheduler: ahsa}",
+            "mine.yaml:1: search.scheduler.kind: unknown kind 'ahsa' (nearest: 'asha'; allowed: asha, hyperband, ",
+        ),
         (
             "search: {proposer: tpee}",
-            "mine.yaml:1: search.proposer: unknown value 'tpee' (nearest: 'tpe'; allowed: grid, ",
+            "mine.yaml:1: search.proposer.kind: unknown kind 'tpee' (nearest: 'tpe'; allowed: grid, ",
         ),
         (
             "base:\n  data:\n    corpus: {kind: named, name: pmb-ccg}",
@@ -426,7 +446,7 @@ def test_constraints_and_about_are_replaced() -> None:
         ("axes.model.stack.hidden={choice: [0]}", "axis model.stack.hidden: got 0 (allowed: an integer from 1)"),
         ("constraints=[block]", "unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
         ("data.corpus={kind: named, name: pmb-ccg}", "unknown corpus 'pmb-ccg' (nearest: 'pmb-ccg-en'; allowed: "),
-        ("search.asha.grace=0", "search.asha.grace: got 0 (allowed: an integer from 1)"),
+        ("search.scheduler.grace=0", "search.scheduler.grace: got 0 (allowed: an integer from 1)"),
     ],
 )
 def test_a_mistake_in_a_setting_is_told_with_the_setting(override: str, told: str) -> None:
@@ -475,7 +495,7 @@ def test_a_field_inside_a_value_of_an_axis_cannot_be_set_alone(study: Any) -> No
         ("axes: {model.stack.depth: {choice: [1], when: {model.stack.hidden: [3]}}}", True),
         ("constraints: [block]", False),
         ("constraints: [block_on_top]", True),
-        ("search: {trials: 3, asha: null}", True),
+        ("search: {trials: 3, scheduler: none}", True),
         ("search: {trials: 0}", False),
         ("extnds: quickstart", False),
     ],

@@ -17,7 +17,7 @@ from skipstack.search.ledger.events import (
     Retried,
     StudyOpened,
 )
-from skipstack.search.tracking.runs import LONGEST, STUDY, Entry, StudyRuns, study_id
+from skipstack.search.tracking.runs import LONGEST, STUDY, Entry, ExpectedRuns, study_id
 from tests.search.made_up import measured
 from tests.search.tracking import studies
 from tests.search.tracking.studies import SPACE, history, opened, proposed, reported
@@ -33,7 +33,7 @@ STUDY_OF_ONE_EPOCH = _of_one_epoch()
 
 
 def runs_of(events: list[Event]) -> dict[int | None, Entry]:
-    runs = StudyRuns()
+    runs = ExpectedRuns()
     for event in events:
         runs.apply(event)
     return runs.pending
@@ -94,7 +94,7 @@ def test_further_seeds_of_a_race_have_curves_of_their_own_and_leave_the_means_to
         reported(0, 1, (0.5, 0.25), 1003.0 + second).model_copy(update={"seeds": seeds})
         for second, seeds in enumerate([(0, 1), (2, 3)])
     )
-    runs = StudyRuns()
+    runs = ExpectedRuns()
     for event in [*opened(STUDY_OF_ONE_EPOCH), *proposed(0, 1002.0), first]:
         runs.apply(event)
     assert runs.pending[0].tags["skipstack.seeds"] == "0,1"
@@ -122,11 +122,12 @@ def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> No
         "trials": "5",
         "seeds": "2",
         "seed": "0",
-        "asha.grace": "1",
-        "asha.reduction": "3",
-        "asha.resource": "epochs",
-        "asha.variant": "stopping",
-        "asha.brackets": "1",
+        "scheduler.kind": "asha",
+        "scheduler.grace": "1",
+        "scheduler.reduction": "3",
+        "scheduler.resource": "epochs",
+        "scheduler.variant": "stopping",
+        "scheduler.brackets": "1",
     }
     assert study.tags["skipstack.kind"] == "study"
     assert study.tags["skipstack.code_version"] == "0.1.0+def"
@@ -202,7 +203,7 @@ def test_values_longer_than_mlflow_takes_are_cut() -> None:
 
 
 def test_what_was_taken_out_does_not_come_back() -> None:
-    runs = StudyRuns()
+    runs = ExpectedRuns()
     for event in [*opened(), *proposed(0, 1002.0)]:
         runs.apply(event)
     runs.pending.clear()

@@ -9,7 +9,7 @@ import skipstack.dashboards.commands.running, skipstack.search.trials.deferred, 
 import skipstack.search.study.study, skipstack.search.tracking.tracking
 assert "torch" not in sys.modules
 from skipstack.search.trials.deferred import DeferredWorker
-from skipstack.search.trials.task import Worker
+from skipstack.search.study.task import Worker
 assert issubclass(DeferredWorker, Worker)
 """
 

@@ -11,9 +11,9 @@ import torch
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.stored import store
 from skipstack.models.training.checkpoint import read_tensors
-from skipstack.search.records.folder import BEST, CHECKPOINT
-from skipstack.search.trials.faults import OutOfSpaceError, TimeOverError
-from skipstack.search.trials.task import EpochResult, TrialTask
+from skipstack.search.study.faults import OutOfSpaceError, TimeOverError
+from skipstack.search.study.records.folder import BEST, CHECKPOINT
+from skipstack.search.study.task import EpochResult, TrialTask
 from skipstack.search.trials.trial_files import SupersededError
 from skipstack.search.trials.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig

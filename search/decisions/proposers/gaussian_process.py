@@ -1,0 +1,60 @@
+"""Bayesian optimisation with a Gaussian process."""
+
+from typing import ClassVar, final
+
+import numpy as np
+import optuna
+from optuna.trial import TrialState
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.seeding import generator
+from skipstack.search.decisions.pareto import Vector
+from skipstack.search.decisions.proposers.proposer import Curve
+from skipstack.search.decisions.proposers.sampled import Outcome, Sampled
+from skipstack.search.ledger.events import Reason
+from skipstack.spaces.space import Point, Space
+
+
+@final
+class GaussianProcess(Sampled):
+    """A Gaussian process (Matern 5/2, one length scale an axis) and its expected improvement, by Optuna's sampler.
+
+    The point with the largest logarithm of the expected improvement is taken, that of the hypervolume with several
+    objectives (Ament et al., 2023; Daulton et al., 2020), given the trials that run; the first ``random_trials`` that
+    have a score are random. A completed trial counts with the best score of its curve, a stopped one with its last,
+    which is less than what it would have reached: a process has no rank for it. So does a paused one, and if it is
+    promoted, once more as what becomes of it. Those that diverged or that a fault ended teach nothing.
+
+    A process needs all axes of all trials. Optuna leaves conditional axes out of it and draws them at random. Here all
+    are modelled, and an axis that is not active in a trial has a value drawn at random: so the process sees that there
+    it makes no difference. (With the same value in all of them it hopes for the others for ever.) A point has what the
+    process says of the axes that are active. Sampled anew, it would be the same: in place of one that is not allowed or
+    was proposed before, a neighbour of it is taken, at random.
+    """
+
+    stream: ClassVar[str] = "gp"
+    tries: ClassVar[int] = 1
+
+    def __init__(self, space: Space, seed: int, objectives: int = 1, *, random_trials: int = 10) -> None:
+        super().__init__(space, seed, objectives)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)  # it warns of a package without which it is a little slower
+        self._random_trials = random_trials
+
+    def _sampler(self, seed: int) -> optuna.samplers.GPSampler:
+        return optuna.samplers.GPSampler(
+            seed=seed, n_startup_trials=self._random_trials, warn_independent_sampling=False
+        )
+
+    def _instead(self, point: Point, source: np.random.Generator) -> Point | None:
+        neighbours = self._space.neighbours(point, source)
+        near = next((neighbour for neighbour in neighbours if neighbour not in self._seen), None)
+        return self._seen.unseen(source) if near is None else near
+
+    def _recorded(self, point: Point) -> Point:
+        source = generator(self._seed, self.stream, "inactive", canonical_json(point))
+        drawn = {path: domain.sample(source) for path, domain in self._space.domains.items()}
+        return {**drawn, **point}
+
+    def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
+        scores = [score for _, score in curve]
+        return Outcome(TrialState.COMPLETE, [max(scores) if reason == "completed" else scores[-1], *further])

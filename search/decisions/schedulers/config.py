@@ -1,0 +1,84 @@
+"""Schedulers as a study names them: a kind, and the options of that kind."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PositiveInt, model_validator
+
+from skipstack.data.basis.frozen import Frozen
+
+Resource = Literal["epochs", "seconds", "seeds"]
+"""What a trial spends, and rungs are counted in."""
+
+
+class RungConfig(Frozen):
+    """Where trials are compared: at rungs of ``grace * reduction**k``, k = 0, 1, ..., below what a whole trial takes.
+
+    The resource is ``epochs``; or ``seconds`` of training and evaluation, the first report at or after a rung counting
+    for it, and ``maximum`` seconds being a whole trial; or ``seeds``: a trial trains ``grace`` of its seeds to the end,
+    and further ones only if it goes on, so that its score rests on the more seeds the better it is (a race).
+    """
+
+    grace: PositiveInt = 1
+    """Of the resource: the lowest rung."""
+    reduction: Annotated[int, Field(ge=2)] = 3
+    """One in so many goes on."""
+    resource: Resource = "epochs"
+    maximum: PositiveInt | None = None
+    """Seconds of a whole trial; a trial that has had all its epochs before is whole, too."""
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> Self:
+        if self.resource == "seconds" and self.maximum is None:
+            raise ValueError("got seconds as the resource without a maximum (allowed: maximum: the seconds of a trial)")
+        if self.resource != "seconds" and self.maximum is not None:
+            ends = {"epochs": "training.epochs", "seeds": "search.seeds"}[self.resource]
+            raise ValueError(f"got a maximum of {self.resource} (allowed: with seconds; {ends} says it here)")
+        return self
+
+
+class AshaConfig(RungConfig):
+    """Asynchronous successive halving (Li et al., 2020).
+
+    ``stopping``: a trial at a rung goes on at once or never. ``promotion``, the paper's own: a trial at a rung is
+    paused and its worker is free; it goes on once it is among the best 1/reduction of its rung. The rungs of bracket b
+    begin at ``grace * reduction**b``; the trials are shared out so that each bracket takes about as much.
+    """
+
+    kind: Literal["asha"] = "asha"
+    variant: Literal["stopping", "promotion"] = "stopping"
+    brackets: PositiveInt = 1
+
+
+class HyperbandConfig(RungConfig):
+    """Hyperband (Li et al., 2018): brackets of successive halving, each rung judged once all its trials are there."""
+
+    kind: Literal["hyperband"] = "hyperband"
+
+
+class MedianConfig(Frozen):
+    """Median stopping (Golovin et al., 2017): from epoch ``grace`` on, once ``minimum_trials`` can be compared with."""
+
+    kind: Literal["median"] = "median"
+    grace: PositiveInt = 1
+    minimum_trials: PositiveInt = 3
+
+
+class KeepBestConfig(Frozen):
+    """One epoch for every trial, all epochs for the ``keep`` trials that were best after it."""
+
+    kind: Literal["keep_best"] = "keep_best"
+    keep: PositiveInt = 3
+
+
+class NeverStopConfig(Frozen):
+    """Every trial has all its epochs."""
+
+    kind: Literal["none"] = "none"
+
+
+SchedulerConfig = Annotated[
+    AshaConfig | HyperbandConfig | MedianConfig | KeepBestConfig | NeverStopConfig, Field(discriminator="kind")
+]
+
+SchedulerName = Literal["asha", "hyperband", "median", "keep_best", "none"]
+"""All kinds."""

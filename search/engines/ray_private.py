@@ -1,0 +1,103 @@
+"""Where Ray 2.60's own parts are replaced or read, each with its reason: what to look at when Ray is upgraded.
+
+``tests/search/engines/test_ray_private.py`` says of each of them what is no longer as it is taken to be.
+"""
+
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import ray
+from ray._private import worker as ray_worker
+from ray.air.execution._internal import RayActorManager
+from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.tune.execution import tune_controller
+
+from skipstack.data.basis.errors import one_line
+from skipstack.search.study.faults import WorkersSilentError
+
+START_SECONDS = 300.0
+"""Within which a worker that has its resources must have started; it has ray and Tune to import."""
+
+WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
+"""Where a worker that does not start leaves its last words: its own log, or, before it has one, the raylet's."""
+
+# 1. Ray keeps the command line of whoever joins a cluster, in its records and logs: with the password of a
+#    --tracking-uri.
+ray._private.utils.get_entrypoint_name = lambda: "skipstack"
+
+# 2. Ray prints the deaths of workers to stdout, where the report belongs; the ledger and the progress tell them.
+ray_worker.print_to_stdstream = lambda *_, **__: None
+
+
+def raylet_socket() -> str | None:
+    """3. The socket of the raylet on this machine: whether it still listens, no public part of ray says.
+
+    None for a client of a cluster elsewhere.
+    """
+    node = ray_worker.global_worker.node
+    return None if node is None else str(node.raylet_socket_name)
+
+
+def last_words() -> str | None:
+    """4. The last line in the latest log of a worker on this machine; ray names the folder of its logs nowhere else.
+
+    None where there is none, as for a client of a cluster elsewhere.
+    """
+    node = ray_worker.global_worker.node
+    if node is None:
+        return None
+    logs = [path for pattern in WORKER_LOGS for path in Path(node.get_logs_dir_path()).glob(pattern)]
+    for log in sorted(logs, key=lambda path: path.stat().st_mtime, reverse=True):
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+        if words := [line for line in lines if line and not line.startswith(":")]:  # lines with a colon are ray's marks
+            return words[-1]
+    return None
+
+
+class ActorManager(RayActorManager):  # type: ignore[misc]
+    """5. What starts Tune's actors, and learns of their deaths.
+
+    Tune 2.60 knows one kind of error as the death of an actor. It would end the study where ray kills a worker because
+    its machine runs low on memory, which has a kind of its own: here every error of ray's own is the actor's death.
+
+    And it waits for ever for an actor that has its resources and does not start, as where its interpreter is broken.
+    Here that is a WorkersSilentError after ``START_SECONDS``.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._starting: dict[Any, float] = {}
+        """When each actor was first seen with its resources and without an answer."""
+        self._started: set[Any] = set()
+        self._given_up = False
+
+    def next(self, timeout: float | None = None) -> bool:
+        """As Tune's, after a look at those that do not start."""
+        live = self._live_actors_to_ray_actors_resources
+        now = time.monotonic()
+        self._starting = {actor: self._starting.get(actor, now) for actor in live if actor not in self._started}
+        if self._starting and now - min(self._starting.values()) > START_SECONDS and not self._given_up:
+            self._given_up = True  # Tune looks at its actors again while it cleans up
+            words = last_words()
+            raise WorkersSilentError(
+                f"a worker did not start within {START_SECONDS:g} s"
+                + ("" if words is None else f"; the last line of a worker's log: {words}")
+            )
+        return bool(super().next(timeout))
+
+    def _actor_start_resolved(self, tracked_actor: Any, future: Any) -> None:
+        self._started.add(tracked_actor)
+        super()._actor_start_resolved(tracked_actor, future)
+
+    def _cleanup_actor(self, tracked_actor: Any) -> None:
+        self._started.discard(tracked_actor)
+        super()._cleanup_actor(tracked_actor)
+
+    def _actor_task_failed(self, tracked_actor_task: Any, exception: Exception) -> None:
+        if isinstance(exception, RayError) and not isinstance(exception, RayActorError | RayTaskError):
+            exception = RayActorError(error_msg=one_line(exception))
+        super()._actor_task_failed(tracked_actor_task, exception)
+
+
+tune_controller.RayActorManager = ActorManager

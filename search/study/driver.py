@@ -1,0 +1,308 @@
+"""The driver of a study: what engines ask and tell, and the only writer of the ledger.
+
+What it decides follows from the state of the study (``search/study/decider.py``), which past and present events bring
+forward alike, so a driver that was killed and one that was not go on in the same way after the same events.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from skipstack.search.decisions.schedulers.scheduler import Decision
+from skipstack.search.ledger.events import (
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Metrics,
+    Promoted,
+    Proposed,
+    Reason,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Started,
+    Tested,
+)
+from skipstack.search.study.decider import Decider
+from skipstack.search.study.faults import Fault, full_disk_interrupts, retried, time_is_over
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.reuse import Known
+from skipstack.search.study.task import EpochResult, TrialTask, trial_task
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
+
+Reader = Callable[[Event], None]
+"""Hears every event once it is in the ledger: progress, tracking."""
+
+
+class History(Protocol):
+    """What happened before, and where it is written what happens now: the ledger, or in a simulation nowhere."""
+
+    folder: Path
+
+    def replay(self) -> Iterable[Event]:
+        """All events in order, the first of them that the study was opened."""
+
+    def extensions(self) -> Iterable[Extended]:
+        """Those of the events by which the study was extended."""
+
+    def append(self, *events: Event) -> None:
+        """Take events that belong together."""
+
+
+class Driver:
+    """Proposes trials, judges their reports, ends them.
+
+    ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
+    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
+    ``parameters`` counts those of a config's network, None where it cannot be built; it is asked where they are an
+    objective.
+    """
+
+    def __init__(
+        self,
+        folder: StudyFolder,
+        ledger: History,
+        *,
+        device: str,
+        clock: Callable[[], float],
+        readers: Sequence[Reader] = (),
+        space: Space | None = None,
+        rehearse: Sequence[Reader] = (),
+        parameters: Callable[[TrialConfig], int | None] = lambda config: None,
+    ) -> None:
+        self.folder = folder
+        self.device = device
+        self._ledger = ledger
+        self._clock = clock
+        self._readers = tuple(readers)
+        self._parameters = parameters
+        past = iter(ledger.replay())
+        opened = next(past)
+        self._state = Decider(folder, opened, tuple(ledger.extensions()), space=space, written=ledger.folder)
+        for hear in rehearse:
+            hear(opened)
+        self.past = 1
+        """How many events there were before this driver."""
+        for event in past:
+            self._state.apply(event)
+            self.past += 1
+            for hear in rehearse:
+                hear(event)
+        self._waiting = sorted(self._state.active)
+        self._all_proposed = False
+
+    @property
+    def record(self) -> StudyRecord:
+        """What happened in the study so far."""
+        return self._state.record
+
+    def listen(self, *readers: Reader) -> None:
+        """Let these hear what happens from now on, too."""
+        self._readers += readers
+
+    def next(self) -> TrialTask | None:
+        """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.
+
+        None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
+        """
+        self._end(self._state.scheduler.beaten())
+        number = self._waiting.pop(0) if self._waiting else self._promoted(None)
+        if number is None:
+            number = self._grown()
+        if number is None:  # what waits for trials that will not come need wait no longer
+            number = self._promoted(len(self.record.trials))
+        if number is None:
+            return None
+        self._tell(Started(time=self._clock(), trial=number))
+        return self._training(number)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing runs: once ``next`` gives nothing then, it never will."""
+        return not self._state.active
+
+    def end_paused(self) -> None:
+        """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
+        self._end([trial.number for trial in self.record.paused()])
+
+    def report(self, number: int, result: EpochResult) -> Decision:
+        """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
+        reported = Reported(
+            time=self._clock(),
+            trial=number,
+            epoch=result.epoch,
+            score=result.score,
+            metrics=result.metrics,
+            seconds=result.seconds,
+            seeds=tuple(self._state.scheduler.spending.group(number) or ()),
+            latency=result.latency if "latency" in self.record.study.search.objectives else None,
+        )
+        self._state.apply(reported)
+        decision = self._state.decision
+        events: list[Event] = [reported, self._decided(reported)]
+        if decision.action in ("stop", "complete"):
+            reason: Reason = "completed" if decision.action == "complete" else "stopped"
+            events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
+        elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
+            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
+        for event in events[1:]:
+            self._state.apply(event)
+        self._write(events)
+        if decision.action == "continue" and self._state.ends_group(reported):
+            self._waiting.append(number)
+            return replace(decision, action="pause")  # its further seeds are another task
+        return decision
+
+    def _decided(self, reported: Reported) -> Decided:
+        """The decision on a report that was just taken in."""
+        decision = self._state.decision
+        return Decided(
+            time=reported.time,
+            trial=reported.trial,
+            epoch=reported.epoch,
+            decision=decision.action,
+            rung=decision.rung,
+        )
+
+    def faulted(self, number: int, fault: Fault) -> None:
+        """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
+        cause = retried(self.record.trials[number], fault, self.record.study.search)
+        if cause is None:
+            self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
+        else:
+            self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
+            self._waiting.append(number)
+
+    def tested(self, number: int, metrics: Metrics) -> None:
+        """A selected trial was measured on the test split."""
+        self._tell(Tested(time=self._clock(), trial=number, metrics=metrics))
+
+    def resumed(self, code_version: str) -> None:
+        """Another driver takes the study up."""
+        self._tell(Resumed(time=self._clock(), code_version=code_version))
+
+    def interrupted(self) -> None:
+        """The user asked to end; what runs is taken up by the next driver."""
+        self._tell(Interrupted(time=self._clock()))
+
+    def finished(self) -> None:
+        """Nothing is left to run or to test."""
+        self._tell(Finished(time=self._clock()))
+
+    def task(self, number: int) -> TrialTask:
+        """What a worker needs to test a trial, or to train it where its seeds do not race."""
+        trial = self.record.trials[number]
+        return trial_task(
+            self.record,
+            self.folder,
+            trial.config,
+            number=number,
+            seeds=trial.seeds,
+            device=self.device,
+            trial=trial,
+        )
+
+    def _training(self, number: int) -> TrialTask:
+        """What a worker needs to train a trial."""
+        task, group = self.task(number), self._state.scheduler.spending.group(number)
+        if group is None:
+            return task
+        seeds = tuple(group)
+        reported = sum(report.seeds == seeds for report in self.record.trials[number].reports)
+        return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+
+    def _promoted(self, trials: int | None) -> int | None:
+        """The paused trial that goes on next, entered into the ledger."""
+        number = self._state.scheduler.promotable(trials)
+        if number is not None:
+            self._tell(Promoted(time=self._clock(), trial=number))
+        return number
+
+    def _grown(self) -> int | None:
+        """A new trial that must be trained, entered into the ledger; those that others stand for begin and end here."""
+        while not self._all_proposed:
+            number = len(self.record.trials)
+            point = self._state.ask(number)
+            if point is None:
+                self._all_proposed = True
+                break
+            proposed = self._proposed(number, point)
+            known = (
+                self._state.known.standing_for(proposed)
+                if self._state.scheduler.spending.resource == "epochs"
+                else None
+            )
+            if known is None:
+                self._tell(proposed)
+                return number
+            self._reuse(proposed, known)
+        return None
+
+    def _proposed(self, number: int, point: Point) -> Proposed:
+        search, config = self.record.study.search, self.record.space.config(point)
+        return Proposed(
+            time=self._clock(),
+            trial=number,
+            point=point,
+            config_identity=config.identity,
+            seeds=tuple(self._state.scheduler.spending.group(number) or range(search.seeds)),
+            parameters=self._parameters(config) if "parameters" in search.objectives else None,
+        )
+
+    def _reuse(self, proposed: Proposed, known: Known) -> None:
+        """A trial's recording stands for another trial, in one append. It costs nothing, so nothing stops it."""
+        number, recording, time = proposed.trial, known.recording, proposed.time
+        events: list[Event] = []
+
+        def happened(event: Event) -> None:
+            self._state.apply(event)
+            events.append(event)
+
+        happened(proposed)
+        happened(
+            Reused(
+                time=time,
+                trial=number,
+                study=known.study,
+                source=known.trial,
+                config_identity=recording.config_identity,
+                code_version=recording.code_version,
+            )
+        )
+        for report in recording.reports:
+            reported = report.model_copy(update={"time": time, "trial": number})
+            happened(reported)
+            happened(self._decided(reported))
+        happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
+        if recording.tested:
+            happened(Tested(time=time, trial=number, metrics=recording.tested))
+        self._write(events)
+
+    def _end(self, paused: Sequence[int]) -> None:
+        """Nothing promotes these trials any more."""
+        time = self._clock()
+        ends = [Ended(time=time, trial=number, reason="stopped") for number in paused]
+        for event in ends:
+            self._state.apply(event)
+        if ends:
+            self._write(ends)
+
+    def _tell(self, event: Event) -> None:
+        self._state.apply(event)
+        self._write([event])
+
+    def _write(self, events: Sequence[Event]) -> None:
+        """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
+        with full_disk_interrupts(self._ledger.folder):
+            self._ledger.append(*events)
+        for event in events:
+            for reader in self._readers:
+                reader(event)

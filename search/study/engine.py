@@ -1,0 +1,28 @@
+"""What runs the trials of a study: the interface of all engines."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.study.driver import Driver
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.task import TrialTask
+
+
+class Engine(ABC):
+    """Runs the trials that a driver proposes, on workers of one class."""
+
+    def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
+        """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
+
+    @abstractmethod
+    def run(self, driver: Driver) -> None:
+        """Run until the driver has nothing to start and nothing runs."""
+
+    @abstractmethod
+    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
+        """Measure trials on the test split: (trial number, metrics), each as soon as it is there."""
+
+    def close(self) -> None:  # noqa: B027 (most engines hold nothing)
+        """Let go of what the engine holds."""

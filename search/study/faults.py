@@ -1,0 +1,121 @@
+"""Faults: what ends an attempt at a trial before its time, told apart, and which of them are tried again.
+
+Neither torch nor ray is imported: their errors are known by name and by what they say.
+"""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.config import SearchConfig
+from skipstack.search.ledger.events import FaultReason, RetryCause
+from skipstack.search.study.records.trial_record import TrialRecord
+
+MEMORY_PHRASES: Final = (
+    "out of memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "low on memory",
+    "cublas_status_alloc_failed",
+    "cudnn_status_alloc_failed",
+)
+"""What libraries say, in small letters, that report missing memory as an error of another kind."""
+
+FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
+
+DIED: Final = "the worker's process died"
+
+KERNEL_COUNTERS: Final = Path("/proc/vmstat")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What ended an attempt at a trial, and one line about it."""
+
+    reason: FaultReason
+    message: str
+
+
+class TimeOverError(Exception):
+    """A trial used up its ``search.time_limit``."""
+
+
+class StudyInterruptedError(UserError):
+    """What all trials need is gone. No other trial would fare better, so the study stops here; it can be resumed."""
+
+
+class OutOfSpaceError(StudyInterruptedError):
+    """A disk is full."""
+
+
+class ClusterLostError(StudyInterruptedError):
+    """The Ray cluster does not answer any more, or this machine has left it."""
+
+
+class WorkersSilentError(StudyInterruptedError):
+    """Workers do not start, or do not answer."""
+
+
+def fault_of(error: BaseException) -> Fault:
+    """An error that a worker raised, as a fault."""
+    if isinstance(error, TimeOverError):
+        return Fault("timed_out", " ".join(str(error).split()))
+    return Fault("out_of_memory" if is_out_of_memory(error) else "failed", one_line(error))
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out: Python's ``MemoryError``, the classes of torch and ray, and what their libraries say."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError | OSError) and says_out_of_memory(str(error))
+
+
+def says_out_of_memory(text: str) -> bool:
+    """Whether a message tells of memory that ran out."""
+    return any(phrase in text.lower() for phrase in MEMORY_PHRASES)
+
+
+def kernel_kills(counters: Path = KERNEL_COUNTERS) -> int:
+    """How many processes the kernel of this machine has killed for want of memory; 0 where it does not say."""
+    try:
+        lines = counters.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCause | None:
+    """The cause for which the trial is tried again after ``fault``; None where the fault is its end.
+
+    A crash is retried from the last checkpoint ``search.retries`` times, missing memory once, with a larger share of
+    the device. An error and a used-up time limit would come again.
+    """
+    causes = [each.cause for each in trial.retries]
+    if fault.reason == "crashed" and causes.count("crashed") < search.retries:
+        return "crashed"
+    if fault.reason == "out_of_memory" and "out_of_memory" not in causes:
+        return "out_of_memory"
+    return None
+
+
+def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
+    """One line where a trial has used up its time; None where it may go on."""
+    limit = search.time_limit
+    if limit is None or trial.seconds < limit:
+        return None
+    return f"it trained for {trial.seconds:.1f} s (search.time_limit: {limit:g})"
+
+
+@contextmanager
+def full_disk_interrupts(path: Path) -> Iterator[None]:
+    """Within, a full disk is an OutOfSpaceError, which says in one line what was written: ``path``."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            raise
+        raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error

@@ -1,0 +1,181 @@
+"""A study as its ledger tells it: the reading that tables, tracking, exports and the driver share."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import assert_never
+
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.measure import Measure
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.pareto import front
+from skipstack.search.ledger.events import (
+    CorpusPrepared,
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Promoted,
+    Proposed,
+    Recording,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Shortened,
+    Started,
+    StudyOpened,
+    Tested,
+    VectorsPrepared,
+    WarmStarted,
+)
+from skipstack.search.study.records.extension import extended, shortened
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
+
+
+class StudyRecord:
+    """What happened in a study. ``apply`` is the only way in, for the past and for the present alike."""
+
+    def __init__(self) -> None:
+        self.opened: StudyOpened | None = None
+        self.corpora: dict[str, CorpusPrepared] = {}
+        self.warm_starts: list[WarmStarted] = []
+        self.trials: dict[int, TrialRecord] = {}
+        self.finished = False
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> "StudyRecord":
+        """The record after ``events``."""
+        record = cls()
+        for event in events:
+            record.apply(event)
+        return record
+
+    def apply(self, event: Event) -> None:
+        """Take in what happened next."""
+        match event:
+            case StudyOpened():
+                self.opened = event
+            case CorpusPrepared():
+                self.corpora[event.corpus] = event
+            case Proposed(trial=number):
+                self.trials[number] = TrialRecord(
+                    number, dict(event.point), self.space, event.seeds, self.measure, event.parameters
+                )
+            case WarmStarted():
+                self.warm_starts.append(event)
+            case Reused(trial=number):
+                self.trials[number].reused = event
+            case Reported(trial=number):
+                trial = self.trials[number]
+                trial.reports.append(event)
+                if event.seeds and event.epoch == trial.config.training.epochs and event.seeds != trial.seeds:
+                    trial.seeds += event.seeds
+            case Decided(trial=number):
+                if event.rung is not None or event.decision != "continue":
+                    self.trials[number].decisions.append(event)
+                self.trials[number].paused = event.decision == "pause"
+            case Promoted(trial=number):
+                self.trials[number].paused = False
+            case Ended(trial=number):
+                self.trials[number].reason, self.trials[number].message = event.reason, event.message
+                self.trials[number].paused = False
+                self.trials[number].forget()
+            case Tested(trial=number):
+                self.trials[number].tested = event.metrics
+            case Finished():
+                self.finished = True
+            case Resumed():
+                self.finished = False
+            case Extended():
+                self.study, self.finished = extended(self.study, event), False
+                for stale in ("space", "_base_text"):
+                    self.__dict__.pop(stale, None)
+            case Shortened():
+                self.study = shortened(self.study, event)
+            case Started(trial=number):
+                self.trials[number].starts += 1
+            case Retried(trial=number):
+                self.trials[number].retries.append(event)
+            case Interrupted():
+                pass
+            case _:
+                assert_never(event)
+
+    @cached_property
+    def study(self) -> StudyConfig:
+        """The study's config, with what it was extended by."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return StudyConfig.model_validate(self.opened.study)
+
+    @cached_property
+    def space(self) -> Space:
+        """The space that is searched."""
+        return Space(self.study.space)
+
+    @cached_property
+    def _base_text(self) -> str | None:
+        """The point of the base config, as text; None where the space does not have it."""
+        base = self.study.space.base
+        return canonical_json(self.space.point(base)) if self.space.contains(base) else None
+
+    @property
+    def measure(self) -> Measure:
+        """What the trials are ranked by: the same on all corpora of a study."""
+        return MEASURES[next((corpus.measure for corpus in self.corpora.values()), Accuracy.name)]
+
+    def recording(self, trial: TrialRecord) -> Recording:
+        """What can be taken over of one of the trials."""
+        assert self.opened is not None, "a ledger begins with study_opened"
+        return Recording(
+            config_identity=trial.weights_identity,
+            seeds=trial.seeds,
+            order_seed=self.study.search.seed,
+            reports=tuple(trial.reports),
+            tested=trial.tested,
+            code_version=self.opened.code_version if trial.reused is None else trial.reused.code_version,
+        )
+
+    def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
+        """The prepared corpus that a trial of this config reads."""
+        return self.corpora[identity(config.data.corpus)]
+
+    def vectors_of(self, config: TrialConfig) -> VectorsPrepared | None:
+        """The pretrained vectors that a trial of this config starts from; None where it has none."""
+        path = config.data.vectors
+        return None if path is None else self.corpus_of(config).vectors[path]
+
+    @property
+    def base(self) -> TrialRecord | None:
+        """The trial that ran the base config itself, from which every difference is measured."""
+        text = self._base_text
+        return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
+
+    def ranked(self) -> list[TrialRecord]:
+        """The trials that have a score, the best first (``TrialRecord.place``)."""
+        return sorted((trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.place)
+
+    def front(self) -> list[TrialRecord]:
+        """The trials on the Pareto front of a study of several objectives, the best score first; none of a single one.
+
+        A stopped trial counts with what it reached.
+        """
+        objectives, ranked = self.study.search.objectives, self.ranked()
+        if len(objectives) == 1:
+            return []
+        return [
+            ranked[place] for place in front([(trial.score or 0.0, *trial.further(objectives)) for trial in ranked])
+        ]
+
+    def running(self) -> list[TrialRecord]:
+        """Trials that did not end yet, paused ones aside."""
+        return [trial for trial in self.trials.values() if trial.state == "running"]
+
+    def paused(self) -> list[TrialRecord]:
+        """Trials that wait at a rung."""
+        return [trial for trial in self.trials.values() if trial.paused]

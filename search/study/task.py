@@ -1,0 +1,103 @@
+"""What a worker is given and what it gives back: plain values that travel to any process."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.trial import TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialTask:
+    """A trial to train, or to go on with.
+
+    ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
+    ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
+    ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
+    ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
+    trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
+    multiple of an ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a
+    GPU that its tensors may take; None: any.
+    """
+
+    number: int
+    config: TrialConfig
+    seeds: tuple[int, ...]
+    order_seed: int
+    lanes: int | Literal["auto"]
+    corpus: Path
+    folder: Path
+    device: str
+    reported: int = 0
+    vectors: Path | None = None
+    earlier: tuple[int, ...] = ()
+    attempt: int = 1
+    share: int = 1
+    time_left: float | None = None
+    memory_limit: int | None = None
+
+
+def trial_task(
+    record: StudyRecord,
+    folder: StudyFolder,
+    config: TrialConfig,
+    *,
+    number: int,
+    seeds: tuple[int, ...],
+    device: str,
+    trial: TrialRecord | None = None,
+) -> TrialTask:
+    """What a worker needs to train or to test a trial of a study. ``trial``: what happened of it, if anything did."""
+    vectors = record.vectors_of(config)
+    limit = record.study.search.time_limit
+    return TrialTask(
+        number=number,
+        config=config,
+        seeds=seeds,
+        order_seed=record.study.search.seed,
+        lanes=record.study.search.lanes,
+        # A worker of another process has another working directory.
+        corpus=folder.corpus(record.corpus_of(config)).resolve(),
+        folder=folder.trial(number).resolve(),
+        device=device,
+        reported=0 if trial is None else len(trial.reports),
+        vectors=None if vectors is None else folder.vectors(vectors).resolve(),
+        attempt=1 if trial is None else trial.starts,
+        share=1 if trial is None else trial.share,
+        time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EpochResult:
+    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1.
+
+    ``latency``: seconds that reading 1,000 tokens of dev took one lane; None where nobody measured it.
+    """
+
+    epoch: int
+    score: float
+    metrics: Metrics
+    seconds: float
+    latency: float | None = None
+
+
+class Worker(ABC):
+    """Trains one trial, an epoch a call. Any process may hold one; a new one goes on where the last one was."""
+
+    def __init__(self, task: TrialTask) -> None:
+        self.task = task
+
+    @abstractmethod
+    def run_epoch(self) -> EpochResult:
+        """The result of the next epoch that the ledger does not have."""
+
+    @classmethod
+    @abstractmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        """What the trial's best weights reach on the test split."""

@@ -1,0 +1,94 @@
+"""The Gaussian process: conditional axes filled in, stopped trials counted, several objectives, and that it learns."""
+
+import math
+
+import optuna
+import pytest
+
+from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
+from skipstack.search.decisions.proposers.proposer import Proposer, Random
+from skipstack.spaces.space import Space, SpaceConfig
+from tests.search.decisions.proposers.histories import BETA1, BETA2, KIND, MIXED, MOMENTUM, RATE
+
+CURVED = Space(
+    SpaceConfig.model_validate(
+        {
+            "axes": {
+                KIND: {"choice": ["adam", "sgd"]},
+                RATE: {"log": [1e-4, 1e-1]},
+                MOMENTUM: {"real": [0.0, 0.9], "when": {KIND: ["sgd"]}},
+            }
+        }
+    )
+)
+
+
+def trials_of(proposer: GaussianProcess) -> list[optuna.trial.FrozenTrial]:
+    proposer._tell_optuna()
+    return proposer._study.get_trials(deepcopy=False)
+
+
+def test_an_axis_that_is_not_active_has_any_value_in_the_process_and_none_in_the_point() -> None:
+    process = GaussianProcess(MIXED, seed=0)
+    filled = set()
+    for number in range(8):
+        point = process.ask(number)
+        assert point is not None
+        process.proposed(number, point)
+        told = trials_of(process)[-1].params
+        missing = set(MIXED.domains) - set(point)
+        assert missing in ({MOMENTUM}, {BETA1, BETA2})
+        assert set(told) == set(MIXED.domains)
+        assert all(MIXED.domains[path].contains(told[path]) for path in missing)
+        filled |= {told[path] for path in missing}
+    assert len(filled) >= 8, "never the same, or it would seem to matter"
+
+
+def test_stopped_trials_count_with_their_last_score_and_completed_ones_with_their_best() -> None:
+    process = GaussianProcess(CURVED, seed=0)
+    for number, reason in enumerate(["completed", "stopped", "failed", "diverged"]):
+        process.proposed(number, {KIND: "adam", RATE: 0.001 * (number + 1)})
+        process.ended(number, reason, [(1, 0.5), (2, 0.25)])  # type: ignore[arg-type]
+    assert [trial.values for trial in trials_of(process)] == [[0.5], [0.25], None, None]
+
+
+def climbed(proposer: Proposer, trials: int) -> float:
+    """How near proposals come to SGD, a rate of 0.01 and a momentum of 0.6; the best of the last half."""
+    scores = []
+    for number in range(trials):
+        point = proposer.ask(number)
+        assert point is not None
+        proposer.proposed(number, point)
+        apart = (math.log10(float(str(point[RATE]))) + 2) ** 2 / 2
+        apart += 4 * (float(str(point[MOMENTUM])) - 0.6) ** 2 if MOMENTUM in point else 0.5
+        scores.append(-apart)
+        proposer.ended(number, "completed", [(1, scores[-1])])
+    return max(scores[trials // 2 :])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_finds_the_best_value_of_a_conditional_axis(seed: int) -> None:
+    assert climbed(GaussianProcess(CURVED, seed, random_trials=8), 16) > -0.01
+    assert climbed(Random(CURVED, seed), 16) < -0.02
+
+
+def test_with_two_objectives_it_looks_for_the_front_between_them() -> None:
+    process = GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6)
+    for number in range(8):
+        point = process.ask(number)
+        assert point is not None
+        process.proposed(number, point)
+        size = 3 + math.log10(float(str(point[RATE])))
+        process.ended(number, "completed", [(1, size)], (-size,))
+    assert [trial.values for trial in trials_of(process) if trial.values][-1] == pytest.approx([size, -size])
+    again = GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6)
+    for trial in trials_of(process):
+        if trial.values:
+            point = {KIND: trial.params[KIND].strip('"'), RATE: trial.params[RATE]}
+            again.observed(
+                point | ({MOMENTUM: trial.params[MOMENTUM]} if point[KIND] == "sgd" else {}),
+                "completed",
+                [(1, trial.values[0])],
+                (trial.values[1],),
+            )
+    assert again.ask(8) == process.ask(8), "observed trials teach what own ones do"

@@ -1,0 +1,134 @@
+"""What we take for granted of Ray's own parts. A test that fails here names what an upgrade has moved or changed."""
+
+import inspect
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from ray._private import node, utils, worker
+from ray.air.execution._internal import RayActorManager
+from ray.tune.execution import tune_controller
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.engines import machines, ray_private
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.ledger.events import Interrupted
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.faults import WorkersSilentError
+from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.study import run_study
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
+
+
+def test_ray_asks_its_utils_for_the_command_line_that_it_keeps() -> None:
+    assert "entrypoint=ray._private.utils.get_entrypoint_name()" in inspect.getsource(worker), "another name is asked"
+    assert utils.get_entrypoint_name() == "skipstack"
+
+
+def test_ray_prints_the_lines_of_workers_by_a_name_of_its_module() -> None:
+    assert "            print_to_stdstream(" in inspect.getsource(worker.listen_error_messages), "by another name"
+    worker.print_to_stdstream({"lines": ["a worker died"]}, ignore_prefix=False)
+
+
+def test_the_node_of_a_driver_names_its_raylet_s_socket_and_its_logs() -> None:
+    assert isinstance(node.Node.raylet_socket_name, property)
+    assert list(inspect.signature(node.Node.get_logs_dir_path).parameters) == ["self"]
+    assert hasattr(worker.global_worker, "node")
+
+
+def test_tune_makes_its_actor_manager_by_the_name_that_is_replaced() -> None:
+    assert tune_controller.RayActorManager is ray_private.ActorManager
+    assert "RayActorManager(resource_manager=" in inspect.getsource(tune_controller.TuneController.__init__)
+
+
+def test_the_actor_manager_has_the_methods_and_the_actors_that_are_looked_at() -> None:
+    def parameters(name: str) -> list[str]:
+        return list(inspect.signature(getattr(RayActorManager, name)).parameters)
+
+    assert parameters("next") == ["self", "timeout"]
+    assert parameters("_actor_start_resolved") == ["self", "tracked_actor", "future"]
+    assert parameters("_actor_task_failed") == ["self", "tracked_actor_task", "exception"]
+    assert parameters("_cleanup_actor") == ["self", "tracked_actor"]
+    assert "_live_actors_to_ray_actors_resources[tracked_actor]" in inspect.getsource(RayActorManager)
+
+
+def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker.global_worker, "node", SimpleNamespace(get_logs_dir_path=lambda: str(tmp_path)))
+    assert ray_private.last_words() is None
+    for age, (name, text) in enumerate(
+        [
+            ("worker-2.err", ":job_id:1\nno module named numpy\n:actor_name:x\n"),
+            ("worker-1.err", "older\n"),
+            ("gcs.err", "x"),
+        ]
+    ):
+        (tmp_path / name).write_text(text)
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    assert ray_private.last_words() == "no module named numpy"
+
+
+def test_machines_that_do_not_answer_interrupt_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+    silence = UserError("no answer within 120 s")
+    monkeypatch.setattr(machines, "last_words", lambda: "Exec format error")
+    monkeypatch.setattr(machines, "asked", lambda question: [("one", silence), ("two", "answer")])
+    machines.check_answers()
+    monkeypatch.setattr(machines, "asked", lambda question: [("one", silence), ("two", silence)])
+    with pytest.raises(WorkersSilentError, match=r"machine one: no answer within 120 s; .* log: Exec format error"):
+        machines.check_answers()
+
+
+@pytest.mark.cluster
+def test_a_study_whose_workers_never_start_ends_in_order_with_what_they_last_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken python"
+    broken.write_text("#!/bin/sh\necho 'the interpreter is broken' >&2\nexec sleep 1000\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(machines, "worker_interpreter", lambda: {"py_executable": shlex.quote(str(broken))})
+    monkeypatch.setattr(ray_private, "START_SECONDS", 20.0)
+    engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
+    folder = open_toy(tmp_path / "study", toy_study(trials=2))
+    try:
+        with (
+            Ledger(folder.ledger) as ledger,
+            pytest.raises(WorkersSilentError, match="within 20 s; the last line of a worker's log: the interp"),
+        ):
+            run_study(toy_driver(folder, ledger), engine)
+    finally:
+        engine.close()
+    assert isinstance(Ledger(folder.ledger).read()[-1], Interrupted)
+
+
+STUDY = """
+import sys
+from pathlib import Path
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.study import run_study
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+assert " " in sys.executable
+folder = open_toy(Path(sys.argv[1]), toy_study(trials=2))
+engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
+with Ledger(folder.ledger) as ledger:
+    run_study(toy_driver(folder, ledger), engine)
+engine.close()
+"""
+
+
+@pytest.mark.cluster
+def test_workers_start_from_an_interpreter_whose_path_has_a_space(tmp_path: Path) -> None:
+    place = tmp_path / "a folder"
+    place.mkdir()
+    (place / "venv").symlink_to(sys.prefix)
+    python, root = place / "venv" / "bin" / "python", Path(__file__).parents[3]
+    subprocess.run([python, "-c", STUDY, tmp_path / "study"], cwd=root, check=True, timeout=250)
+    assert read_study(tmp_path / "study").finished
