@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 from skipstack.data.basis.fields import describe, fields, kinds, models
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.config import SearchConfig
-from skipstack.search.study_files.document import StudyFile
+from skipstack.search.study_files.document import FileContent
 from skipstack.spaces.config import Axis
 from skipstack.spaces.trial import TrialConfig
 
@@ -34,12 +34,12 @@ Where a mapping has a `kind`, each kind has fields of its own, and so a table of
 """
 
 PARTS: Sequence[tuple[str, type[BaseModel]]] = (
-    ("", StudyFile),
+    ("", FileContent),
     ("axes.PATH", Axis),
     ("", TrialConfig),
     ("search", SearchConfig),
 )
-"""What the page walks through, with the path it stands at; nothing below ``StudyFile`` but what follows it."""
+"""What the page walks through, with the path it stands at; nothing below ``FileContent`` but what follows it."""
 
 
 def page() -> str:
@@ -56,7 +56,7 @@ def sections(path: str, model: type[BaseModel], seen: dict[type[BaseModel], str]
     seen[model] = path
     if model is not TrialConfig:
         yield section(path, model)
-    if model is StudyFile:
+    if model is FileContent:
         return
     for name, annotation in fields(model).items():
         inner = f"{path}.{name}" if path else name

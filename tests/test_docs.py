@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from skipstack.models.cells.base import LayerSizes
 
 from skipstack.data.basis.fields import describe, fields, kinds
 from skipstack.data.corpora.config import DataConfig
-from skipstack.models import gates
+from skipstack.models.cells import gates
+from skipstack.models.time.cell import LayerSizes
 from skipstack.search.config import SearchConfig
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study_files.document import presets
