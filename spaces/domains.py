@@ -95,8 +95,8 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
-    """The numbers from ``low`` to ``high``, both included."""
+class _Range:
+    """What ranges of numbers have in common: both ends belong to them."""
 
     low: float
     high: float
@@ -110,6 +110,14 @@ class Real:
     def contains(self, value: Json) -> bool:
         """Whether ``value`` is a number within the bounds."""
         return _is_number(value) and self.low <= value <= self.high  # type: ignore[operator]
+
+    def _clipped(self, value: float) -> float:
+        return min(max(value, self.low), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Real(_Range):
+    """The numbers from ``low`` to ``high``, both included."""
 
     def sample(self, generator: np.random.Generator) -> Json:
         """A number, uniform over the range."""
@@ -121,29 +129,13 @@ class Real:
         step = STEP * (self.high - self.low)
         return tuple(other for other in (self._clipped(value - step), self._clipped(value + step)) if other != value)
 
-    def _clipped(self, value: float) -> float:
-        return min(max(value, self.low), self.high)
-
     def __str__(self) -> str:
         return f"numbers from {self.low} to {self.high}"
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class Log(_Range):
     """The numbers from ``low`` > 0 to ``high``, both included, measured by their logarithm."""
-
-    low: float
-    high: float
-    finite = False
-
-    @property
-    def first(self) -> Json:
-        """The lowest number."""
-        return self.low
-
-    def contains(self, value: Json) -> bool:
-        """Whether ``value`` is a number within the bounds."""
-        return _is_number(value) and self.low <= value <= self.high  # type: ignore[operator]
 
     def sample(self, generator: np.random.Generator) -> Json:
         """A number whose logarithm is uniform over the range."""
@@ -161,7 +153,7 @@ class Log:
 
     def _at(self, logarithm: float) -> float:
         # exp(log(x)) may be one rounding beside x: the bounds stay the bounds.
-        return min(max(math.exp(logarithm), self.low), self.high)
+        return self._clipped(math.exp(logarithm))
 
     def __str__(self) -> str:
         return f"numbers from {self.low} to {self.high}, by their logarithm"

@@ -10,9 +10,6 @@ Objective = Literal["score", "parameters", "latency"]
 """``score``: the mean dev score. ``parameters``: those of one lane's network, known when a trial is proposed.
 ``latency``: seconds that reading 1,000 tokens of dev took one lane, on the worker that trained it."""
 
-UNITS: Mapping[Objective, str] = {"score": "", "parameters": "parameters", "latency": "s / 1,000 tokens"}
-"""How people write them."""
-
 
 def further(objectives: Sequence[Objective], *, parameters: int | None, latency: float | None) -> Vector:
     """The objectives after the score, of which less is more: their negatives, -inf where one is not known."""
