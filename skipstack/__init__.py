@@ -230,11 +230,11 @@ if not TYPE_CHECKING:
             module, own_name = _ELSEWHERE[name]
             return getattr(import_module(module), own_name)
         if name == "FORMATS":
-            from skipstack.data.store import stored
+            from skipstack.data.store import tables
             from skipstack.search.bundles import files
             from skipstack.search.ledger import upgrade
 
-            return {"ledger": upgrade.FORMAT, "store": stored.FORMAT, "bundle": files.FORMAT}
+            return {"ledger": upgrade.FORMAT, "store": tables.FORMAT, "bundle": files.FORMAT}
         if name == "__version__":
             from importlib.metadata import version
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from skipstack.dashboards.pages.rendering import Format
 from skipstack.dashboards.report.listing_report import listing_report
 from skipstack.dashboards.report.printing import print_report
-from skipstack.dashboards.report.rendering import Format
 from skipstack.dashboards.report.space_report import DescribedStudy, space_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.seeding import generator
@@ -77,7 +77,8 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
 
 def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
     """The size of an epoch of the base, or why it is not known."""
-    from skipstack.data.store.stored import open_store, store
+    from skipstack.data.store.stored import open_store
+    from skipstack.data.store.writing import store
 
     base = study.space.base
     with tempfile.TemporaryDirectory(prefix="skipstack-spaces-") as scratch:

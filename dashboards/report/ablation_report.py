@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from skipstack.dashboards.report.page import Block, Cell, Column, Listing, Numbers, Page, Report, Sentence, Table
-from skipstack.dashboards.report.page import Row as PageRow
+from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Page, Report, Sentence, Table
+from skipstack.dashboards.pages.page import Row as PageRow
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, reason_in_words, with_error
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.ablation_report import EXCEEDS
-from skipstack.dashboards.report.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, with_error
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
-from skipstack.dashboards.report.page import Block, Cell, Column, Heading, Page, Report, Row, Table
+from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Page, Report, Row, Table
 from skipstack.dashboards.report.quantities import NONE
 from skipstack.models.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView

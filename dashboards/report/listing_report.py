@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from skipstack.dashboards.report.page import Cell, Column, Page, Report, Row, Table
+from skipstack.dashboards.pages.page import Cell, Column, Page, Report, Row, Table
 
 
 def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:

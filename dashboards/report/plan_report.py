@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from skipstack.dashboards.report.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.quantities import duration, number
 from skipstack.dashboards.report.space_report import axes_content, axis_lines, space_content, space_lines
 from skipstack.search.decisions.schedulers.build import described

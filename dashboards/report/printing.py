@@ -4,8 +4,8 @@ import sys
 
 from rich.console import Console
 
-from skipstack.dashboards.report.page import Report
-from skipstack.dashboards.report.rendering import Format, render
+from skipstack.dashboards.pages.page import Report
+from skipstack.dashboards.pages.rendering import Format, render
 from skipstack.data.basis.redaction import redacted
 
 

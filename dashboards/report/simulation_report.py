@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from skipstack.dashboards.report.page import Cell, Column, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.pages.page import Cell, Column, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.quantities import NONE, duration, heading_of
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import SearchConfig

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from skipstack.dashboards.report.page import Numbers
+from skipstack.dashboards.pages.page import Numbers
 from skipstack.search.ablation.statistics import Spread
 
 

@@ -16,7 +16,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import VocabularyConfig
 from skipstack.data.formats.glove import read_vectors
-from skipstack.data.store.stored import StoredCorpus, read_tables, write_tables, written_beside
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.tables import read_tables, write_tables, written_beside
 from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary, normalise
 
 _LAYOUT = 2

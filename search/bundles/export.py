@@ -14,7 +14,8 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.store.prepared import prepare
-from skipstack.data.store.stored import open_store, store
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.writing import store
 from skipstack.models.device import choose_device
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.trained import lane_of

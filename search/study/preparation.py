@@ -11,10 +11,11 @@ from skipstack.data.corpora.config import Corpus, VocabularyConfig
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.store.cutting import with_longest
 from skipstack.data.store.prepared import vocabulary_of, with_learnt_tags
-from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.vectors import coverage, open_vectors, pretrained, store_vectors
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.store.word_classes import word_classes
+from skipstack.data.store.writing import store
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.config import ModelConfig, check_task

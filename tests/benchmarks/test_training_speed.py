@@ -15,7 +15,8 @@ import torch
 from skipstack.data.corpora.config import DataConfig, NamedCorpus
 from skipstack.data.store.batches import training_batches
 from skipstack.data.store.prepared import prepare
-from skipstack.data.store.stored import open_store, store
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.writing import store
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
 from skipstack.models.lanes import Lane

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
+from skipstack.dashboards.pages.rendering import Format
+from skipstack.dashboards.pages.rendering import render as render_report
 from skipstack.dashboards.report.comparison_report import COLUMNS, DISAGREES, comparison_report
-from skipstack.dashboards.report.rendering import Format
-from skipstack.dashboards.report.rendering import render as render_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.against import Comparison, compare
 from skipstack.search.ablation.papers import find_table

@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.report.meanings import meaning
 from skipstack.data.store.batches import training_batches
-from skipstack.data.store.stored import open_store, store
+from skipstack.data.store.stored import open_store
 from skipstack.data.store.streams import stream_batches
+from skipstack.data.store.writing import store
 from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
+from skipstack.dashboards.pages.rendering import Format
+from skipstack.dashboards.pages.rendering import render as render_report
 from skipstack.dashboards.pictures.report_picture import picture
 from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS, ablation_report
-from skipstack.dashboards.report.rendering import Format
-from skipstack.dashboards.report.rendering import render as render_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.ablation import Ablation, ablation
 from skipstack.search.study.records.study_record import StudyRecord

@@ -8,6 +8,7 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store import stored
+from skipstack.data.store import tables as stored_tables
 from skipstack.search.bundles import files
 from skipstack.search.bundles.files import read_files
 from skipstack.search.ledger import upgrade
@@ -28,7 +29,7 @@ def test_a_ledger_says_its_format(tmp_path: Path) -> None:
     first = json.loads((tmp_path / "study" / "ledger" / "000001.jsonl").read_text().split(" ", 2)[2])[0]
     assert (first["kind"], first["format"]) == ("study_opened", upgrade.FORMAT)
     (manifest,) = (tmp_path / "study" / "corpora").glob("*/manifest.json")
-    assert json.loads(manifest.read_text())["format"] == stored.FORMAT
+    assert json.loads(manifest.read_text())["format"] == stored_tables.FORMAT
 
 
 @pytest.mark.parametrize("command", [("report",), ("resume", "--engine", "serial"), ("rerun", "0")])
@@ -48,12 +49,14 @@ def test_a_later_ledger_is_refused_whatever_else_it_says(command: tuple[str, ...
 
 def test_a_later_store_is_refused(tmp_path: Path) -> None:
     (store,) = (copied("asha", tmp_path) / "corpora").iterdir()
-    tables, manifest = stored.read_tables(store)
+    tables, manifest = stored_tables.read_tables(store)
     notes = {key: value for key, value in manifest.items() if key != "files"}
     shutil.rmtree(store)
     store.mkdir()
-    stored.write_tables(store, tables, {**notes, "format": stored.FORMAT + 1})
-    with pytest.raises(UserError, match=rf"of format {stored.FORMAT + 1} \(allowed: up to {stored.FORMAT}; {LATER}\)"):
+    stored_tables.write_tables(store, tables, {**notes, "format": stored_tables.FORMAT + 1})
+    with pytest.raises(
+        UserError, match=rf"of format {stored_tables.FORMAT + 1} \(allowed: up to {stored_tables.FORMAT}; {LATER}\)"
+    ):
         stored.open_store(store)
 
 

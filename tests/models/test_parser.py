@@ -11,7 +11,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, GrammarCorpus
 from skipstack.data.store.batches import evaluation_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
-from skipstack.data.store.stored import open_store, store
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig

@@ -9,7 +9,8 @@ import torch
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.batches import training_batches
 from skipstack.data.store.prepared import prepare
-from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.writing import store
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.training.loop import Training

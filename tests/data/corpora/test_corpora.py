@@ -17,7 +17,8 @@ from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.store.conversion import with_scheme
-from skipstack.data.store.stored import open_store, store
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.writing import store
 from tests.splits import read_splits
 
 CONTENTS = {split: f"{split}\tX\n".encode() for split in SPLITS}

@@ -12,7 +12,7 @@ from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.corpora.synthetic.grammar import EDITION, LONGEST, SHORTEST, sentences
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.trees import find_cycle
-from skipstack.data.store.stored import fingerprint
+from skipstack.data.store.writing import fingerprint
 from tests.oracles.grammar import Cue, kind, read
 
 SIZES = GrammarCorpus()
@@ -191,7 +191,7 @@ def test_another_process_draws_the_same_corpus(splits: dict[str, list[Sentence]]
         "from skipstack.data.corpora.config import GrammarCorpus;"
         "from skipstack.data.corpora.sources import open_source;"
         "from pathlib import Path;"
-        "from skipstack.data.store.stored import fingerprint;"
+        "from skipstack.data.store.writing import fingerprint;"
         "print(fingerprint(open_source(GrammarCorpus(), data_dir=None, folder=Path()).read()))"
     )
     for seed in ("1", "2"):

@@ -13,7 +13,8 @@ from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.texts import TextFormat, tokens_of
 from skipstack.data.store.batches import evaluation_batches, put_back, training_batches
 from skipstack.data.store.prepared import prepare
-from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
 
 REVIEWS = "neg\tdull , dull\npos\tnot dull\nneg\tno\nneg\ta b c d e f\n"

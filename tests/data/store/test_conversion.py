@@ -15,7 +15,8 @@ from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.labels.schemes import RARE, Scheme, Span, closed, converted, repaired, spans_of, tags_of
 from skipstack.data.store.conversion import with_scheme
 from skipstack.data.store.prepared import prepare, with_learnt_tags
-from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.writing import store
 
 Corpus = dict[str, list[tuple[str, ...]]]
 

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import skipstack.data.store.stored
+import skipstack.data.store.writing
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus
 from skipstack.data.corpora.division import Splits
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
-from skipstack.data.store.stored import StoredCorpus, fingerprint, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
+from skipstack.data.store.writing import fingerprint, store
 from tests.splits import read_splits
 
 SMALL = GrammarCorpus(train=30, dev=10, test=10)
@@ -134,7 +135,7 @@ def test_arrays_outlive_the_corpus_and_the_folder(tmp_path: Path) -> None:
 def test_a_store_that_is_there_is_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = stored(SMALL, tmp_path)
     times = {name: (folder / name).stat().st_mtime_ns for name in FILES}
-    monkeypatch.setattr(skipstack.data.store.stored, "_write", None)
+    monkeypatch.setattr(skipstack.data.store.writing, "_write", None)
     assert stored(SMALL, tmp_path) == folder
     assert {name: (folder / name).stat().st_mtime_ns for name in FILES} == times
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
@@ -183,22 +184,22 @@ def test_nothing_stays_behind_when_writing_fails(tmp_path: Path, monkeypatch: py
         (folder / "forms.arrow").write_bytes(b"half")
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(skipstack.data.store.stored, "_write", full)
+    monkeypatch.setattr(skipstack.data.store.writing, "_write", full)
     with pytest.raises(OSError, match="No space left"):
         stored(SMALL, tmp_path)
     assert list((tmp_path / "stores").iterdir()) == []
 
 
 def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = skipstack.data.store.stored._write
+    write = skipstack.data.store.writing._write
     firsts: list[Path] = []
 
     def overtaken(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
-        monkeypatch.setattr(skipstack.data.store.stored, "_write", write)
+        monkeypatch.setattr(skipstack.data.store.writing, "_write", write)
         firsts.append(stored(SMALL, tmp_path))  # another process ends while this one still writes
         write(splits, scheme, task, folder)
 
-    monkeypatch.setattr(skipstack.data.store.stored, "_write", overtaken)
+    monkeypatch.setattr(skipstack.data.store.writing, "_write", overtaken)
     assert [stored(SMALL, tmp_path)] == firsts
     assert list((tmp_path / "stores").iterdir()) == firsts
     open_store(firsts[0])
@@ -207,7 +208,8 @@ def test_who_comes_second_takes_the_folder_of_the_first(tmp_path: Path, monkeypa
 def test_processes_that_prepare_a_corpus_at_once_all_end_well(tmp_path: Path) -> None:
     program = (
         "import sys, time; from pathlib import Path; from skipstack.data.corpora.config import GrammarCorpus;"
-        "from skipstack.data.store.stored import open_store, store; corpus = GrammarCorpus(train=400, dev=50, test=50);"
+        "from skipstack.data.store.stored import open_store;"
+        "from skipstack.data.store.writing import store; corpus = GrammarCorpus(train=400, dev=50, test=50);"
         "print('ready', flush=True); sys.stdin.readline();"
         "path = store(corpus, root=Path(sys.argv[1]), data_dir=None, folder=Path());"
         "print(path, open_store(path).fingerprint)"

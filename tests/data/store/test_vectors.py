@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorpus, VocabularyConfig
 from skipstack.data.formats.glove import FoundVectors, read_vectors
-from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.vectors import Coverage, coverage, open_vectors, pretrained, store_vectors
 from skipstack.data.store.vocabulary import Vocabulary
+from skipstack.data.store.writing import store
 
 GLOVE = "the 1 2 3\ncat 4 5 6\n9999 -7e-1 8 9\n1984 0 0 1\nzebra 1 1 1\n"
 WORDS = ["the", "The", "CAT", "1984", "dog", "the"]

@@ -8,9 +8,10 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, DataConfig, GrammarCorpus, VocabularyConfig
 from skipstack.data.store.features import lexicon
 from skipstack.data.store.prepared import prepare, vocabulary_of
-from skipstack.data.store.stored import StoredCorpus, open_store, store
+from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.vocabulary import UNKNOWN, Vocabulary
 from skipstack.data.store.word_classes import word_classes
+from skipstack.data.store.writing import store
 
 TRAIN = """\
 from O

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
 from skipstack.data.labels.spans import find_spans, reading
-from skipstack.data.store.stored import Split, StoredCorpus, open_store, store
+from skipstack.data.store.stored import Split, StoredCorpus, open_store
+from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
 from tests.oracles import conlleval
 from tests.splits import read_splits

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.report.ablation_report import ablation_report
-from skipstack.dashboards.report.rendering import render
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.objectives import further

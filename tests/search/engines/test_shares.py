@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from skipstack.data.store.stored import store
+from skipstack.data.store.writing import store
 from skipstack.search.engines.shares import CONTEXT, GpuShares
 from skipstack.search.planning.measuring import memory_of
 from skipstack.search.study.task import TrialTask

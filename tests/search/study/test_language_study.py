@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from skipstack.dashboards.commands.report import verify
+from skipstack.dashboards.pages.page import Table
 from skipstack.dashboards.report.ablation_report import ablation_report
-from skipstack.dashboards.report.page import Table
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare
-from skipstack.data.store.stored import open_store, store
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.evaluate import evaluate, on_device

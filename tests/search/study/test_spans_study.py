@@ -10,8 +10,8 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
+from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.report.ablation_report import ablation_report
-from skipstack.dashboards.report.rendering import render
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.store.stored import open_store

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from skipstack.data.corpora.config import GrammarCorpus
-from skipstack.data.store.stored import store
+from skipstack.data.store.writing import store
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.study.faults import OutOfSpaceError, TimeOverError
 from skipstack.search.study.records.folder import BEST, CHECKPOINT

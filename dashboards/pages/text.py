@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from skipstack.dashboards.report.fitting import MARK, Layout, fitted, left_out, whole
-from skipstack.dashboards.report.page import Block, Column, Heading, Listing, Page, Row, Sentence, Table
+from skipstack.dashboards.pages.fitting import MARK, Layout, fitted, left_out, whole
+from skipstack.dashboards.pages.page import Block, Column, Heading, Listing, Page, Row, Sentence, Table
 
 NARROWEST_PAGE = 80
 """Where no width is given, sentences are broken at this width or that of the widest table."""

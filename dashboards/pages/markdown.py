@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from skipstack.dashboards.report.page import Block, Heading, Listing, Page, Row, Sentence, Table
+from skipstack.dashboards.pages.page import Block, Heading, Listing, Page, Row, Sentence, Table
 
 SPECIAL = "\\`*_[]<>|#~"
 """Characters that Markdown reads as its own."""

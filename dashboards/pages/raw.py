@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from skipstack.dashboards.report.page import Numbers
+from skipstack.dashboards.pages.page import Numbers
 
 
 def as_csv(records: Sequence[Numbers], names: Sequence[str]) -> str:

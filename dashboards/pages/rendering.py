@@ -2,10 +2,10 @@
 
 from typing import Literal, assert_never
 
-from skipstack.dashboards.report.markdown import as_markdown
-from skipstack.dashboards.report.page import Report
-from skipstack.dashboards.report.raw import as_csv, as_json
-from skipstack.dashboards.report.text import as_text
+from skipstack.dashboards.pages.markdown import as_markdown
+from skipstack.dashboards.pages.page import Report
+from skipstack.dashboards.pages.raw import as_csv, as_json
+from skipstack.dashboards.pages.text import as_text
 
 Format = Literal["text", "markdown", "csv", "json"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from skipstack.dashboards.report.page import Column, Table
+from skipstack.dashboards.pages.page import Column, Table
 
 MARK = 2
 """Characters before a label: a mark and a space."""

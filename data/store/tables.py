@@ -1,0 +1,79 @@
+"""Arrow files with a manifest beside them: written whole, and mapped into memory by whoever reads them."""
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from skipstack.data.basis.errors import newer
+
+FORMAT: Final = 4
+"""Of the files of a store, in its manifest and its name: to be raised whenever they change their form."""
+
+FIRST: Final = 4
+"""The format of a store that does not say which it has."""
+
+_MANIFEST = "manifest.json"
+
+
+@contextmanager
+def written_beside(target: Path) -> Iterator[Path]:
+    """A new folder that takes the name ``target`` once it is filled; if another process was first, its folder stays."""
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    beside.mkdir(parents=True)
+    try:
+        yield beside
+        _rename(beside, target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pa.RecordBatch], notes: Mapping[str, Any]) -> None:
+    """One Arrow file a table, and the manifest: ``notes``, the digests of the files, and one of both."""
+    for name, table in tables.items():
+        with pa.OSFile(str(folder / name), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_batch(table)
+    digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in tables}
+    manifest = json.loads(json.dumps({"format": FORMAT, **notes, "files": digests}))
+    text = json.dumps({**manifest, "digest": _digest(manifest)}, indent=1) + "\n"
+    (folder / _MANIFEST).write_text(text, encoding="utf-8")
+
+
+def read_tables(folder: Path) -> tuple[dict[str, pa.RecordBatch], dict[str, Any]]:
+    """What ``write_tables`` wrote, mapped into memory.
+
+    Raises UserError where a newer version wrote it, and ValueError or OSError where it is not whole.
+    """
+    manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    if (found := manifest.get("format", FIRST)) > FORMAT:
+        raise newer(f"{folder}: a stored corpus", found, FORMAT)
+    if manifest.pop("digest") != _digest(manifest):
+        raise ValueError(f"{_MANIFEST} is not what was written")
+    return {name: _map(folder / name, digest) for name, digest in manifest["files"].items()}, manifest
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def _map(path: Path, digest: str) -> pa.RecordBatch:
+    """The one record batch of a file. The map stays open as long as an array of it lives."""
+    with pa.memory_map(str(path)) as file:
+        content = file.read_buffer()
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise ValueError(f"{path.name} is not what was written")
+    return pa.ipc.open_file(content).get_batch(0)
+
+
+def _rename(beside: Path, target: Path) -> None:
+    try:
+        beside.rename(target)
+    except OSError:
+        if not target.is_dir():
+            raise

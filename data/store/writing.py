@@ -1,0 +1,104 @@
+"""A corpus put into a store, whose files ``data/store/stored.py`` describes.
+
+Shapes: N tags of a split, S1 its sentences + 1.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from skipstack.data.basis.frozen import identity
+from skipstack.data.corpora.config import Corpus
+from skipstack.data.corpora.division import Splits
+from skipstack.data.corpora.sources import open_source
+from skipstack.data.formats.sentences import SPLITS, Sentence
+from skipstack.data.labels.schemes import Scheme, closed
+from skipstack.data.labels.spans import find_spans, reading, types_of
+from skipstack.data.store.stored import BOUNDARY_FORM
+from skipstack.data.store.tables import FORMAT, write_tables, written_beside
+
+
+def store(corpus: Corpus, *, root: Path, data_dir: Path | None, folder: Path) -> Path:
+    """The folder of a corpus under ``root``; written, if it is not there yet.
+
+    Its name covers the config and what stands behind it (``data.corpora.sources.Source.key``): a changed
+    file is another store. It is written beside and renamed, so that it is whole or absent; of
+    processes that prepare the same corpus at once the first to end wins, and the others take its
+    folder. Raises UserError for what cannot be read.
+    """
+    source = open_source(corpus, data_dir=data_dir, folder=folder)
+    target = root / identity({"layout": FORMAT, "source": source.key})
+    if target.exists():
+        return target
+    splits = source.read()
+    with written_beside(target) as beside:
+        _write(splits, source.scheme, source.task, beside)
+    return target
+
+
+def fingerprint(splits: Mapping[str, Sequence[Sentence]]) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 over the JSON text of every sentence, split by split."""
+    digest = hashlib.sha256()
+    for split in SPLITS:
+        for sentence in splits[split]:
+            heads = [] if sentence.heads is None else [sentence.heads]
+            digest.update(json.dumps([split, sentence.words, sentence.tags, *heads]).encode() + b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> None:
+    words = {word for split in SPLITS for sentence in splits[split] for word in sentence.words}
+    counts = Counter(word for sentence in splits["train"] for word in sentence.words)
+    forms = [BOUNDARY_FORM, *sorted(words)]
+    learnt = {tag for sentence in splits["train"] for tag in sentence.tags}
+    tags = sorted(learnt if scheme is None else closed(learnt, scheme))
+    tables = {
+        "forms.arrow": pa.record_batch({"form": forms, "count": pa.array([counts[form] for form in forms], pa.int64())})
+    }
+    row_of = {form: row for row, form in enumerate(forms)}
+    tag_of = {tag: row for row, tag in enumerate(tags)}
+    for split in SPLITS:
+        tables[f"{split}.arrow"] = _table(splits[split], row_of, tag_of)
+    span_types: tuple[str, ...] = ()
+    if scheme is not None:
+        everywhere = sorted({tag for split in SPLITS for sentence in splits[split] for tag in sentence.tags})
+        span_types = types_of(everywhere, scheme)
+        for split in SPLITS:
+            tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
+    notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
+    write_tables(folder, tables, notes)
+
+
+def _spans(
+    sentences: Sequence[Sentence], tags: Sequence[str], scheme: Scheme, span_types: Sequence[str]
+) -> pa.RecordBatch:
+    """The gold spans of a split, found in its tags before those that train lacks are given up."""
+    row_of = {tag: row for row, tag in enumerate(tags)}
+    tags_N = np.array([row_of[tag] for sentence in sentences for tag in sentence.tags])
+    offsets_S1 = np.cumsum([0, *(len(sentence.tags) for sentence in sentences)])
+    _, spans = find_spans(tags_N[None], offsets_S1, reading(tags, scheme, span_types))
+    return pa.record_batch(
+        {
+            "start": pa.array(spans.start_M, pa.int64()),
+            "stop": pa.array(spans.stop_M, pa.int64()),
+            "type": pa.array(spans.type_M, pa.int32()),
+        }
+    )
+
+
+def _table(sentences: Sequence[Sentence], row_of: Mapping[str, int], tag_of: Mapping[str, int]) -> pa.RecordBatch:
+    """Lists with 64-bit offsets: their parts are the flat arrays of a ``Split`` as they stand."""
+    tokens = pa.large_list(pa.int32())
+    columns = {
+        "forms": pa.array([[row_of[word] for word in sentence.words] for sentence in sentences], tokens),
+        "tags": pa.array([[tag_of.get(tag, -1) for tag in sentence.tags] for sentence in sentences], tokens),
+        "length": pa.array([len(sentence.words) for sentence in sentences], pa.int32()),
+    }
+    if any(sentence.heads is not None for sentence in sentences):
+        columns["heads"] = pa.array([sentence.heads for sentence in sentences], tokens)
+    return pa.record_batch(columns)
