@@ -67,7 +67,7 @@ def test_no_program_in_a_text_imports_a_package_without_its_house() -> None:
     found = {
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in files
-        if path != Path(__file__)
+        if path != Path(__file__) and "before" not in path.parts  # what an earlier version wrote
         for line in path.read_text().splitlines()
         if IMPORT.search(line)
     }

@@ -28,10 +28,10 @@ Value = TypeVar("Value")
 
 def join(address: str | None) -> None:
     """Join the cluster at ``address``, or start one on this machine. Raises UserError where none answers."""
-    if ray.is_initialized():
-        raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
     if address is not None:
         _knock(address)
+    if ray.is_initialized():
+        raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
     try:
         ray.init(
             address=address or "local",  # None would join any cluster that was started on this machine

@@ -29,11 +29,11 @@ class _Authored:
 def origins(name_or_path: str | Path, scale: str | None = None) -> Mapping[str, str]:
     """The author of each field that a study settles, by dotted path, those of the base without ``base`` before them.
 
-    The author is the study's name or path, the name of a preset that it extends, or either with its scale: ``tagger
-    (small)``. The study has been read by ``load_study`` before, so its files are known to be study files.
+    The author is the study's preset or the name of its file, a preset that it extends, or either with its scale:
+    ``tagger (small)``. The study has been read by ``load_study`` before, so its files are known to be study files.
     """
-    path, _ = find_study(name_or_path)
-    tree = _authored_tree(path, str(name_or_path), scale)
+    path, preset = find_study(name_or_path)
+    tree = _authored_tree(path, preset or path.name, scale)
     return dict([*_leaves(tree["base"], ""), *_leaves(tree["search"], "search.")])
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.inputs.lookup import Lookup
@@ -38,7 +39,7 @@ NETWORKS: list[dict[str, Any]] = [
 
 def network(parts: dict[str, Any]) -> nn.Module:
     config = ModelConfig.model_validate({**parts, "stack": {"hidden": 4, **parts["stack"]}})
-    sizes = Sizes(words=9, characters=9, tags=3, task="parsing" if config.head.kind == "biaffine" else "tagging")
+    sizes = Sizes(words=9, characters=9, tags=3, task=TASKS["parsing" if config.head.kind == "biaffine" else "tagging"])
     return build(config, sizes=sizes, lanes=[Lane(seed=0)], dtype=torch.float32, device=CPU)[0]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from skipstack.search.study.records.parts import LISTED, RANGES, parts, written
+from skipstack.search.study.records.parts import LISTED, RANGES, parts, value_text
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 
@@ -75,6 +75,6 @@ def test_values_that_python_holds_equal_stay_apart() -> None:
 
 
 def test_a_value_is_written_in_full_and_on_one_line() -> None:
-    assert written("two words") == "two words"
-    assert written("two\nlines") == '"two\\nlines"'
-    assert written(list(range(100))).endswith(",98,99]")
+    assert value_text("two words") == "two words"
+    assert value_text("two\nlines") == '"two\\nlines"'
+    assert value_text(list(range(100))).endswith(",98,99]")
