@@ -23,7 +23,7 @@ from skipstack.search.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
 from tests.install.environments import hostile
 from tests.oracles import networks
-from tests.pages import GUIDE, ROOT, TYPED, WRITTEN, Page
+from tests.pages import GUIDE, README, ROOT, TYPED, WRITTEN, Page
 
 SHORT = "--trials 2 --epochs 2"
 SMALL = "--set data.corpus.train=60 --set data.corpus.dev=30 --set data.corpus.test=30"
@@ -56,7 +56,7 @@ CLUSTER = [command for page in TYPED for command in page.commands if needs_a_clu
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as a reader has it: the pages' study files, an own corpus, vectors, and two studies that are over.
+    """A folder as a reader has it: the pages' study files, an own corpus, and vectors.
 
     Packages of the reader's own, with the names of ours, are there too.
     """
@@ -68,10 +68,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split in ("train", "dev", "test"):
         (path / f"{split}.tsv").write_text(sentence * 8)
     (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
-    run(path, shortened("skipstack search quickstart --out runs/quickstart"))
-    small = "--scale small --corpus grammar --seeds 1"
-    run(path, shortened(f"skipstack search wu2017/topologies {small} --out runs/topologies"))
     return path
+
+
+@pytest.fixture(scope="module")
+def quickstart(folder: Path) -> Path:
+    """The folder with the study that every reader has run."""
+    run(folder, shortened("skipstack search quickstart --out runs/quickstart"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def studies(quickstart: Path) -> Path:
+    """The same with the study of a paper, too."""
+    small = "--scale small --corpus grammar --seeds 1"
+    run(quickstart, shortened(f"skipstack search wu2017/topologies {small} --out runs/topologies"))
+    return quickstart
 
 
 def run(folder: Path, command: str) -> str:
@@ -86,11 +98,19 @@ def run(folder: Path, command: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", PLAIN, ids=str)
-def test_the_plain_commands_of_a_page_succeed_one_after_another(folder: Path, page: Page) -> None:
+def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path) -> None:
+    assert PLAIN[0] == README
+    for command in filter(is_plain, README.commands):
+        assert run(folder, shortened(command)) or "> " in command
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("page", PLAIN[1:], ids=str)
+def test_the_plain_commands_of_a_page_of_the_guide_succeed_one_after_another(studies: Path, page: Page) -> None:
     """Beside the studies that all pages find, a page needs none but its own commands."""
     for command in filter(is_plain, page.commands):
-        assert run(folder, shortened(command)) or "> " in command
+        assert run(studies, shortened(command)) or "> " in command
 
 
 def test_no_command_is_run_twice() -> None:
@@ -99,12 +119,12 @@ def test_no_command_is_run_twice() -> None:
     assert len(set(commands)) == len(commands)
 
 
-def test_the_python_of_the_guide_finds_the_trials(folder: Path) -> None:
+def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
     (code,) = Page(GUIDE / "results.md").blocks("python")
-    ran = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    ran = subprocess.run([sys.executable, "-c", code], cwd=quickstart, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "tags.skipstack.trial" in ran.stdout
-    trials = read_study(folder / "runs" / "quickstart").trials  # those that `extend` added, too
+    trials = read_study(quickstart / "runs" / "quickstart").trials  # those that `extend` added, too
     assert len(ran.stdout.splitlines()) == 1 + len(trials)
 
 

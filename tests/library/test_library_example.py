@@ -20,7 +20,9 @@ for number, cell in enumerate(cells):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("how", "engine"), [("script", "serial"), ("kernel", "ray")])
+@pytest.mark.parametrize(
+    ("how", "engine"), [("script", "serial"), pytest.param("kernel", "ray", marks=pytest.mark.slow)]
+)
 def test_the_example_of_the_guide_works(how: str, engine: str, tmp_path: Path) -> None:
     hostile(tmp_path)
     text = EXAMPLE.read_text().replace('engine="serial"', f'engine="{engine}"')

@@ -256,9 +256,8 @@ def test_the_weights_have_the_papers_shapes() -> None:
 @pytest.mark.parametrize("layers", LAYERS)
 def test_the_config_knows_what_the_stack_reads(layers: Any) -> None:
     config = FeatureMapConfig(layers=layers)
-    model, _ = build(
-        ModelConfig(embedder=config), sizes=SIZES, lanes=[Lane(seed=0)], dtype=torch.float32, device=torch.device("cpu")
-    )
+    small = ModelConfig(embedder=config, stack=StackConfig(depth=1, hidden=4))
+    model, _ = build(small, sizes=SIZES, lanes=[Lane(seed=0)], dtype=torch.float32, device=torch.device("cpu"))
     assert isinstance(model.embedder, FeatureMapEmbedder)
     assert model.embedder(torch.ones(1, 2, 3, dtype=torch.int64), LEXICON).shape == (1, 2, 3, config.input_size)
 

@@ -6,7 +6,7 @@ import torch
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
-from skipstack.models.config import FeedbackConfig, ModelConfig
+from skipstack.models.config import FeedbackConfig, ModelConfig, StackConfig
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import OneHotConfig
 from skipstack.models.lanes import Lane
@@ -18,10 +18,13 @@ CORPUS = small_corpus()
 KNOWN = len(CORPUS.vocabulary.words)
 
 
-def model(size: int, task: str = "tagging", stack: FeedbackConfig | None = None) -> Network:
+SMALL = StackConfig(depth=1, hidden=4)
+
+
+def model(size: int, task: str = "tagging", stack: FeedbackConfig | StackConfig = SMALL) -> Network:
     sizes = Sizes.of(CORPUS.vocabulary, CORPUS.stored.tags, task=TASKS[task])
     embedder = OneHotConfig(size=size)
-    config = ModelConfig(embedder=embedder) if stack is None else ModelConfig(embedder=embedder, stack=stack)
+    config = ModelConfig(embedder=embedder, stack=stack)
     return build(config, sizes=sizes, lanes=[Lane(seed=1)] * 2, dtype=torch.float64, device=CPU)[0]
 
 
