@@ -98,6 +98,7 @@ def test_a_serial_study_amid_kills_a_full_disk_and_a_server_that_goes_ends_as_if
     check_as_uninterrupted(chaos, tmp_path / "whole")
 
 
+@pytest.mark.cluster
 def test_a_study_on_ray_amid_kills_has_the_curves_of_solo_runs_and_the_decisions_of_its_ledger(tmp_path: Path) -> None:
     chaos = Chaos(tmp_path / "study", (*SEARCH, "--trials", "4", "--epochs", "3"), seed(), engine="ray")
     chaos.run(["worker", "driver"])

@@ -230,6 +230,7 @@ def test_a_process_that_is_killed_once_goes_on_where_it_was_and_no_epoch_is_told
     assert again.trials == record.trials
 
 
+@pytest.mark.cluster
 def test_a_trial_without_memory_is_tried_once_more_with_twice_its_share(engine: RayEngine, tmp_path: Path) -> None:
     record, _ = run(engine, HungryWorker, tmp_path, trials=7, proposer="grid")
     depths = {trial.config.model.stack.depth: trial for trial in record.trials.values()}
