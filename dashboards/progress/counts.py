@@ -35,7 +35,7 @@ class Level:
 class StudyCounts:
     """A study's record as it grows, and how fast it does.
 
-    ``record`` becomes the counts's own. The time of an event, in seconds, is given with it.
+    ``record`` becomes theirs. The time of an event, in seconds, is given with it.
     """
 
     def __init__(self, record: StudyRecord) -> None:
