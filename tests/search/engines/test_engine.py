@@ -130,11 +130,12 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
     assert all(trial.tested for trial in record.ranked()[:1])
 
 
+@pytest.mark.cluster
 @pytest.mark.parametrize(
     "own",
     [
         {"scheduler": {"kind": "asha", "variant": "promotion", "reduction": 2}},
-        pytest.param({"scheduler": {"kind": "hyperband", "reduction": 2}}, marks=pytest.mark.slow),
+        {"scheduler": {"kind": "hyperband", "reduction": 2}},
     ],
 )
 def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_end_with_the_study(
