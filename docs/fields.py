@@ -6,7 +6,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +13,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from skipstack.dashboards.report.meanings import strings_below
 from skipstack.data.basis.fields import describe, fields, kinds, models
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.config import SearchConfig
@@ -132,21 +132,6 @@ def alias_note(module: ModuleType, annotation: ast.expr) -> str:
             case _:
                 pass
     return ""
-
-
-def strings_below(statements: Sequence[ast.stmt]) -> Mapping[str, str]:
-    """The string that follows each assignment, by the name that is assigned."""
-    found: dict[str, str] = {}
-    for statement, below in pairwise(statements):
-        match statement, below:
-            case (
-                (ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)])),
-                ast.Expr(value=ast.Constant(value=str(text))),
-            ):
-                found[name] = " ".join(text.split())
-            case _:
-                pass
-    return found
 
 
 def _kinds_of(model: type[BaseModel]) -> str:

@@ -42,11 +42,14 @@ def notes(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def strings_below(statements: Sequence[ast.stmt]) -> Mapping[str, str]:
-    """The string that follows each annotated field, by its name."""
+    """The string that follows each assignment, by the name that is assigned."""
     found: dict[str, str] = {}
     for statement, below in pairwise(statements):
         match statement, below:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+            case (
+                (ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)])),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
                 found[name] = " ".join(text.split())
             case _:
                 pass

@@ -12,8 +12,8 @@ from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTa
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.engines.ray_private import last_words, raylet_socket
-from skipstack.search.study.faults import ClusterLostError, WorkersSilentError
+from skipstack.search.engines.ray_private import raylet_socket, silent
+from skipstack.search.study.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
@@ -95,10 +95,7 @@ def check_answers() -> None:
     answers = asked(socket.gethostname)
     if answers and all(isinstance(answer, UserError) for _, answer in answers):
         name, why = answers[0]
-        words = last_words()
-        raise WorkersSilentError(
-            f"machine {name}: {why}" + ("" if words is None else f"; the last line of a worker's log: {words}")
-        )
+        raise silent(f"machine {name}: {why}")
 
 
 def check_this_machine() -> None:

@@ -55,6 +55,12 @@ def last_words() -> str | None:
     return None
 
 
+def silent(why: str) -> WorkersSilentError:
+    """The error of workers that do not answer, with their last words."""
+    words = last_words()
+    return WorkersSilentError(why if words is None else f"{why}; the last line of a worker's log: {words}")
+
+
 class ActorManager(RayActorManager):  # type: ignore[misc]
     """5. What starts Tune's actors, and learns of their deaths.
 
@@ -79,11 +85,7 @@ class ActorManager(RayActorManager):  # type: ignore[misc]
         self._starting = {actor: self._starting.get(actor, now) for actor in live if actor not in self._started}
         if self._starting and now - min(self._starting.values()) > START_SECONDS and not self._given_up:
             self._given_up = True  # Tune looks at its actors again while it cleans up
-            words = last_words()
-            raise WorkersSilentError(
-                f"a worker did not start within {START_SECONDS:g} s"
-                + ("" if words is None else f"; the last line of a worker's log: {words}")
-            )
+            raise silent(f"a worker did not start within {START_SECONDS:g} s")
         return bool(super().next(timeout))
 
     def _actor_start_resolved(self, tracked_actor: Any, future: Any) -> None:

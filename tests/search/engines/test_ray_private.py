@@ -77,7 +77,7 @@ def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(
 
 def test_machines_that_do_not_answer_interrupt_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
     silence = UserError("no answer within 120 s")
-    monkeypatch.setattr(machines, "last_words", lambda: "Exec format error")
+    monkeypatch.setattr(ray_private, "last_words", lambda: "Exec format error")
     monkeypatch.setattr(machines, "asked", lambda question: [("one", silence), ("two", "answer")])
     machines.check_answers()
     monkeypatch.setattr(machines, "asked", lambda question: [("one", silence), ("two", silence)])
