@@ -8,6 +8,8 @@ RUNS ?= runs
 STUDY ?= $(shell ls -td $(RUNS)/*/ledger 2>/dev/null | head -n 1 | xargs -r dirname)
 # One thread a process: trials run side by side, and threads that spin on shared cores only slow each other down.
 export OMP_NUM_THREADS ?= 1
+# Compiled once, even where a container says otherwise: a study and the tests start many processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: quickstart test test-slow lint format docs bench mlflow clean
 

@@ -42,10 +42,11 @@ def is_plain(command: str) -> bool:
 
 
 def shortened(command: str) -> str:
-    """A search in its full size belongs to no test; the engine without ray is as good here."""
+    """A search in its full size belongs to no test; for the guide, the engine without Ray is as good here."""
     if command.startswith("skipstack search"):
         generated = SMALL if command.split()[2] in presets() else ""
-        return f"{command} --engine serial {SHORT} {generated}"
+        engine = "ray" if command in README.commands else "serial"
+        return f"{command} --engine {engine} {SHORT} {generated}"
     return f"{command} --engine serial" if command.startswith("skipstack extend") else command
 
 
@@ -99,6 +100,7 @@ def run(folder: Path, command: str) -> str:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path) -> None:
+    """On Ray, whose workers import nothing of the reader's folder either."""
     assert PLAIN[0] == README
     for command in filter(is_plain, README.commands):
         assert run(folder, shortened(command)) or "> " in command
@@ -119,6 +121,7 @@ def test_no_command_is_run_twice() -> None:
     assert len(set(commands)) == len(commands)
 
 
+@pytest.mark.slow
 def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
     (code,) = Page(GUIDE / "results.md").blocks("python")
     ran = subprocess.run([sys.executable, "-c", code], cwd=quickstart, capture_output=True, text=True, check=False)

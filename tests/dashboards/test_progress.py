@@ -181,7 +181,7 @@ def test_axes_of_the_same_last_name_are_told_apart() -> None:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("past", [2, 30])
 def test_at_every_event_the_standing_is_what_the_whole_record_says(seed: int, past: int) -> None:
-    events = list(history(study(trials=30), seed=seed))
+    events = list(history(study(trials=12), seed=seed))  # in the square of their number
     counts = StudyCounts(StudyRecord.of(events[:past]))
     for place, event in enumerate(events[past:], start=past + 1):
         counts.apply(event, event.time)

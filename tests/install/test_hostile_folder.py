@@ -32,12 +32,6 @@ def test_an_empty_folder_of_our_name_where_python_is_started_hides_nothing(folde
     assert Path(ran.stdout.strip()).resolve() == ROOT / "skipstack" / "__init__.py"
 
 
-@pytest.mark.long
-def test_trials_on_ray_import_nothing_of_the_folder(folder: Path) -> None:
-    out = skipstack(Path(sys.executable).parent, folder, "search", "quickstart", "--engine", "ray", *SMALL)
-    assert "best: trial" in out
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("engine", ["serial", "ray"])

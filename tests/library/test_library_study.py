@@ -163,6 +163,7 @@ def test_a_space_is_that_of_its_study() -> None:
     assert pd.Series([point["model.stack.depth"] for point in space.enumerate()]).nunique() == 3
 
 
+@pytest.mark.cluster
 def test_ray_that_runs_already_is_left_alone(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
     ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")

@@ -21,12 +21,9 @@ from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.filterwarnings(
-        "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning", "default:.*:ResourceWarning"
-    ),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning", "default:.*:ResourceWarning"
+)
 
 SEARCH = ("quickstart", *SMALL)
 GRID = (
@@ -84,25 +81,6 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
         assert status == "FINISHED"
         assert curves["score"] == [(each.epoch, repr(each.score)) for each in trial.reports], f"{chaos}"
     return record
-
-
-def test_a_serial_study_amid_kills_a_full_disk_and_a_server_that_goes_ends_as_if_nothing_had_happened(
-    small_disk: Path, tmp_path: Path
-) -> None:
-    size = ("--trials", "4", "--epochs", "3", "--seed", "5")
-    whole = skipstack("search", *SEARCH, *size, "--engine", "serial", "--out", str(tmp_path / "whole"))
-    with TrackingServer(tmp_path) as server:
-        chaos = Chaos(small_disk / "study", (*SEARCH, *size), seed(), tracking=server)
-        chaos.run(["driver", "tracking", "disk"])
-    finish(whole)
-    check_as_uninterrupted(chaos, tmp_path / "whole")
-
-
-@pytest.mark.cluster
-def test_a_study_on_ray_amid_kills_has_the_curves_of_solo_runs_and_the_decisions_of_its_ledger(tmp_path: Path) -> None:
-    chaos = Chaos(tmp_path / "study", (*SEARCH, "--trials", "4", "--epochs", "3"), seed(), engine="ray")
-    chaos.run(["worker", "driver"])
-    check_on_ray(chaos, tmp_path / "alone")
 
 
 @pytest.mark.slow

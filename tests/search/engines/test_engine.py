@@ -23,7 +23,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from tests.search.changed import changed, scheduler_of, searched
-from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [
     pytest.mark.long,
@@ -41,21 +41,23 @@ class TellingWorker(ToyWorker):
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
 
 
-class DyingWorker(ToyWorker):
-    """Takes its whole process with it at depth 3."""
+class TroubledWorker(ToyWorker):
+    """Three trials have troubles: one raises, one takes its process with it each time, one is killed a single time.
+
+    They are known by what they try. The one that is killed dies in its second epoch, the first time it comes to it.
+    """
+
+    RAISES, DIES, IS_KILLED = (3, 0.001), (3, 0.02), (2, 0.02)
 
     def run_epoch(self) -> EpochResult:
-        if self.task.config.model.stack.depth == 3:
-            os._exit(1)
-        return super().run_epoch()
-
-
-class KilledOnceWorker(ToyWorker):
-    """Trials 0 and 3 are killed in their second epoch, the first time they come to it."""
-
-    def run_epoch(self) -> EpochResult:
+        config = self.task.config
+        tried = (config.model.stack.depth, config.training.optimiser.learning_rate)
         mark = self.task.folder / "killed"
-        if self.task.number in (0, 3) and self.epoch == 1 and not mark.exists():
+        if tried == self.RAISES:
+            raise RuntimeError("out\nof luck")
+        if tried == self.DIES:
+            os._exit(1)
+        if tried == self.IS_KILLED and self.epoch == 1 and not mark.exists():
             self.task.folder.mkdir(parents=True)
             mark.touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -179,56 +181,37 @@ def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_en
         assert [solo.run_epoch().metrics for _ in trial.reports] == [report.metrics for report in trial.reports]
 
 
-def test_a_grid_on_ray_ends_in_the_same_scores_as_one_after_another(engine: RayEngine, tmp_path: Path) -> None:
-    study = searched(toy_study(trials=16, proposer="grid"), scheduler="none")
-    curves = []
-    for name, each in {"ray": engine, "serial": SerialEngine(ToyWorker)}.items():
-        engine.worker = ToyWorker
+def test_troubles_end_their_own_trial_at_most_and_all_others_have_the_curves_of_one_after_another(
+    engine: RayEngine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    study = searched(toy_study(trials=9, proposer="grid", epochs=3), scheduler="none", retries=1)
+    ended = {}
+    for name, (each, worker) in {
+        "ray": (engine, TroubledWorker),
+        "serial": (SerialEngine(ToyWorker), ToyWorker),
+    }.items():
+        engine.worker = worker
         folder = open_toy(tmp_path / name, study)
         with Ledger(folder.ledger) as ledger:
             driver = toy_driver(folder, ledger)
             run_study(driver, each)
-        curves.append({n: [report.metrics for report in trial.reports] for n, trial in driver.record.trials.items()})
-    assert curves[0] == curves[1]
-
-
-def test_a_trial_that_fails_ends_alone_and_its_error_is_told(engine: RayEngine, tmp_path: Path) -> None:
-    record, _ = run(engine, FailingWorker, tmp_path, trials=9, proposer="grid")
-    failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
-    assert {trial.config.model.stack.depth for trial in failed} == {3}
-    assert {trial.message for trial in failed} == {"RuntimeError: out of luck"}
-    assert record.finished
-
-
-def test_a_process_that_always_dies_takes_its_trial_along_and_no_other(
-    engine: RayEngine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    record, _ = run(engine, DyingWorker, tmp_path, trials=7, proposer="grid")
-    crashed = [trial for trial in record.trials.values() if trial.reason == "crashed"]
-    assert {trial.config.model.stack.depth for trial in crashed} == {3}
-    assert {trial.message for trial in crashed} == {"the worker's process died"}
-    assert {trial.starts for trial in crashed} == {1 + record.study.search.retries}
-    assert len(record.ranked()) == 6
+        assert StudyRecord.of(ledger.read()).trials == driver.record.trials
+        ended[name] = {
+            (trial.config.model.stack.depth, trial.config.training.optimiser.learning_rate): trial
+            for trial in driver.record.trials.values()
+        }
+    ray_trials, serial_trials = ended["ray"], ended["serial"]
+    raised, died = ray_trials.pop(TroubledWorker.RAISES), ray_trials.pop(TroubledWorker.DIES)
+    assert (raised.reason, raised.message) == ("failed", "RuntimeError: out of luck")
+    assert (died.reason, died.message, died.starts) == ("crashed", "the worker's process died", 2)
+    assert len(ray_trials) == 7
+    for tried, trial in ray_trials.items():
+        assert trial.reason == "completed"
+        assert [retry.cause for retry in trial.retries] == ["crashed"] * (tried == TroubledWorker.IS_KILLED)
+        assert [(report.epoch, report.metrics) for report in trial.reports] == [
+            (report.epoch, report.metrics) for report in serial_trials[tried].reports
+        ]
     assert capfd.readouterr().out == "", "stdout is the report's"
-
-
-def test_a_process_that_is_killed_once_goes_on_where_it_was_and_no_epoch_is_told_twice(
-    engine: RayEngine, tmp_path: Path
-) -> None:
-    engine.worker = KilledOnceWorker
-    study = toy_study(trials=5, proposer="grid", epochs=3)
-    folder = open_toy(tmp_path, searched(study, scheduler="none"))
-    with Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
-        run_study(driver, engine)
-    record = driver.record
-    killed = [trial for trial in record.trials.values() if trial.retries]
-    assert {trial.number for trial in killed} == {0, 3}
-    assert {retry.cause for trial in killed for retry in trial.retries} == {"crashed"}
-    assert {tuple(report.epoch for report in trial.reports) for trial in record.trials.values()} == {(1, 2, 3)}
-    assert {trial.reason for trial in record.trials.values()} == {"completed"}
-    again = StudyRecord.of(ledger.read())
-    assert again.trials == record.trials
 
 
 @pytest.mark.cluster
@@ -242,6 +225,7 @@ def test_a_trial_without_memory_is_tried_once_more_with_twice_its_share(engine: 
     assert not depths[1].retries
 
 
+@pytest.mark.cluster
 def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: RayEngine, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="the corpus has gone"):
         run(engine, MistakenWorker, tmp_path)
