@@ -410,14 +410,17 @@ def test_an_archive_that_means_harm_is_refused(
     make: Callable[[Members], bytes],
     says: str,
     bundle: Path,
+    tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     files = {name: (bundle / name).read_bytes() for name in (MANIFEST, *FILES)}
+    (tmp_path / "some" / "where").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "some" / "where")
     Path("harm.zip").write_bytes(make(files))
-    before = sorted(path for path in Path.cwd().parent.rglob("*") if "harm" not in path.name)
+    before = sorted(tmp_path.rglob("*"))
     refused(Path("harm.zip"), says, capsys, monkeypatch)
-    assert sorted(path for path in Path.cwd().parent.rglob("*") if "harm" not in path.name) == before
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")

@@ -19,6 +19,7 @@ from skipstack.spaces.space import Space, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 
 DEPTH, GATE = "model.stack.depth", "model.stack.shortcut.gate"
+VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_preset_loads_fits_the_schema_and_survives_json(name: str) -> None:
     assert study.about
     assert folder == Path.cwd()
     assert StudyConfig.model_validate_json(canonical_json(study)) == study
-    jsonschema.validate(yaml.safe_load(presets()[name].read_text()), schema())
+    VALIDATOR.validate(yaml.safe_load(presets()[name].read_text()))
 
 
 def test_the_presets_are_quickstart_and_wu2017_quick() -> None:
@@ -470,6 +471,10 @@ def test_a_field_inside_a_value_of_an_axis_cannot_be_set_alone(study: Any) -> No
 # --- the schema -------------------------------------------------------------------------------------------------------
 
 
+def test_the_schema_is_a_json_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(VALIDATOR.schema)
+
+
 @pytest.mark.parametrize(
     ("text", "valid"),
     [
@@ -501,5 +506,4 @@ def test_a_field_inside_a_value_of_an_axis_cannot_be_set_alone(study: Any) -> No
     ],
 )
 def test_the_schema_says_what_a_file_may_say(text: str, valid: bool) -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
-    assert jsonschema.Draft202012Validator(schema()).is_valid(yaml.safe_load(text)) == valid
+    assert VALIDATOR.is_valid(yaml.safe_load(text)) == valid
