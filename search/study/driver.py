@@ -29,7 +29,7 @@ from skipstack.search.ledger.events import (
     Tested,
 )
 from skipstack.search.study.decider import Decider
-from skipstack.search.study.faults import Fault, full_disk_interrupts, retried, time_is_over
+from skipstack.search.study.faults import Fault, lost_ledger_interrupts, retried, time_is_over
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
@@ -301,7 +301,7 @@ class Driver:
 
     def _write(self, events: Sequence[Event]) -> None:
         """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
-        with full_disk_interrupts(self._ledger.folder):
+        with lost_ledger_interrupts(self._ledger.folder):
             self._ledger.append(*events)
         for event in events:
             for reader in self._readers:

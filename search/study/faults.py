@@ -3,7 +3,6 @@
 Neither torch nor ray is imported: their errors are known by name and by what they say.
 """
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Final
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.config import SearchConfig
+from skipstack.search.ledger.disk import FULL_DISK
 from skipstack.search.ledger.events import FaultReason, RetryCause
 from skipstack.search.study.records.trial_record import TrialRecord
 
@@ -24,8 +24,6 @@ MEMORY_PHRASES: Final = (
     "cudnn_status_alloc_failed",
 )
 """What libraries say, in small letters, that report missing memory as an error of another kind."""
-
-FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
 
 DIED: Final = "the worker's process died"
 
@@ -50,6 +48,10 @@ class StudyInterruptedError(UserError):
 
 class OutOfSpaceError(StudyInterruptedError):
     """A disk is full."""
+
+
+class LedgerLostError(StudyInterruptedError):
+    """The ledger cannot be written any more: its disk does not answer, or another driver has begun to write."""
 
 
 class ClusterLostError(StudyInterruptedError):
@@ -119,3 +121,13 @@ def full_disk_interrupts(path: Path) -> Iterator[None]:
         if error.errno not in FULL_DISK:
             raise
         raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+
+
+@contextmanager
+def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
+    """Within, that the ledger in ``folder`` cannot be written is an OutOfSpaceError or a LedgerLostError."""
+    try:
+        with full_disk_interrupts(folder):
+            yield
+    except OSError as error:
+        raise LedgerLostError(f"{folder}: the ledger cannot be written: {one_line(error)}") from error

@@ -10,7 +10,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import Event, StudyOpened
-from skipstack.search.ledger.ledger import Ledger, point_to
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
@@ -33,23 +33,18 @@ def open_study(
     data_dir: Path | None,
     corpus_folder: Path,
     clock: Clock,
-    address: str | None = None,
 ) -> None:
-    """Check a study, prepare its corpora and begin its ledger in ``folder``, or at ``address``, a URI.
+    """Check a study, prepare its corpora and begin its ledger in ``folder``.
 
     ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
-    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, for
-    earlier studies that are about something else, and for an address where no ledger can begin.
+    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
+    for earlier studies that are about something else.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
-    if address is not None:
-        point_to(folder.ledger, address)
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
-    with Ledger(folder.ledger, clock=clock) as ledger:
-        if ledger.read():
-            raise UserError(f"{address or folder.ledger}: another study began here meanwhile (allowed: an empty place)")
+    with Ledger(folder.ledger) as ledger:
         ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
 
 
@@ -100,7 +95,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
         driver.interrupted()
         raise
     except StudyInterruptedError:
-        with suppress(StudyInterruptedError):  # the ledger may lie on the very disk
+        with suppress(StudyInterruptedError):  # the ledger may be what is gone
             driver.interrupted()
         raise
     driver.finished()
