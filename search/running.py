@@ -64,12 +64,16 @@ class Run:
 
     def _finish(self, ledger: Ledger, engine: Engine) -> StudyRecord:
         folder, execution = self.folder, self.execution
-        if self.first:
-            ledger.append(*self.first)
         before = StudyRecord()
         count = parameter_counter(lambda: driver.record, folder)
         driver = Driver(
-            folder, ledger, device=execution.device, clock=time.time, rehearse=[before.apply], parameters=count
+            folder,
+            ledger,
+            device=execution.device,
+            clock=time.time,
+            first=self.first,
+            rehearse=[before.apply],
+            parameters=count,
         )
         self._warn(ledger.cut)
         for corpus in before.corpora.values():

@@ -6,6 +6,7 @@ forward alike, so a driver that was killed and one that was not go on in the sam
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -60,9 +61,9 @@ class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
-    ``parameters`` counts those of a config's network, None where it cannot be built; it is asked where they are an
-    objective.
+    not the study's whole space. ``first``: what happens before anything else, written once the driver has taken it in.
+    ``rehearse`` hear the past and that, each event once the driver has taken it in. ``parameters`` counts those of a
+    config's network, None where it cannot be built; it is asked where they are an objective.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        first: Sequence[Event] = (),
         rehearse: Sequence[Reader] = (),
         parameters: Callable[[TrialConfig], int | None] = lambda config: None,
     ) -> None:
@@ -83,18 +85,21 @@ class Driver:
         self._clock = clock
         self._readers = tuple(readers)
         self._parameters = parameters
-        past = iter(ledger.replay())
+        past = chain(ledger.replay(), first)
         opened = next(past)
-        self._state = Decider(folder, opened, tuple(ledger.extensions()), space=space, written=ledger.folder)
+        extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
+        self._state = Decider(folder, opened, extensions, space=space, written=ledger.folder)
         for hear in rehearse:
             hear(opened)
         self.past = 1
-        """How many events there were before this driver."""
+        """How many events there were before this driver, and ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
             for hear in rehearse:
                 hear(event)
+        if first:
+            self._write(first)
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
 
