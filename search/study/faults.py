@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.config import SearchConfig
@@ -32,14 +32,19 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What ended an attempt at a trial, and one line about it."""
+    """What ended an attempt at a trial, and one line about it. ``weights_lost``: only training it again would help."""
 
     reason: FaultReason
     message: str
+    weights_lost: bool = False
 
 
 class TimeOverError(Exception):
     """A trial used up its ``search.time_limit``."""
+
+
+class WeightsLostError(Exception):
+    """The best weights of a trial are not there, or not as they were written."""
 
 
 class StudyInterruptedError(UserError):
@@ -66,6 +71,8 @@ def fault_of(error: BaseException) -> Fault:
     """An error that a worker raised, as a fault."""
     if isinstance(error, TimeOverError):
         return Fault("timed_out", " ".join(str(error).split()))
+    if isinstance(error, WeightsLostError):
+        return Fault("failed", " ".join(str(error).split()), weights_lost=True)
     return Fault("out_of_memory" if is_out_of_memory(error) else "failed", one_line(error))
 
 
@@ -104,6 +111,19 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
     return None
 
 
+def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
+    """What comes after a fault in measuring a trial on the test split.
+
+    Lost weights are trained again and a crash is measured again, both ``search.retries`` times, the weights once at
+    least. Anything else is measured once more: it takes little, and the disk or the memory may be back.
+    """
+    if fault.weights_lost:
+        trained = sum(each.then == "train" for each in trial.untested)
+        return "train" if trained < max(search.retries, 1) else "give_up"
+    measured = sum((each.reason, each.then) == (fault.reason, "measure") for each in trial.untested)
+    return "measure" if measured < (search.retries if fault.reason == "crashed" else 1) else "give_up"
+
+
 def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
     """One line where a trial has used up its time; None where it may go on."""
     limit = search.time_limit
@@ -130,4 +150,4 @@ def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
         with full_disk_interrupts(folder):
             yield
     except OSError as error:
-        raise LedgerLostError(f"{folder}: the ledger cannot be written: {one_line(error)}") from error
+        raise LedgerLostError(f"{folder}: cannot be written: {one_line(error)}") from error

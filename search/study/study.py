@@ -13,12 +13,13 @@ from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.study.faults import Fault, StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.preparation import prepared
 from skipstack.search.study.records.extension import extended, extension
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.testing import measurement
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
@@ -79,6 +80,19 @@ def check_study(study: StudyConfig) -> None:
     scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
 
 
+def _test(driver: Driver, engine: Engine) -> None:
+    """Measure the selected trials on the test split, those where it failed again, until none is left."""
+    trials = driver.record.trials
+    chosen = selected(driver.record)
+    while chosen := [number for number in chosen if not trials[number].tested and trials[number].given_up is None]:
+        todo = [measurement(driver.record, driver.folder, number, device=driver.device) for number in chosen]
+        for number, outcome in engine.test(todo):
+            if isinstance(outcome, Fault):
+                driver.untested(number, outcome)
+            else:
+                driver.tested(number, outcome)
+
+
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run what is left of a study, then measure the selected trials on the test split.
 
@@ -88,9 +102,7 @@ def run_study(driver: Driver, engine: Engine) -> None:
         with full_disk_interrupts(driver.folder.path):
             engine.run(driver)
             driver.end_paused()
-            chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
-            for number, metrics in engine.test([driver.task(number) for number in chosen]):
-                driver.tested(number, metrics)
+            _test(driver, engine)
     except KeyboardInterrupt:
         driver.interrupted()
         raise
