@@ -127,8 +127,8 @@ class TrainingWorker(Worker):
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Take up the checkpoint if it is this trial's, the ledger knows all but its last epoch, and the best weights are
-        not older: a power cut may have taken them alone.
+        """Take up the checkpoint if it is this trial's, the ledger knows all but its last epoch, and the best weights
+        are not older: a power cut may have taken them alone.
 
         Whatever else lies there, the trial begins anew and tells only what the ledger lacks.
         """
