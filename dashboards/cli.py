@@ -1,7 +1,8 @@
 """The command line: ``skipstack COMMAND``. stdout carries the result, stderr the progress.
 
 Exit 0: done. 2: the user's mistake, reported in one line. 3: a study finished, and faults ended some of its
-trials. 130: interrupted, by the user, a full disk or a lost cluster, and can be resumed.
+trials, or kept some from being tested. 130: interrupted, by the user, a full disk, a lost disk or a lost cluster, and
+can be resumed.
 """
 
 import re

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event
-from skipstack.search.study.driver import Reader
 from skipstack.search.study.engine import Engine
+from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.tracking.tracking import Tracker, checked_uri

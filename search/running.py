@@ -16,7 +16,7 @@ from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
-from skipstack.search.ledger.ledger import Ledger, Past, withdrawn_on_failure
+from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
@@ -64,12 +64,16 @@ class Run:
 
     def _finish(self, ledger: Ledger, engine: Engine) -> StudyRecord:
         folder, execution = self.folder, self.execution
-        if self.first:
-            ledger.append(*self.first)
         before = StudyRecord()
         count = parameter_counter(lambda: driver.record, folder)
         driver = Driver(
-            folder, ledger, device=execution.device, clock=time.time, rehearse=[before.apply], parameters=count
+            folder,
+            ledger,
+            device=execution.device,
+            clock=time.time,
+            first=self.first,
+            rehearse=[before.apply],
+            parameters=count,
         )
         self._warn(ledger.cut)
         for corpus in before.corpora.values():
@@ -109,17 +113,15 @@ def begin(
     *,
     data_dir: Path | None,
     corpus_folder: Path,
-    ledger: str | None = None,
 ) -> Run:
-    """A new study in the new folder ``path``, its ledger there or at the URI ``ledger``.
+    """A new study in the new folder ``path``.
 
     If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
     machine cannot train.
     """
     with full_disk_interrupts(path), new_folder(path) as beside:
-        open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
-        with withdrawn_on_failure(beside.ledger):
-            engine = _checked(execution, beside, lambda: read_study(beside.path))
+        open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+        engine = _checked(execution, beside, lambda: read_study(beside.path))
     return Run(StudyFolder(path), execution, engine, again=False)
 
 

@@ -67,7 +67,6 @@ def search(
     epochs: int | None = None,
     seeds: int | None = None,
     out: AnyPath | None = None,
-    ledger: str | None = None,
     engine: EngineName = "ray",
     address: str | None = None,
     gpus_per_trial: Share = 0.0,
@@ -93,7 +92,7 @@ def search(
     )
     where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
-    run = begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora, ledger=ledger)
+    run = begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora)
     run.finish()
     return open(path)
 

@@ -18,7 +18,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 
 FAILED_TRIALS = 3
-"""The exit code of a study that finished although faults ended some of its trials."""
+"""The exit code of a study that finished although faults ended some of its trials, or kept some from being tested."""
 
 INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
@@ -66,4 +66,7 @@ def _report(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
         say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")
-    return FAILED_TRIALS if faulty else 0
+    unmeasured = [trial for trial in record.trials.values() if trial.given_up is not None]
+    for trial in unmeasured:
+        say(f"trial {trial.number} could not be measured on test: {trial.given_up}")
+    return FAILED_TRIALS if faulty or unmeasured else 0

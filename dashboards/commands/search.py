@@ -48,12 +48,6 @@ def search(
     lanes: Lanes = None,
     seed: Seed = None,
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            help="Where to keep the ledger, if not in that folder, such as s3://BUCKET/FOLDER.", metavar="URI"
-        ),
-    ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
     gpus_per_trial: SharePerTrial = "0",
@@ -79,7 +73,7 @@ def search(
 
     where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
     path = free_name(Path("runs"), config.name) if out is None else out
-    return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder, ledger=ledger))
+    return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder))
 
 
 def resume(

@@ -23,6 +23,7 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 
 import ray
 from ray import tune
+from ray.exceptions import NodeDiedError, OutOfMemoryError, WorkerCrashedError
 from ray.tune.error import TuneError
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 from ray.tune.execution.tune_controller import TuneController
@@ -49,6 +50,7 @@ from skipstack.search.study.faults import DIED, Fault, fault_of, kernel_kills, s
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.testing import Measurement, measured
 
 UNBORN = "error raised in its creation task"
 """What ray says of an actor that never lived: another one would not either."""
@@ -145,21 +147,21 @@ class RayEngine(Engine):
             if plugins.fault is not None:
                 raise plugins.fault
 
-    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Metrics | Fault]]:
         """Side by side on the cluster. Raises WorkersSilentError where no machine answers."""
-        if tasks and not self.answered:  # a study that only lacks its test: no worker has started yet
+        if measurements and not self.answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
-        test = ray.remote(_test)
-        waiting = {}
-        for task in tasks:
-            takes = self.ordinary(task)
-            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0))
-            waiting[here.remote(self.worker, task)] = task.number
+        test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
+        for measurement in measurements:
+            task = measurement.task
+            takes = capacity.take(str(task.number), self.ordinary(task), task.share)
+            here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
+            waiting[here.remote(self.worker, measurement)] = task.number
         while waiting:
             with lost_cluster_interrupts():
                 (done, *_), _ = ray.wait(list(waiting))
-                measured = ray.get(done)
-            yield waiting.pop(done), measured
+                outcome = _outcome(done)
+            yield waiting.pop(done), outcome
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
@@ -317,6 +319,13 @@ def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
     return GpuShares(memory, min(devices)) if devices else None
 
 
-def _test(worker: type[Worker], task: TrialTask) -> Metrics:
-    """Runs in a process of the cluster."""
-    return worker.test(task)
+def _outcome(reference: "ray.ObjectRef[Metrics | Fault]") -> Metrics | Fault:
+    """What came of measuring a trial; that its process died is a fault, too."""
+    try:
+        outcome: Metrics | Fault = ray.get(reference)
+        return outcome
+    except OutOfMemoryError:
+        return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
+    except (WorkerCrashedError, NodeDiedError):
+        check_this_machine()
+        return Fault("crashed", DIED)

@@ -6,8 +6,9 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import fault_of
+from skipstack.search.study.faults import Fault, fault_of
 from skipstack.search.study.task import TrialTask, Worker
+from skipstack.search.study.testing import Measurement, measured
 
 
 class SerialEngine(Engine):
@@ -24,10 +25,10 @@ class SerialEngine(Engine):
         while (task := driver.next()) is not None:
             self._run_trial(driver, task)
 
-    def test(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, Metrics]]:
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Metrics | Fault]]:
         """One after another."""
-        for task in tasks:
-            yield task.number, self.worker.test(task)
+        for measurement in measurements:
+            yield measurement.task.number, measured(self.worker, measurement)
 
     def _run_trial(self, driver: Driver, task: TrialTask) -> None:
         worker, action = None, "continue"

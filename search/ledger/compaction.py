@@ -11,7 +11,7 @@ from itertools import islice, zip_longest
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from skipstack.search.ledger.segments import Line, checksum, damaged
+from skipstack.search.ledger.lines import Line, checksum, damaged
 
 ROWS = 10_000
 """Lines that are held in memory at once."""

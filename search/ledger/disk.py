@@ -1,7 +1,12 @@
 """What must be on the disk before anybody acts on it."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Final
+
+FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
+"""What no second try mends."""
 
 
 def settle(path: Path | str) -> None:

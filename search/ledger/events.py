@@ -269,6 +269,19 @@ class Tested(_Happened):
     metrics: Metrics
 
 
+class Untested(_Happened):
+    """Measuring a selected trial on the test split failed.
+
+    ``then``: it is measured again, trained again before that since its weights are lost, or given up on.
+    """
+
+    kind: Literal["untested"] = "untested"
+    trial: NonNegativeInt
+    reason: FaultReason
+    message: str
+    then: Literal["measure", "train", "give_up"]
+
+
 class Finished(_Happened):
     """Nothing is left to run."""
 
@@ -292,6 +305,7 @@ Event = Annotated[
     | Extended
     | Shortened
     | Tested
+    | Untested
     | Finished,
     Field(discriminator="kind"),
 ]

@@ -1,15 +1,11 @@
 """The ledger: what happened in a study, in order. Everything else is a reading of it.
 
-Its appends lie in a folder of this machine (``search/ledger/segments_local.py``), or, where that folder holds a file
-``address`` with a URI, on an object store (``search/ledger/segments_remote.py``). Both keep the same promises
-(``search/ledger/segments.py``): events that belong together are all there or none is; an append that returned is
-there for good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an error; one driver at a
-time writes.
+Its appends lie in a folder (``search/ledger/segments.py``). Events that belong together are all there or none is; an
+append that returned is there for good; a torn last one is cut, and ``Ledger.cut`` says so; damage anywhere else is an
+error; one driver at a time writes.
 """
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,11 +16,11 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.ledger.events import Event, Extended, from_json, to_json
-from skipstack.search.ledger.segments import Line, Segments
-from skipstack.search.ledger.segments_local import LocalSegments
+from skipstack.search.ledger.lines import Line
+from skipstack.search.ledger.segments import WORTH_COMPACTING, Segments
 
 ADDRESS: Final = "address"
-"""The file in a ledger's folder that says, by a URI, where the ledger is instead."""
+"""In the folder of a ledger that version 0.1.0 wrote onto an object store, the file that says where."""
 
 READINGS: Final = 3
 """How often a ledger is read, at most, until no file of it vanishes meanwhile."""
@@ -39,15 +35,18 @@ class Ledger:
             past = ledger.read()
             ledger.append(Reported(...), Decided(...))
 
-    ``clock`` gives Unix seconds, for the lease on an object store. ``worth_compacting``: so many appends outside of a
-    Parquet file are brought into one when the ledger is opened for writing; None leaves it to where they lie.
+    ``worth_compacting``: so many appends outside of a Parquet file are brought into one when the ledger is opened for
+    writing. Raises UserError for the folder of a ledger that lies on an object store, which is never contacted.
     """
 
-    def __init__(
-        self, folder: Path, *, clock: Callable[[], float] = time.time, worth_compacting: int | None = None
-    ) -> None:
+    def __init__(self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING) -> None:
+        if (folder / ADDRESS).exists():
+            raise UserError(
+                f"{folder / ADDRESS}: this ledger lies on an object store (allowed: one in its study's folder); "
+                "docs/guide/clusters.md says how its events are copied back"
+            )
         self.folder = folder
-        self._segments = _segments(folder, clock, worth_compacting)
+        self._segments = Segments(folder, worth_compacting=worth_compacting)
 
     @property
     def cut(self) -> str | None:
@@ -99,7 +98,7 @@ class Ledger:
     def append(self, *events: Event) -> None:
         """Write events that belong together: after a crash all of them are there, or none.
 
-        Raises OSError where they cannot be written, and UserError where another driver may write by now.
+        Raises OSError where they cannot be written, and where another driver has begun to write.
         """
         number = self._segments.appends + 1
         self._segments.append(f"{number} {to_json(events)}".encode())
@@ -114,7 +113,7 @@ class Ledger:
         try:
             self._segments.open()
         except OSError as error:
-            raise UserError(f"{self._place}: the ledger cannot be written: {one_line(error)}") from error
+            raise UserError(f"{self.folder}: the ledger cannot be written: {one_line(error)}") from error
         return self
 
     def __exit__(
@@ -123,12 +122,8 @@ class Ledger:
         """Let another driver write."""
         self._segments.close()
 
-    @property
-    def _place(self) -> str:
-        return address_of(self.folder) or str(self.folder)
-
     def _unreadable(self, error: OSError) -> UserError:
-        return UserError(f"{self._place}: the ledger cannot be read: {one_line(error)}")
+        return UserError(f"{self.folder}: the ledger cannot be read: {one_line(error)}")
 
     def _events(self) -> Iterator[Event]:
         for line in self._segments.lines():
@@ -144,51 +139,6 @@ class Past:
 
     def __iter__(self) -> Iterator[Event]:
         return islice(Ledger(self.folder).replay(), self.count)
-
-
-def point_to(folder: Path, address: str) -> None:
-    """Let ``folder``, which is made, say that its ledger lies at ``address``.
-
-    Raises UserError where that is no address, cannot be reached, or a ledger lies there already.
-    """
-    from skipstack.search.ledger.object_store import ObjectStore
-
-    ObjectStore.at(address)
-    folder.mkdir(parents=True)
-    (folder / ADDRESS).write_text(f"{address}\n")
-    if Ledger(folder).read():
-        raise UserError(f"--ledger: {address} holds a ledger already (allowed: a place of its own for each study)")
-
-
-@contextmanager
-def withdrawn_on_failure(folder: Path) -> Iterator[None]:
-    """A ledger elsewhere that was just begun for ``folder`` goes again if what follows fails, as the folder does."""
-    try:
-        yield
-    except BaseException:
-        if (address := address_of(folder)) is not None:
-            from skipstack.search.ledger.object_store import ObjectStore
-            from skipstack.search.ledger.segments_remote import discard
-
-            discard(ObjectStore.at(address))
-        raise
-
-
-def address_of(folder: Path) -> str | None:
-    """The URI of the ledger that ``folder`` points to; None where it holds the ledger itself."""
-    file = folder / ADDRESS
-    return file.read_text().strip() if file.exists() else None
-
-
-def _segments(folder: Path, clock: Callable[[], float], worth_compacting: int | None) -> Segments:
-    given = {} if worth_compacting is None else {"worth_compacting": worth_compacting}
-    address = address_of(folder)
-    if address is None:
-        return LocalSegments(folder, **given)
-    from skipstack.search.ledger.object_store import ObjectStore  # Arrow is loaded where it is asked for
-    from skipstack.search.ledger.segments_remote import RemoteSegments
-
-    return RemoteSegments(ObjectStore.at(address), clock, **given)
 
 
 def _events(line: Line) -> tuple[Event, ...]:

@@ -1,75 +1,179 @@
-"""Segments: what a ledger is written in, whatever holds them. The line of one append, and the contract.
+"""Segments: files of lines in a folder, only ever added to, each line brought to the disk.
 
-A line is one append::
+The folder holds ``000001.jsonl``, ``000002.jsonl``, ...; each opening for writing starts the next one, and what was
+written stays as it is. ``000057.parquet`` holds what the segments up to 57 held, which are gone. An append returns when
+its line is on the disk (``fsync``).
 
-    crc payload newline
-
-``payload`` is the number of the append, counted from 1, a space, and the JSON of the events that belong together;
-``crc`` is the CRC-32 of its bytes in 8 hexadecimal digits. So a report and the decision it led to are both there or
-neither is, and an append that is missing, doubled or out of its place is found.
+A driver that is killed while it writes leaves a torn last line. That append never returned, so nobody acted on it: the
+line is cut. Damage anywhere else is an error.
 """
 
-import zlib
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+import fcntl
+import os
+import re
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.disk import FULL_DISK, settle
+from skipstack.search.ledger.lines import Line, damaged, decoded, encoded
+
+WORTH_COMPACTING = 10_000
+"""Lines outside of the Parquet file that make it worth its time to write another."""
+
+PAUSES: Final = (1.0, 5.0)
+"""Seconds before an append that a disk refused is tried again: a shared one may be back by then."""
+
+SEGMENT = re.compile(r"(\d{6})\.jsonl")
+COMPACTED = re.compile(r"(\d{6})\.parquet")
+
+
+class TakenOverError(OSError):
+    """Another driver has begun to write: nothing of this one counts any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One append where it stands, the segment's name or address and the line's number from 1, and its payload.
+class _Content:
+    """What counts in a folder: the newest Parquet file, and the segments after it. ``stale`` is left to be removed."""
 
-    ``payload`` is None where the line is damaged.
+    compacted: Path | None
+    segments: tuple[Path, ...]
+    last: int
+    stale: tuple[Path, ...]
+
+
+class Segments:
+    """The segments of ``folder``. Reading needs no lock; one driver at a time writes.
+
+    It holds the lock of the file ``lock`` (flock), which ends with its process, and on a shared disk holds for all
+    machines, as far as that disk has locks. ``pause`` waits for so many seconds.
     """
 
-    segment: str
-    number: int
-    payload: bytes | None
-
-
-class Segments(ABC):
-    """Numbered segments of lines, only ever added to. Reading needs no lock, writing does."""
-
-    def __init__(self) -> None:
+    def __init__(
+        self, folder: Path, *, worth_compacting: int = WORTH_COMPACTING, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self.folder = folder
         self.cut: str | None = None
         """One line about a torn append that a reading or an opening left out; None without one."""
         self.appends = 0
         """How many there are: those that the last whole reading found, and those that were written since."""
+        self._worth_compacting = worth_compacting
+        self._pause = pause
+        self._lock: int | None = None
+        self._segment: int | None = None
+        self._number = 0
+        self._size = 0
 
-    @abstractmethod
     def lines(self) -> Iterator[Line]:
         """The whole lines of all segments in order; none where nothing was written yet. Changes nothing.
 
         Raises UserError, with segment and line, on damage before the last line, and on a missing segment.
         """
+        return self._whole(self._content())
 
-    @abstractmethod
     def open(self) -> None:
-        """Become the one writer, leave a torn last line behind, compact old segments, and start a segment.
+        """Become the one writer, cut a torn last line off, compact old segments, and start a segment.
 
-        Raises UserError where another driver writes or the ledger is damaged; no segment has changed then.
+        The folder is made if need be. Raises UserError where another driver writes or the ledger is damaged; no segment
+        has changed then.
         """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(self.folder)
+        try:
+            content = self._content()
+            loose = self._checked(content)
+            for path in content.stale:
+                path.unlink()
+            if loose >= self._worth_compacting:
+                content = self._compact(content)
+            self._number, self._size = content.last + 1, 0
+            self._segment = os.open(self._path(self._number), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            settle(self.folder)
+        except BaseException:
+            self.close()
+            raise
 
-    @abstractmethod
     def append(self, payload: bytes) -> None:
-        """Write one line; it is there for good when this returns. Raises OSError where it is refused, and
-        UserError where another driver may have become the writer; what was there before is as it was.
+        """Write one line; it is there for good when this returns. A disk that refuses is asked again (``PAUSES``).
+
+        Raises OSError where it goes on refusing, and TakenOverError where another driver has begun; what was there
+        before is as it was.
         """
+        for pause in (*PAUSES, None):
+            try:
+                self._append(encoded(payload))
+                return
+            except OSError as error:
+                if pause is None or isinstance(error, TakenOverError) or error.errno in FULL_DISK:
+                    raise
+                self._pause(pause)
 
-    @abstractmethod
     def close(self) -> None:
-        """Let another driver write."""
+        """Close the segment and hand the lock back."""
+        for descriptor in (self._segment, self._lock):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._segment = self._lock = None
 
-    def _whole(self, lines: Iterable[Line]) -> Iterator[Line]:
+    def _append(self, line: bytes) -> None:
+        assert self._segment is not None, "the ledger is not open for writing"
+        following = self._path(self._number + 1)
+        if os.fstat(self._segment).st_nlink == 0 or following.exists():  # compacted by another, or not yet
+            raise TakenOverError(f"another driver has begun to write, in {following.name}")
+        try:
+            os.ftruncate(self._segment, self._size)  # what an earlier try may have left
+            _write(self._segment, line)
+            os.fsync(self._segment)
+        except BaseException:
+            with suppress(OSError):  # else the next reader cuts it
+                os.ftruncate(self._segment, self._size)
+            raise
+        self._size += len(line)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"{number:06d}.jsonl"
+
+    def _content(self) -> _Content:
+        names = sorted(path.name for path in self.folder.iterdir()) if self.folder.is_dir() else []
+        numbers = [int(found[1]) for name in names if (found := COMPACTED.fullmatch(name))]
+        last = start = max(numbers, default=0)
+        segments, stale = [], [name for name in names if name.startswith(".") and COMPACTED.fullmatch(name[1:])]
+        stale += [f"{number:06d}.parquet" for number in numbers if number < start]
+        for name in names:
+            if not (found := SEGMENT.fullmatch(name)):
+                continue
+            number = int(found[1])
+            if number <= start:
+                stale.append(name)
+                continue
+            last += 1
+            if number != last:
+                raise UserError(f"{self.folder}: {last:06d}.jsonl is missing (got {name}; allowed: no gaps)")
+            segments.append(self.folder / name)
+        compacted = self.folder / f"{start:06d}.parquet" if start else None
+        return _Content(compacted, tuple(segments), last, tuple(self.folder / name for name in stale))
+
+    def _lines(self, content: _Content) -> Iterator[Line]:
+        if content.compacted is not None:
+            from skipstack.search.ledger.compaction import lines_in  # Parquet is loaded where there is some
+
+            yield from lines_in(content.compacted.read_bytes(), str(content.compacted))
+        for segment in content.segments:
+            yield from _split(segment)
+
+    def _whole(self, content: _Content) -> Iterator[Line]:
         """The lines without a torn last one, which ``cut`` then tells.
 
         Raises UserError on damage before it, and where an append is missing, doubled or out of its place.
         """
         torn: Line | None = None
         appends = 0
-        for line in lines:
+        for line in self._lines(content):
             if torn is not None:
                 raise damaged(f"{torn.segment}:{torn.number}")
             if line.payload is None:
@@ -84,25 +188,66 @@ class Segments(ABC):
         if torn is not None:
             self.cut = f"{torn.segment}:{torn.number}: torn while it was written; cut, the study goes on before it"
 
+    def _checked(self, content: _Content) -> int:
+        """How many lines stand in no Parquet file; a torn last one is cut off.
 
-def damaged(place: str, why: str = "its checksum does not match") -> UserError:
-    """What is said of damage that no torn append explains."""
-    return UserError(
-        f"{place}: damaged, {why} (allowed: only the last line of the ledger may be torn); restore the file from a copy"
-    )
+        Raises UserError on damage elsewhere, changing nothing.
+        """
+        self.cut = None
+        loose = sum(not line.segment.endswith(".parquet") for line in self._whole(content))
+        if self.cut is not None:
+            written = [segment for segment in content.segments if segment.stat().st_size]
+            *_, torn = _split(written[-1])
+            _shorten(written[-1], torn.number)
+        return loose
+
+    def _compact(self, content: _Content) -> _Content:
+        """One Parquet file of everything. The segments go only once it was read back and is known."""
+        from skipstack.search.ledger.compaction import compacted, lines_in, same
+
+        path, beside = self.folder / f"{content.last:06d}.parquet", self.folder / f".{content.last:06d}.parquet"
+        with beside.open("wb") as file:
+            file.write(compacted(self._lines(content)))
+            file.flush()
+            os.fsync(file.fileno())
+        if not same(lines_in(beside.read_bytes(), str(beside)), self._lines(content)):
+            raise OSError(f"{beside}: does not read as it was written")
+        os.replace(beside, path)
+        settle(self.folder)
+        for old in (*content.segments, *([content.compacted] if content.compacted else [])):
+            old.unlink()
+        return _Content(path, (), content.last, ())
 
 
-def encoded(payload: bytes) -> bytes:
-    """The line of a payload."""
-    return checksum(payload) + b" " + payload + b"\n"
+def _split(segment: Path) -> Iterator[Line]:
+    with segment.open("rb") as file:
+        for number, text in enumerate(file, start=1):
+            yield Line(str(segment), number, decoded(text))
 
 
-def decoded(line: bytes) -> bytes | None:
-    """The payload of a line; None where the line is not whole."""
-    payload = line[9:-1]
-    return payload if line == encoded(payload) else None
+def _locked(folder: Path) -> int:
+    """The descriptor that holds the folder's lock until it is closed, however the process ends."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "unknown"
+        os.close(descriptor)
+        raise UserError(f"{folder}: process {holder} writes this study (allowed: one driver at a time)") from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode(), 0)
+    return descriptor
 
 
-def checksum(payload: bytes) -> bytes:
-    """The CRC-32 of bytes, in 8 hexadecimal digits."""
-    return b"%08x" % zlib.crc32(payload)
+def _write(descriptor: int, text: bytes) -> None:
+    while text:
+        text = text[os.write(descriptor, text) :]
+
+
+def _shorten(segment: Path, number: int) -> None:
+    """Cut line ``number``, the last, off."""
+    with segment.open("r+b") as file:
+        for _ in range(number - 1):
+            file.readline()
+        file.truncate(file.tell())
+        os.fsync(file.fileno())

@@ -10,6 +10,7 @@ from functools import reduce
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.decisions.objectives import further
 from skipstack.search.decisions.pareto import Vector
 from skipstack.search.decisions.proposers.build import proposer
@@ -57,8 +58,7 @@ class Decider:
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
         self.proposer = proposer(search.proposer, space, seed=search.seed, objectives=len(search.objectives))
-        spared = frozenset() if self._base is None else frozenset({0})
-        self.scheduler = scheduler(search.scheduler, study.space.base.training.epochs, spared, seeds=search.seeds)
+        self.scheduler = scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
         self.decision = Decision("continue")
         """What the scheduler said of the last report."""
         self.known = KnownTrials(folder, self.record)
@@ -69,7 +69,7 @@ class Decider:
     def ask(self, number: int) -> Point | None:
         """The point of trial ``number``, the next one; None where there is none. Changes nothing.
 
-        The base comes first where the space has it, since every difference is measured from it.
+        The base comes first where the space has it, and is never stopped, since every difference is measured from it.
         """
         if number >= self.record.study.search.trials:
             return None
@@ -89,6 +89,8 @@ class Decider:
                 self.active.add(number)
                 self.known.proposed(event)
                 self.proposer.proposed(number, dict(event.point))
+                if number == 0 and self._is_base(event):
+                    self.scheduler.spare(number)
             case Reused(trial=number):
                 self.scheduler.spare(number)
             case Reported(trial=number):
@@ -115,6 +117,10 @@ class Decider:
     def ends_group(self, reported: Reported) -> bool:
         """Whether a group of seeds that race is trained to its end."""
         return bool(reported.seeds) and reported.epoch == self.scheduler.maximum
+
+    def _is_base(self, proposed: Proposed) -> bool:
+        """Whether it is the base: the first trial is another one where only a later extension lets the base in."""
+        return self._base is not None and canonical_json(proposed.point) == canonical_json(self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
         objectives = self.record.study.search.objectives

@@ -4,10 +4,9 @@ What it decides follows from the state of the study (``search/study/decider.py``
 forward alike, so a driver that was killed and one that was not go on in the same way after the same events.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Protocol
+from itertools import chain
 
 from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.ledger.events import (
@@ -27,42 +26,26 @@ from skipstack.search.ledger.events import (
     Reused,
     Started,
     Tested,
+    Untested,
 )
 from skipstack.search.study.decider import Decider
-from skipstack.search.study.faults import Fault, full_disk_interrupts, retried, time_is_over
+from skipstack.search.study.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
+from skipstack.search.study.history import History, Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
-from skipstack.search.study.task import EpochResult, TrialTask, trial_task
+from skipstack.search.study.task import EpochResult, TrialTask, task_of
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
-
-Reader = Callable[[Event], None]
-"""Hears every event once it is in the ledger: progress, tracking."""
-
-
-class History(Protocol):
-    """What happened before, and where it is written what happens now: the ledger, or in a simulation nowhere."""
-
-    folder: Path
-
-    def replay(self) -> Iterable[Event]:
-        """All events in order, the first of them that the study was opened."""
-
-    def extensions(self) -> Iterable[Extended]:
-        """Those of the events by which the study was extended."""
-
-    def append(self, *events: Event) -> None:
-        """Take events that belong together."""
 
 
 class Driver:
     """Proposes trials, judges their reports, ends them.
 
     ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
-    not the study's whole space. ``rehearse`` hear the past as well, each event once the driver has taken it in.
-    ``parameters`` counts those of a config's network, None where it cannot be built; it is asked where they are an
-    objective.
+    not the study's whole space. ``first``: what happens before anything else, written once the driver has taken it in.
+    ``rehearse`` hear the past and that, each event once the driver has taken it in. ``parameters`` counts those of a
+    config's network, None where it cannot be built; it is asked where they are an objective.
     """
 
     def __init__(
@@ -74,6 +57,7 @@ class Driver:
         clock: Callable[[], float],
         readers: Sequence[Reader] = (),
         space: Space | None = None,
+        first: Sequence[Event] = (),
         rehearse: Sequence[Reader] = (),
         parameters: Callable[[TrialConfig], int | None] = lambda config: None,
     ) -> None:
@@ -83,18 +67,21 @@ class Driver:
         self._clock = clock
         self._readers = tuple(readers)
         self._parameters = parameters
-        past = iter(ledger.replay())
+        past = chain(ledger.replay(), first)
         opened = next(past)
-        self._state = Decider(folder, opened, tuple(ledger.extensions()), space=space, written=ledger.folder)
+        extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
+        self._state = Decider(folder, opened, extensions, space=space, written=ledger.folder)
         for hear in rehearse:
             hear(opened)
         self.past = 1
-        """How many events there were before this driver."""
+        """How many events there were before this driver, and ``first``."""
         for event in past:
             self._state.apply(event)
             self.past += 1
             for hear in rehearse:
                 hear(event)
+        if first:
+            self._write(first)
         self._waiting = sorted(self._state.active)
         self._all_proposed = False
 
@@ -121,7 +108,7 @@ class Driver:
         if number is None:
             return None
         self._tell(Started(time=self._clock(), trial=number))
-        return self._training(number)
+        return self.task(number)
 
     @property
     def over(self) -> bool:
@@ -185,6 +172,11 @@ class Driver:
         """A selected trial was measured on the test split."""
         self._tell(Tested(time=self._clock(), trial=number, metrics=metrics))
 
+    def untested(self, number: int, fault: Fault) -> None:
+        """A fault stood against measuring a selected trial."""
+        then = after_untested(self.record.trials[number], fault, self.record.study.search)
+        self._tell(Untested(time=self._clock(), trial=number, reason=fault.reason, message=fault.message, then=then))
+
     def resumed(self, code_version: str) -> None:
         """Another driver takes the study up."""
         self._tell(Resumed(time=self._clock(), code_version=code_version))
@@ -198,26 +190,9 @@ class Driver:
         self._tell(Finished(time=self._clock()))
 
     def task(self, number: int) -> TrialTask:
-        """What a worker needs to test a trial, or to train it where its seeds do not race."""
-        trial = self.record.trials[number]
-        return trial_task(
-            self.record,
-            self.folder,
-            trial.config,
-            number=number,
-            seeds=trial.seeds,
-            device=self.device,
-            trial=trial,
-        )
-
-    def _training(self, number: int) -> TrialTask:
         """What a worker needs to train a trial."""
-        task, group = self.task(number), self._state.scheduler.spending.group(number)
-        if group is None:
-            return task
-        seeds = tuple(group)
-        reported = sum(report.seeds == seeds for report in self.record.trials[number].reports)
-        return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+        group = self._state.scheduler.spending.group(number)
+        return task_of(self.record, self.folder, number, device=self.device, group=group)
 
     def _promoted(self, trials: int | None) -> int | None:
         """The paused trial that goes on next, entered into the ledger."""
@@ -301,7 +276,10 @@ class Driver:
 
     def _write(self, events: Sequence[Event]) -> None:
         """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
-        with full_disk_interrupts(self._ledger.folder):
+        with lost_ledger_interrupts(self._ledger.folder):
+            for event in events:
+                if isinstance(event, Ended):
+                    self.folder.settle_weights(event.trial)
             self._ledger.append(*events)
         for event in events:
             for reader in self._readers:

@@ -3,15 +3,15 @@
 Neither torch nor ray is imported: their errors are known by name and by what they say.
 """
 
-import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.config import SearchConfig
+from skipstack.search.ledger.disk import FULL_DISK
 from skipstack.search.ledger.events import FaultReason, RetryCause
 from skipstack.search.study.records.trial_record import TrialRecord
 
@@ -25,8 +25,6 @@ MEMORY_PHRASES: Final = (
 )
 """What libraries say, in small letters, that report missing memory as an error of another kind."""
 
-FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
-
 DIED: Final = "the worker's process died"
 
 KERNEL_COUNTERS: Final = Path("/proc/vmstat")
@@ -34,14 +32,19 @@ KERNEL_COUNTERS: Final = Path("/proc/vmstat")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What ended an attempt at a trial, and one line about it."""
+    """What ended an attempt at a trial, and one line about it. ``weights_lost``: only training it again would help."""
 
     reason: FaultReason
     message: str
+    weights_lost: bool = False
 
 
 class TimeOverError(Exception):
     """A trial used up its ``search.time_limit``."""
+
+
+class WeightsLostError(Exception):
+    """The best weights of a trial are not there, or not as they were written."""
 
 
 class StudyInterruptedError(UserError):
@@ -50,6 +53,10 @@ class StudyInterruptedError(UserError):
 
 class OutOfSpaceError(StudyInterruptedError):
     """A disk is full."""
+
+
+class LedgerLostError(StudyInterruptedError):
+    """The ledger cannot be written any more: its disk does not answer, or another driver has begun to write."""
 
 
 class ClusterLostError(StudyInterruptedError):
@@ -64,6 +71,8 @@ def fault_of(error: BaseException) -> Fault:
     """An error that a worker raised, as a fault."""
     if isinstance(error, TimeOverError):
         return Fault("timed_out", " ".join(str(error).split()))
+    if isinstance(error, WeightsLostError):
+        return Fault("failed", " ".join(str(error).split()), weights_lost=True)
     return Fault("out_of_memory" if is_out_of_memory(error) else "failed", one_line(error))
 
 
@@ -102,6 +111,19 @@ def retried(trial: TrialRecord, fault: Fault, search: SearchConfig) -> RetryCaus
     return None
 
 
+def after_untested(trial: TrialRecord, fault: Fault, search: SearchConfig) -> Literal["measure", "train", "give_up"]:
+    """What comes after a fault in measuring a trial on the test split.
+
+    Lost weights are trained again and a crash is measured again, both ``search.retries`` times, the weights once at
+    least. Anything else is measured once more: it takes little, and the disk or the memory may be back.
+    """
+    if fault.weights_lost:
+        trained = sum(each.then == "train" for each in trial.untested)
+        return "train" if trained < max(search.retries, 1) else "give_up"
+    measured = sum((each.reason, each.then) == (fault.reason, "measure") for each in trial.untested)
+    return "measure" if measured < (search.retries if fault.reason == "crashed" else 1) else "give_up"
+
+
 def time_is_over(trial: TrialRecord, search: SearchConfig) -> str | None:
     """One line where a trial has used up its time; None where it may go on."""
     limit = search.time_limit
@@ -119,3 +141,13 @@ def full_disk_interrupts(path: Path) -> Iterator[None]:
         if error.errno not in FULL_DISK:
             raise
         raise OutOfSpaceError(f"{path}: not written, the disk is full (allowed: a disk with room)") from error
+
+
+@contextmanager
+def lost_ledger_interrupts(folder: Path) -> Iterator[None]:
+    """Within, that the ledger in ``folder`` cannot be written is an OutOfSpaceError or a LedgerLostError."""
+    try:
+        with full_disk_interrupts(folder):
+            yield
+    except OSError as error:
+        raise LedgerLostError(f"{folder}: cannot be written: {one_line(error)}") from error

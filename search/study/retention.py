@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable
 from copy import copy
 
-from skipstack.search.ledger.events import Ended, Event, Finished, Reported, Tested
+from skipstack.search.ledger.events import Ended, Event, Finished, Reported, Tested, Untested
 from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP, StudyFolder
 from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
@@ -36,7 +36,10 @@ class Retention:
             case Ended(trial=number):
                 self._settle(number, kept)
                 self._collect(kept, final=False)
-            case Reported(epoch=1) | Tested():
+            case Tested(trial=number) | Untested(trial=number):
+                self._settle(number, kept)  # it may have been trained again
+                self._collect(kept, final=False)
+            case Reported(epoch=1):
                 self._collect(kept, final=False)
             case Finished():
                 self._collect(kept, final=True)

@@ -10,15 +10,16 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import Event, StudyOpened
-from skipstack.search.ledger.ledger import Ledger, point_to
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.study.faults import Fault, StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.preparation import prepared
 from skipstack.search.study.records.extension import extended, extension
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.testing import measurement
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
@@ -33,23 +34,18 @@ def open_study(
     data_dir: Path | None,
     corpus_folder: Path,
     clock: Clock,
-    address: str | None = None,
 ) -> None:
-    """Check a study, prepare its corpora and begin its ledger in ``folder``, or at ``address``, a URI.
+    """Check a study, prepare its corpora and begin its ledger in ``folder``.
 
     ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
-    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, for
-    earlier studies that are about something else, and for an address where no ledger can begin.
+    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
+    for earlier studies that are about something else.
     """
     check_study(study)
     earlier = earlier_studies(study, corpus_folder)
-    if address is not None:
-        point_to(folder.ledger, address)
     opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
     corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
-    with Ledger(folder.ledger, clock=clock) as ledger:
-        if ledger.read():
-            raise UserError(f"{address or folder.ledger}: another study began here meanwhile (allowed: an empty place)")
+    with Ledger(folder.ledger) as ledger:
         ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
 
 
@@ -84,6 +80,19 @@ def check_study(study: StudyConfig) -> None:
     scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
 
 
+def _test(driver: Driver, engine: Engine) -> None:
+    """Measure the selected trials on the test split, those where it failed again, until none is left."""
+    trials = driver.record.trials
+    chosen = selected(driver.record)
+    while chosen := [number for number in chosen if not trials[number].tested and trials[number].given_up is None]:
+        todo = [measurement(driver.record, driver.folder, number, device=driver.device) for number in chosen]
+        for number, outcome in engine.test(todo):
+            if isinstance(outcome, Fault):
+                driver.untested(number, outcome)
+            else:
+                driver.tested(number, outcome)
+
+
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run what is left of a study, then measure the selected trials on the test split.
 
@@ -93,14 +102,12 @@ def run_study(driver: Driver, engine: Engine) -> None:
         with full_disk_interrupts(driver.folder.path):
             engine.run(driver)
             driver.end_paused()
-            chosen = [number for number in selected(driver.record) if not driver.record.trials[number].tested]
-            for number, metrics in engine.test([driver.task(number) for number in chosen]):
-                driver.tested(number, metrics)
+            _test(driver, engine)
     except KeyboardInterrupt:
         driver.interrupted()
         raise
     except StudyInterruptedError:
-        with suppress(StudyInterruptedError):  # the ledger may lie on the very disk
+        with suppress(StudyInterruptedError):  # the ledger may be what is gone
             driver.interrupted()
         raise
     driver.finished()

@@ -1,7 +1,7 @@
 """What a worker is given and what it gives back: plain values that travel to any process."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -73,6 +73,19 @@ def trial_task(
     )
 
 
+def task_of(
+    record: StudyRecord, folder: StudyFolder, number: int, *, device: str, group: range | None = None
+) -> TrialTask:
+    """What a worker needs to go on with a trial; ``group``: the seeds that it trains now, where they race."""
+    trial = record.trials[number]
+    task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
+    if group is None:
+        return task
+    seeds = tuple(group)
+    reported = sum(report.seeds == seeds for report in trial.reports)
+    return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochResult:
     """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1.
@@ -100,4 +113,4 @@ class Worker(ABC):
     @classmethod
     @abstractmethod
     def test(cls, task: TrialTask) -> Metrics:
-        """What the trial's best weights reach on the test split."""
+        """What the trial's best weights reach on the test split. Raises WeightsLostError where they are lost."""

@@ -30,6 +30,7 @@ from skipstack.search.ledger.events import (
     Shortened,
     StudyOpened,
     Tested,
+    Untested,
 )
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -101,6 +102,8 @@ class ExpectedRuns:
                 trial = self.record.trials[number]
                 step = trial.best.epoch if trial.best else len(trial.reports)
                 self._measure(number, _by_lane(event.metrics, trial.seeds), step, time)
+            case Untested(trial=number, then="give_up", message=message):
+                self._entry(number).tags["skipstack.untested"] = message[:LONGEST]
             case Interrupted():
                 for entry in self._unfinished():
                     entry.status, entry.end = "KILLED", time

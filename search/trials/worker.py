@@ -26,6 +26,7 @@ from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import read_tensors
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics
+from skipstack.search.study.faults import WeightsLostError
 from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.study.task import EpochResult, TrialTask, Worker
 from skipstack.search.trials.deadline import Deadline
@@ -126,7 +127,8 @@ class TrainingWorker(Worker):
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
-        """Take up the checkpoint if it is this trial's and the ledger knows all but its last epoch.
+        """Take up the checkpoint if it is this trial's, the ledger knows all but its last epoch, and the best weights
+        are not older: a power cut may have taken them alone.
 
         Whatever else lies there, the trial begins anew and tells only what the ledger lacks.
         """
@@ -136,6 +138,9 @@ class TrainingWorker(Worker):
         tensors, notes = found
         result = _result_from_json(notes["result"])
         if {name: notes[name] for name in self._notes()} != self._notes() or result.epoch > self.reported + 1:
+            return
+        best = self.files.read(BEST)
+        if notes["best_score"] > (-math.inf if best is None else best[1]["score"]):
             return
         for number, group in enumerate(self.groups):
             prefix = f"{number}."
@@ -155,11 +160,17 @@ class TrainingWorker(Worker):
 
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:
-        """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch."""
+        """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch.
+
+        Raises WeightsLostError where they are missing or damaged.
+        """
         torch.set_num_threads(1)
         device = choose_device(task.device)
         corpus = corpus_of(task.corpus, task.config.data)
-        weights_R = best_weights(task.folder)
+        try:
+            weights_R = best_weights(task.folder)
+        except UserError as error:
+            raise WeightsLostError(str(error)) from error
         lexicon = LexiconTensors.on(device, corpus.lexicon)
         evaluations = []
         for lane in range(len(task.seeds)):

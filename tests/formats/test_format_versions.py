@@ -12,7 +12,7 @@ from skipstack.data.store import tables as stored_tables
 from skipstack.search.bundles import files
 from skipstack.search.bundles.files import read_files
 from skipstack.search.ledger import upgrade
-from skipstack.search.ledger.segments import encoded
+from skipstack.search.ledger.lines import encoded
 from tests.dashboards.fuzzing import typed
 from tests.formats.before_files import copied
 

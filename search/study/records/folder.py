@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger.disk import settle
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -32,6 +33,15 @@ class StudyFolder:
     def trial(self, number: int) -> Path:
         """The folder of one trial's weights."""
         return self.trials / f"{number:06d}"
+
+    def settle_weights(self, number: int) -> None:
+        """Bring the best weights of a trial to the disk: its end is final, so it must not outlive them.
+
+        Files that another machine wrote are on a shared disk once that machine closed them.
+        """
+        best = self.trial(number) / BEST
+        for path in (best, best.parent, self.trials) if best.exists() else ():
+            settle(path)
 
     def corpus(self, prepared: CorpusPrepared) -> Path:
         """The store of a prepared corpus."""

@@ -29,6 +29,7 @@ from skipstack.search.ledger.events import (
     Started,
     StudyOpened,
     Tested,
+    Untested,
     VectorsPrepared,
     WarmStarted,
 )
@@ -88,6 +89,9 @@ class StudyRecord:
                 self.trials[number].forget()
             case Tested(trial=number):
                 self.trials[number].tested = event.metrics
+            case Untested(trial=number):
+                self.trials[number].untested.append(event)
+                self.trials[number].given_up = event.message if event.then == "give_up" else None
             case Finished():
                 self.finished = True
             case Resumed():
@@ -96,6 +100,8 @@ class StudyRecord:
                 self.study, self.finished = extended(self.study, event), False
                 for stale in ("space", "_base_text"):
                     self.__dict__.pop(stale, None)
+                for trial in self.trials.values():
+                    trial.given_up = None
             case Shortened():
                 self.study = shortened(self.study, event)
             case Started(trial=number):

@@ -8,7 +8,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.decisions.objectives import Objective, further
 from skipstack.search.decisions.pareto import Vector
-from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused
+from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused, Untested
 from skipstack.search.study.records.races import best_of_groups
 from skipstack.search.study.records.reports import Reports
 from skipstack.spaces.space import Point, Space
@@ -22,7 +22,8 @@ class TrialRecord:
     ``measure`` is what it is ranked by. ``decisions`` are those at a rung and the last one. ``seeds``:
     where they race, those that are trained to the end, or the first ones before that. ``paused``: it waits at a rung,
     for a promotion or its end. ``starts`` counts the workers that took it up. ``parameters``: of one lane, None where
-    nobody asked. ``reused`` says which other trial stands for it where it was not trained.
+    nobody asked. ``reused`` says which other trial stands for it where it was not trained. ``untested``: the faults of
+    its measurement on the test split; ``given_up``: the last one's message, where it is not measured any more.
     """
 
     number: int
@@ -40,6 +41,8 @@ class TrialRecord:
     starts: int = 0
     retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
+    untested: list[Untested] = field(default_factory=list)
+    given_up: str | None = None
     _config: TrialConfig | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -112,12 +115,14 @@ class TrialRecord:
     @property
     def share(self) -> int:
         """Its share of the device, as a multiple of what an ordinary trial has: twice as much after missing memory."""
-        return 1 << sum(retry.cause == "out_of_memory" for retry in self.retries)
+        causes = [*(retry.cause for retry in self.retries), *(fault.reason for fault in self.untested)]
+        return 1 << causes.count("out_of_memory")
 
     @property
     def weights_identity(self) -> str:
         """The identity of the config whose name its weights bear: another one where an earlier study trained them."""
-        return self.config.identity if self.reused is None else self.reused.config_identity
+        own = self.reused is None or any(fault.then == "train" for fault in self.untested)
+        return self.config.identity if own or self.reused is None else self.reused.config_identity
 
     @property
     def epochs(self) -> int:

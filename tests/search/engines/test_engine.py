@@ -17,11 +17,11 @@ from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported
+from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult
+from skipstack.search.study.task import EpochResult, TrialTask
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -111,6 +111,22 @@ def run(engine: RayEngine, worker: type[ToyWorker], path: Path, **study: object)
         driver = toy_driver(folder, ledger)
         run_study(driver, engine)
     return driver.record, ledger
+
+
+class TroubledTests(ToyWorker):
+    """The process that measures trial 0 dies once, that of trial 1 always; trial 2 runs out of memory once."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        mark = task.folder / "measured"
+        first = not mark.exists()
+        task.folder.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        if task.number == 1 or (task.number == 0 and first):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if task.number == 2 and task.share == 1:
+            raise MemoryError("no room")
+        return super().test(task)
 
 
 def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gives(
@@ -245,3 +261,23 @@ def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one
     monkeypatch.setattr(ray, "init", None)  # it would wait for minutes
     with pytest.raises(UserError, match=r"--address 127.0.0.1:1: no Ray cluster answers"):
         RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
+
+
+def test_a_measurement_whose_process_dies_is_tried_again_and_then_given_up_on(
+    engine: RayEngine, tmp_path: Path
+) -> None:
+    engine.worker = TroubledTests
+    study = searched(toy_study(trials=3, proposer="grid"), scheduler="none", retries=1)
+    folder = open_toy(tmp_path, study)
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, engine)
+    faults = {(event.trial, event.reason, event.then) for event in ledger.read() if isinstance(event, Untested)}
+    assert faults == {
+        (0, "crashed", "measure"),
+        (1, "crashed", "measure"),
+        (1, "crashed", "give_up"),
+        (2, "out_of_memory", "measure"),
+    }
+    assert [bool(trial.tested) for trial in driver.record.trials.values()] == [True, False, True]
+    assert driver.record.finished

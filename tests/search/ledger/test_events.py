@@ -117,6 +117,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     Interrupted: st.builds(Interrupted, time=FINITE),
     Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
     happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
+    happened.Untested: st.builds(happened.Untested, time=FINITE, trial=COUNTS, message=st.text()),
     Extended: st.builds(
         Extended,
         time=FINITE,

@@ -19,7 +19,7 @@ from skipstack.search.decisions.schedulers.config import (
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import FORMAT, StudyOpened, from_json
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.ledger.segments import decoded, encoded
+from skipstack.search.ledger.lines import decoded, encoded
 from skipstack.search.ledger.upgrade import upgraded
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study

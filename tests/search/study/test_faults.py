@@ -11,8 +11,18 @@ from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Reason, Retried, Started
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.segments import TakenOverError
 from skipstack.search.study.driver import Driver
-from skipstack.search.study.faults import DIED, Fault, OutOfSpaceError, TimeOverError, fault_of, kernel_kills
+from skipstack.search.study.faults import (
+    DIED,
+    Fault,
+    LedgerLostError,
+    OutOfSpaceError,
+    StudyInterruptedError,
+    TimeOverError,
+    fault_of,
+    kernel_kills,
+)
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -215,18 +225,35 @@ def test_no_fault_is_shown_to_a_proposer_as_a_score(name: str, fault: Reason) ->
     assert answers[:half] == answers[half:]
 
 
-def test_a_full_disk_under_the_ledger_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "interruption", "told"),
+    [
+        (OSError(28, "No space left on device"), OutOfSpaceError, "not written, the disk is full"),
+        (OSError(5, "Input/output error"), LedgerLostError, "cannot be written: OSError: .*Input/output error"),
+        (TakenOverError("another driver has begun to write"), LedgerLostError, "another driver has begun to write"),
+    ],
+    ids=["full", "away", "taken over"],
+)
+def test_a_ledger_that_cannot_be_written_interrupts_the_study_which_goes_on_later(
+    trouble: OSError,
+    interruption: type[StudyInterruptedError],
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     folder, ledger = begun(tmp_path)
 
-    def full(*events: Event) -> None:
-        raise OSError(28, "No space left on device")
+    def refused(*events: Event) -> None:
+        raise trouble
 
     with ledger:
-        driver = toy_driver(folder, ledger)
-        monkeypatch.setattr(ledger, "append", full)
-        with pytest.raises(OutOfSpaceError, match="the disk is full") as raised:
-            driver.next()
+        driver = toy_driver(folder, ledger, readers=[lambda event: monkeypatch.setattr(ledger, "append", refused)])
+        with pytest.raises(interruption, match=told) as raised:
+            run_study(driver, SerialEngine(ToyWorker))
     assert "\n" not in str(raised.value)
+    with Ledger(folder.ledger) as again:
+        run_study(toy_driver(folder, again), SerialEngine(ToyWorker))
+    assert read_study(folder.path).finished
 
 
 def test_each_start_is_counted_so_that_no_two_workers_of_a_trial_have_the_same_number() -> None:

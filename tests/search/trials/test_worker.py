@@ -2,6 +2,7 @@
 
 import errno
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import torch
 
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.writing import store
-from skipstack.models.training.checkpoint import read_tensors
-from skipstack.search.study.faults import OutOfSpaceError, TimeOverError
-from skipstack.search.study.records.folder import BEST, CHECKPOINT
+from skipstack.models.training.checkpoint import read_tensors, write_tensors
+from skipstack.search.study.faults import Fault, OutOfSpaceError, TimeOverError, WeightsLostError
+from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.study.task import EpochResult, TrialTask
+from skipstack.search.study.testing import Measurement, measured
 from skipstack.search.trials.trial_files import SupersededError
 from skipstack.search.trials.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig
@@ -143,7 +145,17 @@ def test_further_seeds_are_trained_as_they_would_be_alone_and_their_best_weights
     both, _ = read_tensors(tmp_path / "race" / BEST)
     for name, tensor in both.items():
         assert torch.equal(tensor, torch.cat([first[name], alone[name]]))
-    metrics = TrainingWorker.test(group("race", (0, 1, 2)))
+    # Weights that are lost are trained again, group after group, by the last epoch that each reported.
+    for path in (tmp_path / "race" / BEST, tmp_path / "race" / CHECKPOINT):
+        path.unlink()
+    shutil.rmtree(tmp_path / "race" / GROUP.format(1))
+    with pytest.raises(WeightsLostError, match="no such file"):
+        TrainingWorker.test(group("race", (0, 1, 2)))
+    again = (group("race", (0,), reported=3), group("race", (1, 2), (0,), reported=3))
+    metrics = measured(TrainingWorker, Measurement(group("race", (0, 1, 2)), again))
+    assert not isinstance(metrics, Fault)
+    assert read_tensors(tmp_path / "race" / BEST)[0].keys() == both.keys()
+    assert all(torch.equal(tensor, both[name]) for name, tensor in read_tensors(tmp_path / "race" / BEST)[0].items())
     assert metrics["test_accuracy"][1:] == TrainingWorker.test(group("alone", (1, 2)))["test_accuracy"]
 
 
@@ -235,3 +247,18 @@ def test_a_checkpoint_that_is_no_longer_whole_costs_time_and_nothing_else(corpus
     whole = curve(corpus, tmp_path, 4)
     (tmp_path / CHECKPOINT).write_bytes((tmp_path / CHECKPOINT).read_bytes()[:100])
     assert told(TrainingWorker(replace(task(corpus, tmp_path, reported=3), attempt=2)).run_epoch()) == whole[3]
+
+
+def test_a_checkpoint_without_the_best_weights_that_it_speaks_of_is_not_taken_up(corpus: Path, tmp_path: Path) -> None:
+    """A power cut took a rename away, of two that no disk was asked to keep in order."""
+    whole = curve(corpus, tmp_path, 4)
+    kept, notes = read_tensors(tmp_path / BEST)
+    for lost in (None, write_tensors):
+        if lost is None:
+            (tmp_path / BEST).unlink()
+        else:
+            lost(tmp_path / BEST, kept, {**notes, "epoch": 1, "score": 0.0})
+        assert told(TrainingWorker(replace(task(corpus, tmp_path, reported=3), attempt=2)).run_epoch()) == whole[3]
+        again, told_again = read_tensors(tmp_path / BEST)
+        assert told_again == notes
+        assert all(torch.equal(again[name], tensor) for name, tensor in kept.items())

@@ -11,13 +11,14 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.events import Event, Extended, Proposed
+from skipstack.search.ledger.events import Event, Extended, Promoted, Proposed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.extension import extended, extension, shortening
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import is_finished, read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import check_study, run_study
+from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends
@@ -29,9 +30,7 @@ PROPOSERS = pytest.mark.parametrize("proposer", ["grid", "one_at_a_time", "rando
 
 def run(folder: StudyFolder, *first: Event) -> StudyRecord:
     with Ledger(folder.ledger) as ledger:
-        if first:
-            ledger.append(*first)
-        driver = toy_driver(folder, ledger)
+        driver = toy_driver(folder, ledger, first=first)
         if first:
             driver.resumed("toy")
         run_study(driver, SerialEngine(ToyWorker))
@@ -108,6 +107,37 @@ def test_a_new_choice_is_tried_and_nothing_is_tried_twice(proposer: str, tmp_pat
     if proposer != "one_at_a_time":
         assert len(points) == 12  # 4 depths, 3 learning rates
     assert record.space.domains[DEPTH].contains(5)
+
+
+@pytest.mark.parametrize(
+    "scheduler",
+    [{"kind": "asha", "variant": "promotion", "grace": 1, "reduction": 2}, {"kind": "hyperband", "grace": 1}],
+)
+def test_a_base_that_an_extension_lets_in_changes_nothing_that_was_decided(
+    scheduler: dict[str, Any], tmp_path: Path
+) -> None:
+    """Trial 0, which was another one, was not spared, and is not spared in a replay."""
+    study = searched(toy_study(trials=6, proposer="grid"), scheduler=scheduler)
+    axes = {DEPTH: Axis(choice=(2, 3)), RATE: study.space.axes[RATE]}
+    study = study.model_copy(update={"space": study.space.model_copy(update={"axes": axes})})
+    folder = open_toy(tmp_path, study)
+    before = told(run(folder))
+    assert before[0][-1] == "stopped"
+    record = run(folder, more(trials=3, model__stack__depth=(1,)))
+    assert told(record)[:6] == before
+    assert told(run(folder, more(trials=1))) == told(record)
+    assert record.base is not None
+
+
+def test_an_extension_that_cannot_be_replayed_is_not_written(tmp_path: Path) -> None:
+    folder = open_toy(tmp_path, finite("grid", trials=3))
+    with Ledger(folder.ledger) as ledger:
+        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
+        ledger.append(Promoted(time=2.0, trial=1))
+    before = Ledger(folder.ledger).read()
+    with Ledger(folder.ledger) as ledger, pytest.raises(UserError, match="says that it was promoted"):
+        toy_driver(folder, ledger, first=[more(trials=1)])
+    assert Ledger(folder.ledger).read() == before
 
 
 def test_more_seeds_are_those_of_the_trials_to_come(tmp_path: Path) -> None:

@@ -1,0 +1,48 @@
+"""The lines that a ledger is written in, one an append::
+
+    crc payload newline
+
+``payload`` is the number of the append, counted from 1, a space, and the JSON of the events that belong together;
+``crc`` is the CRC-32 of its bytes in 8 hexadecimal digits. So a report and the decision it led to are both there or
+neither is, and an append that is missing, doubled or out of its place is found.
+"""
+
+import zlib
+from dataclasses import dataclass
+
+from skipstack.data.basis.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One append where it stands, the segment's name and the line's number from 1, and its payload.
+
+    ``payload`` is None where the line is damaged.
+    """
+
+    segment: str
+    number: int
+    payload: bytes | None
+
+
+def damaged(place: str, why: str = "its checksum does not match") -> UserError:
+    """What is said of damage that no torn append explains."""
+    return UserError(
+        f"{place}: damaged, {why} (allowed: only the last line of the ledger may be torn); restore the file from a copy"
+    )
+
+
+def encoded(payload: bytes) -> bytes:
+    """The line of a payload."""
+    return checksum(payload) + b" " + payload + b"\n"
+
+
+def decoded(line: bytes) -> bytes | None:
+    """The payload of a line; None where the line is not whole."""
+    payload = line[9:-1]
+    return payload if line == encoded(payload) else None
+
+
+def checksum(payload: bytes) -> bytes:
+    """The CRC-32 of bytes, in 8 hexadecimal digits."""
+    return b"%08x" % zlib.crc32(payload)
