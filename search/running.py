@@ -166,6 +166,7 @@ def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], Stu
     engine = execution.start()
     try:
         engine.preflight(folder, record)
+        execution.say(engine.words)
     except BaseException:
         engine.close()
         raise

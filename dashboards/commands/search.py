@@ -56,7 +56,7 @@ def search(
     ] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "0",
+    gpus_per_trial: SharePerTrial = "auto",
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
@@ -86,7 +86,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "0",
+    gpus_per_trial: SharePerTrial = "auto",
     device: Device = "auto",
     engine: EngineName = "ray",
     enough: Annotated[

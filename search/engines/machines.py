@@ -3,9 +3,10 @@
 import shlex
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 import ray
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
@@ -58,36 +59,50 @@ def resources() -> list[Mapping[str, float]]:
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
-def asked(question: Callable[[], Value], *, gpus: float = 0.0) -> list[tuple[str, Value | UserError]]:
-    """What every machine answers, by its name; with ``gpus``, every machine that has a GPU.
+class Question(Generic[Value]):
+    """What a worker of the cluster is asked, while whoever asks goes on.
 
-    An answer that did not come is a UserError that says why.
+    It takes no CPU from the trials. An answer that did not come is a UserError that says why.
     """
+
+    def __init__(self, question: Callable[[], Value], **options: Any) -> None:
+        task = ray.remote(_ask).options(num_cpus=0, **options)
+        self._reference = task.remote(question)
+        self._until = time.monotonic() + ANSWER_SECONDS
+
+    def is_over(self) -> bool:
+        """Whether the answer is there, or was too long in coming."""
+        with lost_cluster_interrupts():
+            done, _ = ray.wait([self._reference], timeout=0)
+        return bool(done) or time.monotonic() > self._until
+
+    def answer(self) -> Value | UserError:
+        """Wait for the answer."""
+        try:
+            answer: Value = ray.get(self._reference, timeout=max(0.0, self._until - time.monotonic()))
+            return answer
+        except GetTimeoutError:
+            return UserError(f"no answer within {ANSWER_SECONDS} s")
+        except RayTaskError as error:
+            return UserError(error.cause if isinstance(error.cause, UserError) else one_line(error.cause))
+        except RayError as error:
+            return UserError(one_line(error))
+
+
+def asked(question: Callable[[], Value], *, gpus: float = 0.0) -> list[tuple[str, Value | UserError]]:
+    """What every machine answers, by its name; with ``gpus``, every machine that has a GPU."""
     nodes = [node for node in ray.nodes() if node["Alive"] and (not gpus or node["Resources"].get("GPU"))]
-    task = ray.remote(_ask)
     waiting = []
     for node in nodes:
         here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
-        waiting.append((name, task.options(num_cpus=0, num_gpus=gpus, scheduling_strategy=here).remote(question)))
-    return [(name, _answer(reference)) for name, reference in waiting]
+        waiting.append((name, Question(question, num_gpus=gpus, scheduling_strategy=here)))
+    return [(name, each.answer()) for name, each in waiting]
 
 
 def _ask(question: Callable[[], Value]) -> Value:
     """Runs on the machine that is asked."""
     return question()
-
-
-def _answer(reference: "ray.ObjectRef[Value]") -> Value | UserError:
-    try:
-        answer: Value = ray.get(reference, timeout=ANSWER_SECONDS)
-        return answer
-    except GetTimeoutError:
-        return UserError(f"no answer within {ANSWER_SECONDS} s")
-    except RayTaskError as error:
-        return UserError(one_line(error.cause))
-    except RayError as error:
-        return UserError(one_line(error))
 
 
 def check_answers() -> None:
