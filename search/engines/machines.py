@@ -1,11 +1,14 @@
 """The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
 
 import shlex
+import shutil
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import ray
@@ -14,6 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.engines.ray_private import raylet_socket, silent
+from skipstack.search.engines.sockets import session_folder
 from skipstack.search.study.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
@@ -27,12 +31,17 @@ ANSWER_SECONDS = 120
 Value = TypeVar("Value")
 
 
-def join(address: str | None) -> None:
-    """Join the cluster at ``address``, or start one on this machine. Raises UserError where none answers."""
+def join(address: str | None) -> Callable[[], None]:
+    """Join the cluster at ``address``, or start one on this machine; what leaves it again, and ends one of our own.
+
+    Raises UserError where none answers, and where none can be started.
+    """
     if address is not None:
         _knock(address)
     if ray.is_initialized():
         raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
+    folder = session_folder() if address is None else None
+    leave = partial(_leave, folder)
     try:
         ray.init(
             address=address or "local",  # None would join any cluster that was started on this machine
@@ -42,9 +51,18 @@ def join(address: str | None) -> None:
             logging_level="error",
             configure_logging=True,
             runtime_env=worker_interpreter(),
+            _temp_dir=None if folder is None else str(folder),
         )
     except (ConnectionError, AuthenticationError) as error:
+        leave()
         raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+    return leave
+
+
+def _leave(folder: Path | None) -> None:
+    ray.shutdown()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def worker_interpreter() -> dict[str, str] | None:

@@ -86,7 +86,7 @@ class RayEngine(Engine):
         self._preflight: Preflight | None = None
         self.answered = False
         """Whether a worker of this engine has reported anything."""
-        join(address)
+        self._leave = join(address)
         try:
             self.allotment = allotted(
                 gpus_per_trial,
@@ -163,7 +163,7 @@ class RayEngine(Engine):
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
-        ray.shutdown()
+        self._leave()
 
 
 class _Plugins:
