@@ -20,7 +20,7 @@ from skipstack.dashboards.commands import plan as plan_commands
 from skipstack.dashboards.commands import report as report_commands
 from skipstack.dashboards.commands import search as search_commands
 from skipstack.dashboards.commands import simulate as simulate_commands
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.report.printing import print_everywhere, say
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import redacted
 
@@ -43,6 +43,7 @@ catalogue_commands.add_to(app)
 
 def main() -> NoReturn:
     """Run the command that was typed, and exit with its code."""
+    print_everywhere()
     try:
         code = app(standalone_mode=False)
     except UserError as error:

@@ -12,6 +12,7 @@ from skipstack.search.study.engine import Engine
 from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.task import TrialTask
 from skipstack.search.tracking.tracking import Tracker, checked_uri
 from skipstack.search.trials.deferred import DeferredWorker
 
@@ -40,14 +41,14 @@ class Execution:
     """Where the trials of a study run, where MLflow keeps them, and who is shown what happens.
 
     ``address``: of a running Ray cluster; None starts one for the study. ``gpus_per_trial``: the share of a GPU that a
-    trial takes, or ``auto``, by the memory that its config needs. ``tracking_uri``: None is a file in the study's
-    folder. ``say`` takes what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value
-    that is none of those allowed.
+    trial takes, or ``auto``: where there are GPUs, by the memory that its config needs. A trial without a share
+    computes on a CPU. ``tracking_uri``: None is a file in the study's folder. ``say`` takes what may be worth knowing,
+    ``warn`` what was lost or is missing. Raises UserError for a value that is none of those allowed.
     """
 
     engine: EngineName = "ray"
     address: str | None = None
-    gpus_per_trial: Share = 0.0
+    gpus_per_trial: Share = "auto"
     device: DeviceName = "auto"
     tracking_uri: str | None = None
     say: Say = unsaid
@@ -80,8 +81,8 @@ def share(given: str | float) -> Share:
         number = float(given)
     except ValueError:
         number = -1.0
-    if not 0 <= number < float("inf"):
-        raise UserError(f"--gpus-per-trial: got {given!r} (allowed: a number from 0, or auto)")
+    if not 0 <= number <= 1 and not (number > 1 and number.is_integer()):
+        raise UserError(f"--gpus-per-trial: got {given!r} (allowed: a number from 0 to 1, whole GPUs, or auto)")
     return number
 
 
@@ -91,13 +92,28 @@ def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: Share
         from skipstack.models.device import choose_device  # torch takes seconds to import
         from skipstack.search.trials.worker import TrainingWorker
 
-        choose_device(device)
-        return SerialEngine(TrainingWorker)
+        return SerialEngine(TrainingWorker, choose_device(device).type)
     from skipstack.search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
 
-    memory = None
-    if gpus_per_trial == "auto":
-        from skipstack.search.planning.measuring import memory_of
+    return RayEngine(
+        DeferredWorker,
+        address=address,
+        gpus_per_trial=gpus_per_trial,
+        device=device,
+        gpu_memory=_gpu_memory,
+        memory=_memory,
+    )
 
-        memory = memory_of
-    return RayEngine(DeferredWorker, address=address, gpus_per_trial=gpus_per_trial, memory=memory)
+
+def _gpu_memory() -> int:
+    """Asked of workers, where torch is loaded."""
+    from skipstack.models.device import device_memory
+
+    return device_memory()
+
+
+def _memory(task: TrialTask) -> int:
+    """Asked of workers, where torch is loaded."""
+    from skipstack.search.planning.measuring import memory_of
+
+    return memory_of(task)

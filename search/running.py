@@ -4,6 +4,7 @@
 ``Run`` that they return then finishes the study. Torch and ray are loaded once a study is valid.
 """
 
+import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +84,7 @@ class Run:
             execution.say(summary(earlier))
         tracker = execution.tracker(folder, Past(folder.ledger, driver.past))
         retention = Retention(folder, lambda: driver.record)
-        goes_on = f"nothing is lost: `skipstack resume {folder.path}` continues the study"
+        goes_on = f"nothing is lost: `{shlex.join(['skipstack', 'resume', str(folder.path)])}` continues the study"
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(tracker, progress, retention)
@@ -168,6 +169,7 @@ def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], Stu
     engine = execution.start()
     try:
         engine.preflight(folder, record)
+        execution.say(engine.words)
     except BaseException:
         engine.close()
         raise

@@ -72,7 +72,7 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
     )
     print_report(space_report(described), form)
     if form == "text" and name in presets():
-        print(f"\nthe study file of this preset:\n\n{presets()[name].read_text()}", end="")
+        print(f"\nthe study file of this preset:\n\n{presets()[name].read_text(encoding='utf-8')}", end="")
 
 
 def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:

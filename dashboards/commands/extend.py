@@ -50,7 +50,7 @@ def extend(
     data_dir: DataDir = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "0",
+    gpus_per_trial: SharePerTrial = "auto",
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:

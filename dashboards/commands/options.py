@@ -63,7 +63,7 @@ SharePerTrial = Annotated[
     typer.Option(
         "--gpus-per-trial",
         metavar="SHARE|auto",
-        help="Share of a GPU that each trial takes; `auto`: by the memory that its config needs.",
+        help="Share of a GPU that each trial takes, or whole GPUs; `auto`: where there are any, what its config needs.",
     ),
 ]
 Device = Annotated[

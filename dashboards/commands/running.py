@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from skipstack.dashboards.commands.next_steps import next_steps
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.printing import print_report, say
@@ -14,7 +15,6 @@ from skipstack.search.execution import DeviceName, EngineName, Execution, share
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.running import Run
 from skipstack.search.study.faults import StudyInterruptedError
-from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 
 FAILED_TRIALS = 3
@@ -53,16 +53,8 @@ def finish(run: Run) -> int:
 
 def _report(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
     print_report(ablation_report(ablation(record)))
-    database = f"sqlite:///{StudyFolder(path).runs_database}"
-    say("next:")
-    for command in (
-        f"skipstack report {path} --format markdown",
-        f"skipstack export {path} --best 1 --to {path}-best",
-        f"skipstack verify {path}-best",
-        f"echo 'Words of a sentence' | skipstack predict {path}-best",
-        *([f"mlflow ui --backend-store-uri {database}"] if tracking_uri is None else []),
-    ):
-        say(f"  {command}")
+    for line in next_steps(path, record, private_runs=tracking_uri is None):
+        say(line)
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
         say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")

@@ -50,7 +50,7 @@ def search(
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "0",
+    gpus_per_trial: SharePerTrial = "auto",
     device: Device = "auto",
     engine: EngineName = "ray",
 ) -> int:
@@ -80,7 +80,7 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "0",
+    gpus_per_trial: SharePerTrial = "auto",
     device: Device = "auto",
     engine: EngineName = "ray",
     enough: Annotated[

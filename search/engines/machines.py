@@ -1,11 +1,15 @@
 """The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
 
 import shlex
+import shutil
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import ray
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
@@ -13,6 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.engines.ray_private import raylet_socket, silent
+from skipstack.search.engines.sockets import session_folder
 from skipstack.search.study.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
@@ -26,12 +31,17 @@ ANSWER_SECONDS = 120
 Value = TypeVar("Value")
 
 
-def join(address: str | None) -> None:
-    """Join the cluster at ``address``, or start one on this machine. Raises UserError where none answers."""
+def join(address: str | None) -> Callable[[], None]:
+    """Join the cluster at ``address``, or start one on this machine; what leaves it again, and ends one of our own.
+
+    Raises UserError where none answers, and where none can be started.
+    """
     if address is not None:
         _knock(address)
     if ray.is_initialized():
         raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
+    folder = session_folder() if address is None else None
+    leave = partial(_leave, folder)
     try:
         ray.init(
             address=address or "local",  # None would join any cluster that was started on this machine
@@ -41,9 +51,18 @@ def join(address: str | None) -> None:
             logging_level="error",
             configure_logging=True,
             runtime_env=worker_interpreter(),
+            _temp_dir=None if folder is None else str(folder),
         )
     except (ConnectionError, AuthenticationError) as error:
+        leave()
         raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+    return leave
+
+
+def _leave(folder: Path | None) -> None:
+    ray.shutdown()
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def worker_interpreter() -> dict[str, str] | None:
@@ -58,36 +77,50 @@ def resources() -> list[Mapping[str, float]]:
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
-def asked(question: Callable[[], Value], *, gpus: float = 0.0) -> list[tuple[str, Value | UserError]]:
-    """What every machine answers, by its name; with ``gpus``, every machine that has a GPU.
+class Question(Generic[Value]):
+    """What a worker of the cluster is asked, while whoever asks goes on.
 
-    An answer that did not come is a UserError that says why.
+    It takes no CPU from the trials. An answer that did not come is a UserError that says why.
     """
+
+    def __init__(self, question: Callable[[], Value], **options: Any) -> None:
+        task = ray.remote(_ask).options(num_cpus=0, **options)
+        self._reference = task.remote(question)
+        self._until = time.monotonic() + ANSWER_SECONDS
+
+    def is_over(self) -> bool:
+        """Whether the answer is there, or was too long in coming."""
+        with lost_cluster_interrupts():
+            done, _ = ray.wait([self._reference], timeout=0)
+        return bool(done) or time.monotonic() > self._until
+
+    def answer(self) -> Value | UserError:
+        """Wait for the answer."""
+        try:
+            answer: Value = ray.get(self._reference, timeout=max(0.0, self._until - time.monotonic()))
+            return answer
+        except GetTimeoutError:
+            return UserError(f"no answer within {ANSWER_SECONDS} s")
+        except RayTaskError as error:
+            return UserError(error.cause if isinstance(error.cause, UserError) else one_line(error.cause))
+        except RayError as error:
+            return UserError(one_line(error))
+
+
+def asked(question: Callable[[], Value], *, gpus: float = 0.0) -> list[tuple[str, Value | UserError]]:
+    """What every machine answers, by its name; with ``gpus``, every machine that has a GPU."""
     nodes = [node for node in ray.nodes() if node["Alive"] and (not gpus or node["Resources"].get("GPU"))]
-    task = ray.remote(_ask)
     waiting = []
     for node in nodes:
         here = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
         name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
-        waiting.append((name, task.options(num_cpus=0, num_gpus=gpus, scheduling_strategy=here).remote(question)))
-    return [(name, _answer(reference)) for name, reference in waiting]
+        waiting.append((name, Question(question, num_gpus=gpus, scheduling_strategy=here)))
+    return [(name, each.answer()) for name, each in waiting]
 
 
 def _ask(question: Callable[[], Value]) -> Value:
     """Runs on the machine that is asked."""
     return question()
-
-
-def _answer(reference: "ray.ObjectRef[Value]") -> Value | UserError:
-    try:
-        answer: Value = ray.get(reference, timeout=ANSWER_SECONDS)
-        return answer
-    except GetTimeoutError:
-        return UserError(f"no answer within {ANSWER_SECONDS} s")
-    except RayTaskError as error:
-        return UserError(one_line(error.cause))
-    except RayError as error:
-        return UserError(one_line(error))
 
 
 def check_answers() -> None:

@@ -5,11 +5,9 @@ Tune's own search, schedulers, checkpoints, loggers and restore are not used: th
 
 import logging
 import os
-import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -19,7 +17,8 @@ os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")
 os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
 # `ray start` makes clusters that ask for the token in ~/.ray; one without needs RAY_AUTH_MODE=disabled.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+# A worker that takes no GPU is not to find one.
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
 
 import ray
 from ray import tune
@@ -32,8 +31,11 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.engines.capacity import Capacity, Resources, slots
+from skipstack.search.engines.actor import TrialActor
+from skipstack.search.engines.allotment import allotted, nothing_known
+from skipstack.search.engines.capacity import Capacity
 from skipstack.search.engines.machines import (
+    Question,
     asked,
     check_answers,
     check_this_machine,
@@ -42,11 +44,10 @@ from skipstack.search.engines.machines import (
     resources,
 )
 from skipstack.search.engines.preflight import Preflight, first_trouble
-from skipstack.search.engines.shares import GpuShares
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import DIED, Fault, fault_of, kernel_kills, says_out_of_memory
+from skipstack.search.study.faults import DIED, Fault, kernel_kills, says_out_of_memory
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import EpochResult, TrialTask, Worker
@@ -67,9 +68,9 @@ logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
 class RayEngine(Engine):
     """Trials on the actors of a Ray cluster: ``address``, or one started here and ended with the study.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``auto``: as much as its config needs by ``memory``), and
-    twice as much once it ran out of memory. Raises UserError where no cluster answers, or it has not the room for a
-    single trial.
+    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``search/engines/allotment.py``), and twice as much once
+    it ran out of memory. For ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that
+    training a trial holds. Raises UserError where no cluster answers, or it has not what trials on ``device`` need.
     """
 
     def __init__(
@@ -78,24 +79,28 @@ class RayEngine(Engine):
         *,
         address: str | None,
         gpus_per_trial: float | Literal["auto"],
-        memory: Callable[[TrialTask], int] | None = None,
+        device: str = "auto",
+        gpu_memory: Callable[[], int] = nothing_known,
+        memory: Callable[[TrialTask], int] = nothing_known,
     ) -> None:
         self.worker = worker
         self._joined = address is not None
         self._preflight: Preflight | None = None
         self.answered = False
         """Whether a worker of this engine has reported anything."""
-        join(address)
+        self._leave = join(address)
         try:
-            self._shares = _shares(memory) if gpus_per_trial == "auto" and memory is not None else None
-            least = 0.0 if isinstance(gpus_per_trial, str) else gpus_per_trial
-            self.resources = {"cpu": 1.0, "gpu": least} if least else {"cpu": 1.0}
-            if slots(ray.cluster_resources(), self.resources) == 0:
-                needs, has = self.resources, ray.cluster_resources()
-                raise UserError(f"no trial fits: each needs {needs}, the cluster has {has}")
-        except UserError:
+            self.allotment = allotted(
+                gpus_per_trial,
+                device,
+                resources(),
+                sizes=lambda: asked(gpu_memory, gpus=0.001),
+                count=lambda task: Question(partial(memory, task), max_retries=0),
+            )
+        except BaseException:
             self.close()
             raise
+        self.words = self.allotment.words
 
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
         """Ask every machine of a cluster that was joined; one that was started here runs our own files."""
@@ -106,15 +111,10 @@ class RayEngine(Engine):
         if trouble is not None:
             raise UserError(trouble)
 
-    def ordinary(self, task: TrialTask) -> Resources:
-        """What a trial takes as long as it does not run out of memory."""
-        return self.resources if self._shares is None else {**self.resources, "gpu": self._shares.share(task)}
-
     def given(self, trial_id: str, task: TrialTask, capacity: Capacity) -> dict[str, Any]:
         """What an actor is given, with the resources that it takes of ``capacity``."""
-        taken = capacity.take(trial_id, self.ordinary(task), task.share)
-        if self._shares is not None:
-            task = replace(task, memory_limit=self._shares.limit(taken["gpu"]))
+        taken = capacity.take(trial_id, self.allotment.ordinary(task), task.share)
+        task = self.allotment.confined(task, taken)
         return {"task": task, "worker": self.worker, "resources": taken, "preflight": self._preflight}
 
     def run(self, driver: Driver) -> None:
@@ -124,7 +124,7 @@ class RayEngine(Engine):
         plugins = _Plugins(driver, self, Capacity(resources))
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
-                tune.with_resources(_TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
+                tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
                 tune_config=tune.TuneConfig(
                     search_alg=_ProposerPlugin(plugins),
                     scheduler=_SchedulerPlugin(plugins),
@@ -154,9 +154,10 @@ class RayEngine(Engine):
         test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
         for measurement in measurements:
             task = measurement.task
-            takes = capacity.take(str(task.number), self.ordinary(task), task.share)
+            takes = capacity.take(str(task.number), self.allotment.ordinary(task), task.share)
             here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-            waiting[here.remote(self.worker, measurement)] = task.number
+            confined = [self.allotment.confined(each, takes) for each in (task, *measurement.training)]
+            waiting[here.remote(self.worker, Measurement(confined[0], tuple(confined[1:])))] = task.number
         while waiting:
             with lost_cluster_interrupts():
                 (done, *_), _ = ray.wait(list(waiting))
@@ -165,31 +166,7 @@ class RayEngine(Engine):
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
-        ray.shutdown()
-
-
-class _TrialActor(tune.Trainable):  # type: ignore[misc]
-    """One process of the cluster; it trains one trial after another."""
-
-    def setup(self, config: dict[str, Any]) -> None:
-        self.worker: Worker | None = None
-
-    def reset_config(self, new_config: dict[str, Any]) -> bool:
-        self.setup(new_config)
-        return True
-
-    def step(self) -> dict[str, Any]:
-        """What the trial gives, or what it raises: Tune does not tell a scheduler why a trial failed."""
-        try:
-            if self.worker is None:
-                _check_once(self.config["preflight"])
-                self.worker = self.config["worker"](self.config["task"])
-            return {"outcome": self.worker.run_epoch()}
-        except UserError as mistake:
-            return {"outcome": mistake}
-        except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
-            self.worker = None  # and lets go of its memory
-            return {"outcome": fault_of(error)}
+        self._leave()
 
 
 class _Plugins:
@@ -229,19 +206,26 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
     def __init__(self, plugins: _Plugins) -> None:
         super().__init__(metric="outcome", mode="max")
         self.plugins = plugins
+        self._held: TrialTask | None = None
+        """The driver's next trial, while a worker counts what it needs."""
 
     def set_max_concurrency(self, max_concurrent: int) -> bool:
         """How many trials run side by side is decided here, by the room for them."""
         return True
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        """A trial for the cluster; None while it is full, or while only a promotion or a fault could bring another."""
+        """A trial for the cluster; None while it is full, while it is not known what the next one needs, or while only
+        a promotion or a fault could bring another.
+        """
         plugins = self.plugins
         if plugins.keep(plugins.capacity.is_full):
             return None
-        task = plugins.keep(plugins.driver.next)
+        task, self._held = self._held or plugins.keep(plugins.driver.next), None
         if task is None:
             return str(Searcher.FINISHED) if plugins.driver.over else None
+        if not plugins.keep(partial(plugins.engine.allotment.is_known, task)):
+            self._held = task
+            return None
         plugins.numbers[trial_id] = task.number
         return plugins.keep(lambda: plugins.engine.given(trial_id, task, plugins.capacity))
 
@@ -297,26 +281,6 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             case _:
                 self.plugins.driver.faulted(number, outcome)
                 return False
-
-
-@lru_cache(maxsize=1)
-def _check_once(preflight: Preflight | None) -> None:
-    """A machine that joined in the midst of a study is asked when it begins; a process asks once."""
-    trouble = None if preflight is None else preflight.trouble()
-    if trouble is not None:
-        raise UserError(f"machine {socket.gethostname()} ({ray.util.get_node_ip_address()}): {trouble}")
-
-
-def _shares(memory: Callable[[TrialTask], int]) -> GpuShares | None:
-    """The shares of the smallest GPU of the cluster; None where it has none."""
-    from skipstack.models.device import device_memory  # torch, which a driver without such shares need not load
-
-    devices = []
-    for name, found in asked(device_memory, gpus=0.001):
-        if isinstance(found, UserError):
-            raise UserError(f"--gpus-per-trial auto: machine {name}: {found}")
-        devices.append(found)
-    return GpuShares(memory, min(devices)) if devices else None
 
 
 def _outcome(reference: "ray.ObjectRef[Metrics | Fault]") -> Metrics | Fault:

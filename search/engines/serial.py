@@ -17,8 +17,9 @@ class SerialEngine(Engine):
     A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint.
     """
 
-    def __init__(self, worker: type[Worker]) -> None:
+    def __init__(self, worker: type[Worker], device: str = "cpu") -> None:
         self.worker = worker
+        self.words = f"one trial after another, on {'a GPU' if device == 'cuda' else 'a CPU'}"
 
     def run(self, driver: Driver) -> None:
         """Each trial to its end, or until it pauses, before the next one begins or goes on."""

@@ -14,6 +14,9 @@ from skipstack.search.study.testing import Measurement
 class Engine(ABC):
     """Runs the trials that a driver proposes, on workers of one class."""
 
+    words: str = ""
+    """What each trial gets of the machines, in one line for the user, if there is anything to say."""
+
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
         """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
 

@@ -108,6 +108,7 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
         (["plan", "nothere.yaml"], ["nothere.yaml", "allowed"]),
         (["plan", "quickstart", "--trials", "0"], ["--trials", "0", "allowed"]),
         (["plan", "quickstart", "--gpus-per-trial", "-1"], ["--gpus-per-trial", "allowed"]),
+        (["search", "quickstart", "--gpus-per-trial", "1.5"], ["--gpus-per-trial", "'1.5'", "whole GPUs"]),
         (["plan", "quickstart", "--device", "tpu"], ["tpu", "auto", "cuda"]),
         (["plan", "quickstart", "--format", "xml"], ["xml", "json"]),
         (["plan", "quickstart", "--set", "axes.training.epochs={choice: [1, 2]}"], ["training.epochs", "allowed"]),

@@ -1,6 +1,7 @@
 """Where the things of a study lie: the ledger, the corpora, the weights of the trials."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,7 +68,8 @@ def new_folder(path: Path) -> Iterator[StudyFolder]:
     Raises UserError where something already lies at ``path``.
     """
     if StudyFolder(path).ledger.exists():
-        raise UserError(f"{path}: holds a study already (allowed: a new folder, or `skipstack resume {path}`)")
+        resume = shlex.join(["skipstack", "resume", str(path)])
+        raise UserError(f"{path}: holds a study already (allowed: a new folder, or `{resume}`)")
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UserError(f"{path}: is not an empty folder (allowed: a new folder for the study)")
     beside = path.with_name(f".{path.name}.{os.getpid()}")

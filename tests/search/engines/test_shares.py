@@ -10,6 +10,7 @@ from skipstack.data.store.writing import store
 from skipstack.search.engines.shares import CONTEXT, GpuShares
 from skipstack.search.planning.measuring import memory_of
 from skipstack.search.study.task import TrialTask
+from tests.search.engines.test_allotment import Counted
 from tests.search.trials.test_worker import CONFIG, task
 
 GIB = 2**30
@@ -26,6 +27,10 @@ def small(corpus: Path, tmp_path: Path) -> TrialTask:
     return task(corpus, tmp_path)
 
 
+def fixed(needed: int, device: int) -> GpuShares:
+    return GpuShares(device, lambda _: Counted(needed))
+
+
 @pytest.mark.parametrize(
     ("needed", "device", "share"),
     [(0, 80 * GIB, 0.01), (10 * GIB, 80 * GIB, 0.20), (GIB, 16 * GIB, 0.14), (100 * GIB, 80 * GIB, 1.0)],
@@ -33,7 +38,7 @@ def small(corpus: Path, tmp_path: Path) -> TrialTask:
 def test_a_share_is_the_context_and_what_is_counted_with_a_margin_in_whole_hundredths(
     needed: int, device: int, share: float, small: TrialTask
 ) -> None:
-    shares = GpuShares(lambda _: needed, device)
+    shares = fixed(needed, device)
     assert shares.share(small) == share
     limit = shares.limit(share)
     assert (limit is None) == (share == 1.0)
@@ -42,11 +47,25 @@ def test_a_share_is_the_context_and_what_is_counted_with_a_margin_in_whole_hundr
 
 
 def test_trials_that_fill_a_gpu_by_their_shares_hold_no_more_than_it_has(small: TrialTask) -> None:
-    shares = GpuShares(lambda _: 3 * GIB, 24 * GIB)
+    shares = fixed(3 * GIB, 24 * GIB)
     share = shares.share(small)
     limit = shares.limit(share)
     assert limit is not None
     assert int(1 / share) * (limit + CONTEXT) <= 24 * GIB
+
+
+def test_a_config_is_counted_once_for_as_many_seeds_and_while_it_is_nobody_waits(small: TrialTask) -> None:
+    counts: list[Counted] = []
+
+    def count(_: TrialTask) -> Counted:
+        counts.append(Counted(GIB, asks=2))
+        return counts[-1]
+
+    shares = GpuShares(16 * GIB, count)
+    assert [shares.is_known(small) for _ in range(3)] == [False, False, True]
+    assert shares.is_known(replace(small, number=5))
+    assert not shares.is_known(replace(small, seeds=(1,)))
+    assert len(counts) == 2
 
 
 def test_what_a_config_holds_grows_with_lanes_width_and_batch_and_not_with_the_rate(small: TrialTask) -> None:

@@ -1,0 +1,50 @@
+"""What to type after a study, and what helps where nothing came of it. Each command can be pasted into a shell."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.search.ledger.events import SCORELESS, Reason
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+
+HELPS: Final[dict[Reason, str]] = {
+    "diverged": "smaller learning rates, or gradients that are clipped (training.clip_norm)",
+    "failed": "mending what its message names",
+    "crashed": "a look into the logs of Ray and of the machine (dmesg); --engine serial trains without Ray",
+    "out_of_memory": "smaller batches (training.batch_size), or a larger --gpus-per-trial",
+    "timed_out": "a larger search.time_limit",
+}
+"""What helps against each end of a trial that leaves it without a score."""
+
+
+def next_steps(path: Path, record: StudyRecord, *, private_runs: bool) -> list[str]:
+    """Lines to print after the report. ``private_runs``: MLflow has written into the study's folder."""
+    folder = str(path)
+    best = f"{folder}-best"
+    report = ["skipstack", "report", folder, "--format", "markdown"]
+    runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
+    if not record.ranked():
+        return [*_without_scores(record), "next:", *_typed([report, *([runs] if private_runs else [])])]
+    predict = shlex.join(["skipstack", "predict", best])
+    return [
+        "next:",
+        *_typed([report, ["skipstack", "export", folder, "--best", "1", "--to", best], ["skipstack", "verify", best]]),
+        f"  echo 'Words of a sentence' | {predict}",
+        *_typed([runs] if private_runs else []),
+    ]
+
+
+def _typed(commands: list[list[str]]) -> Iterator[str]:
+    return (f"  {shlex.join(command)}" for command in commands)
+
+
+def _without_scores(record: StudyRecord) -> Iterator[str]:
+    ends = [trial.reason for trial in record.trials.values()]
+    yield "no trial has a score: there is nothing to export"
+    for reason in SCORELESS:
+        if reason in ends:
+            share = f"{ends.count(reason)} of {len(ends)} trials"
+            yield f"  {reason_in_words(reason)}, {share}: what helps is {HELPS[reason]}"

@@ -1,0 +1,47 @@
+"""What runs in the processes of a Ray cluster: one trial after another."""
+
+import socket
+from functools import lru_cache
+from typing import Any
+
+import ray
+from ray import tune
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.engines.preflight import Preflight
+from skipstack.search.study.faults import fault_of
+from skipstack.search.study.task import Worker
+
+
+class TrialActor(tune.Trainable):  # type: ignore[misc]
+    """One process of the cluster; it trains one trial after another."""
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Without a worker: Tune is not told in time why one cannot be made."""
+        self.worker: Worker | None = None
+
+    def reset_config(self, new_config: dict[str, Any]) -> bool:
+        """Ready for another trial."""
+        self.setup(new_config)
+        return True
+
+    def step(self) -> dict[str, Any]:
+        """What the trial gives, or what it raises: Tune does not tell a scheduler why a trial failed."""
+        try:
+            if self.worker is None:
+                _check_once(self.config["preflight"])
+                self.worker = self.config["worker"](self.config["task"])
+            return {"outcome": self.worker.run_epoch()}
+        except UserError as mistake:
+            return {"outcome": mistake}
+        except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+            self.worker = None  # and lets go of its memory
+            return {"outcome": fault_of(error)}
+
+
+@lru_cache(maxsize=1)
+def _check_once(preflight: Preflight | None) -> None:
+    """A machine that joined in the midst of a study is asked when it begins; a process asks once."""
+    trouble = None if preflight is None else preflight.trouble()
+    if trouble is not None:
+        raise UserError(f"machine {socket.gethostname()} ({ray.util.get_node_ip_address()}): {trouble}")

@@ -1,0 +1,104 @@
+"""What is printed after a study: commands that a shell reads as they are meant, and help where nothing came of it."""
+
+import math
+import shlex
+import sys
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+
+from skipstack.dashboards.cli import main
+from skipstack.dashboards.commands.next_steps import next_steps
+from skipstack.dashboards.commands.running import finish
+from skipstack.dashboards.report.printing import print_everywhere
+from skipstack.data.basis.errors import UserError
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.execution import Execution
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.running import Run
+from skipstack.search.study.records.folder import new_folder
+from skipstack.search.study.study import run_study
+from skipstack.search.study.task import EpochResult
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+PLACE = "it's a study"
+
+
+class BrokenWorker(ToyWorker):
+    """Trains nothing: shallow networks diverge, the others fail."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        if self.task.config.model.stack.depth > 1:
+            raise RuntimeError("out of luck")
+        return EpochResult(epoch=result.epoch, score=math.nan, metrics=result.metrics, seconds=0.0)
+
+
+def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
+    path = tmp_path / PLACE
+    folder = open_toy(path, toy_study(trials=2))
+    with Ledger(folder.ledger) as ledger:
+        driver = toy_driver(folder, ledger)
+        run_study(driver, SerialEngine(ToyWorker))
+    heading, *lines = next_steps(path, driver.record, private_runs=True)
+    assert heading == "next:"
+    best = f"{path}-best"
+    assert [shlex.split(line) for line in lines] == [
+        ["skipstack", "report", str(path), "--format", "markdown"],
+        ["skipstack", "export", str(path), "--best", "1", "--to", best],
+        ["skipstack", "verify", best],
+        ["echo", "Words of a sentence", "|", "skipstack", "predict", best],
+        ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{path}/mlflow.db"],
+    ]
+    assert next_steps(path, driver.record, private_runs=False) == [heading, *lines[:-1]]
+    with pytest.raises(UserError) as refused, new_folder(path):
+        pass
+    assert shlex.split(str(refused.value).split("`")[1]) == ["skipstack", "resume", str(path)]
+
+
+def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = open_toy(tmp_path / PLACE, toy_study(trials=6, proposer="grid"))
+    run = Run(folder, Execution(), SerialEngine(BrokenWorker), again=False)
+    assert finish(run) == 3
+    told = capsys.readouterr().err
+    assert "skipstack export" not in told
+    assert "no trial has a score: there is nothing to export\n  diverged, 3 of 6 trials: what helps is smaller" in told
+    assert "\n  failed, 3 of 6 trials: what helps is mending what its message names\nnext:\n  skipstack report" in told
+    assert told.count("failed: RuntimeError: out of luck") == 3
+
+
+def test_a_terminal_that_knows_only_ascii_gets_the_whole_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = open_toy(tmp_path / "étude", toy_study(trials=3))
+    with Ledger(folder.ledger) as ledger:
+        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
+    printed = {}
+    for encoding in ("ascii", "utf-8"):
+        streams = [TextIOWrapper(BytesIO(), encoding) for _ in range(2)]
+        monkeypatch.setattr(sys, "stdout", streams[0])
+        monkeypatch.setattr(sys, "stderr", streams[1])
+        monkeypatch.setattr(sys, "argv", ["skipstack", "report", str(folder.path)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert stopped.value.code == 0
+        for stream in streams:
+            stream.flush()
+        printed[encoding] = streams[0].buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
+    assert "±" in printed["utf-8"]
+    twins = str.maketrans({"±": "+-", "–": "-", "›": ">"})
+    assert printed["ascii"] == printed["utf-8"].translate(twins)
+
+
+def test_characters_that_a_terminal_lacks_are_numbers_and_the_bytes_of_a_file_s_name_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = TextIOWrapper(BytesIO(), "ascii", newline="\n")
+    monkeypatch.setattr(sys, "stdout", stream)
+    print_everywhere()
+    print("≠ 国 \udce9")
+    stream.flush()
+    assert stream.buffer.getvalue() == b"!= \\u56fd \xe9\n"  # type: ignore[attr-defined]
