@@ -50,6 +50,11 @@ class Evaluation:
         """What trials are ranked by, the larger the better."""
         return tuple(self.measure.score(counts.value) for counts in self.counts)
 
+    @property
+    def error(self) -> tuple[float, ...]:
+        """What schedules compare, the smaller the better (``data.tasks.measure.Measure.error``)."""
+        return tuple(self.measure.error(counts.value) for counts in self.counts)
+
 
 @torch.no_grad()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:

@@ -34,7 +34,7 @@ def checked(config: SpaceConfig, base: Tree) -> tuple[dict[str, Domain], dict[st
             raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints")
     for path in config.axes:
         if path not in trial_paths():
-            raise SpaceError(unknown_path("axis", path), "axes", path)
+            raise SpaceError(unknown_path("axis", path, base=base), "axes", path)
         if outer := next((other for other in config.axes if path.startswith(f"{other}.")), None):
             raise SpaceError(
                 f"axis {path}: axis {outer} varies it too (allowed: one of the two, since one holds the other)",
@@ -121,10 +121,10 @@ def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree) -> None:
         )
     if not axes[path].when and not present(base, path) and not tags.intersection(earlier):
         parent = path.rpartition(".")[0]
-        raise SpaceError(f"axis {path}: the base is of another kind (allowed: {_inside(base, parent)})", "axes", path)
+        raise SpaceError(f"axis {path}: the base is of another kind (allowed: {inside(base, parent)})", "axes", path)
 
 
-def _inside(base: Tree, path: str) -> str:
+def inside(base: Tree, path: str) -> str:
     """The fields that the base has at ``path``, or at the nearest place above it."""
     while not (present(base, path) and isinstance(fields := read(base, path), dict)):
         path = path.rpartition(".")[0]

@@ -9,7 +9,7 @@ probability, and the share of allowed ones is an estimate that says how far it m
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -35,12 +35,14 @@ class SpaceCount:
 
     ``combinations``: of the values of all axes that are not ``continuous``, conditions heeded and constraints not.
     ``allowed``: how many of them are configurations of the space; None where ``drawn`` ones were looked at instead, of
-    which ``drawn_allowed`` are. A continuous axis stands at one value inside its range meanwhile.
+    which ``drawn_allowed`` are. A continuous axis stands at one value inside its range meanwhile. ``idle`` axes,
+    continuous or not, vary in none of the combinations: their conditions are never met.
     """
 
     combinations: int
     allowed: int | None
     continuous: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
     drawn: int = 0
     drawn_allowed: int = 0
 
@@ -70,14 +72,17 @@ class SpaceCount:
 def count(space: Space, generator: np.random.Generator, *, listed: int = LISTED, drawn: int = DRAWN) -> SpaceCount:
     """Count a space: exactly where it has at most ``listed`` combinations, else from ``drawn`` ones."""
     combinations = Combinations(space)
-    continuous = tuple(path for path, domain in space.domains.items() if not domain.finite)
-    if combinations.number <= listed:
-        allowed = sum(map(space.allowed, combinations))
-        return SpaceCount(combinations=combinations.number, allowed=allowed, continuous=continuous)
-    found = sum(space.allowed(combinations.draw(generator)) for _ in range(drawn))
-    return SpaceCount(
-        combinations=combinations.number, allowed=None, continuous=continuous, drawn=drawn, drawn_allowed=found
+    varying = combinations.varying
+    counted = SpaceCount(
+        combinations=combinations.number,
+        allowed=None,
+        continuous=tuple(path for path in space.domains if path in varying and not space.domains[path].finite),
+        idle=tuple(path for path in space.domains if path not in varying),
     )
+    if combinations.number <= listed:
+        return replace(counted, allowed=sum(map(space.allowed, combinations)))
+    found = sum(space.allowed(combinations.draw(generator)) for _ in range(drawn))
+    return replace(counted, drawn=drawn, drawn_allowed=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,10 @@ class Combinations:
         self._groups = [self._grouped(place) for place in range(len(self._paths))]
         self._ways: dict[tuple[object, ...], int] = {}
         self._shares: dict[tuple[object, ...], list[float]] = {}
+        self.met: set[str] = set()
+        """The axes whose conditions hold in some of them."""
+        self.varying: set[str] = set()
+        """The axes that are active in some of them."""
         self.number = self._count(0, space.base)
         """How many there are."""
 
@@ -159,7 +168,11 @@ class Combinations:
             return 1
         seen = (place, *self._views[place].of(tree))
         if seen not in self._ways:
-            active = self._space.active(self._paths[place], tree)
+            path = self._paths[place]
+            if active := self._space.active(path, tree):
+                self.varying.add(path)
+            if self._space.meets(path, tree):
+                self.met.add(path)
             self._ways[seen] = sum(self._by_group(place, tree)) if active else self._count(place + 1, tree)
         return self._ways[seen]
 

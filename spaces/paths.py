@@ -24,17 +24,28 @@ def trial_paths() -> Mapping[str, tuple[Any, ...]]:
     return paths(TrialConfig)
 
 
-def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None) -> str:
-    """One line for a path that does not exist: the nearest of all, and what is allowed at the place of the mistake."""
+def unknown_path(kind: str, got: str, valid: Mapping[str, Any] | None = None, *, base: Tree | None = None) -> str:
+    """One line for a path that does not exist: the nearest, and what is allowed at the place of the mistake.
+
+    The nearest is a field of the same name that ``base`` has (by default the config of all defaults), or the nearest
+    of all.
+    """
     valid = trial_paths() if valid is None else valid
-    near = get_close_matches(got, valid, n=1, cutoff=0.4)
-    nearest = f"nearest: {near[0]!r}; " if near else ""
+    near = nearest_path(got, TrialConfig().model_dump(mode="json") if base is None else base)
+    near = near or next(iter(get_close_matches(got, valid, n=1, cutoff=0.4)), None)
+    nearest = f"nearest: {near!r}; " if near else ""
     parent = got
     while parent and not (siblings := [path for path in valid if path.rpartition(".")[0] == parent]):
         parent = parent.rpartition(".")[0]
     if not parent:
         siblings = [path for path in valid if "." not in path]
     return f"unknown {kind} {got!r} ({nearest}allowed: {', '.join(siblings)})"
+
+
+def nearest_path(got: str, base: Tree) -> str | None:
+    """The path most like ``got`` among those in ``base`` that end in the same name; None where there is none."""
+    same = [path for path in trial_paths() if path.rpartition(".")[2] == got.rpartition(".")[2] and present(base, path)]
+    return next(iter(get_close_matches(got, same, n=1, cutoff=0.0)), None)
 
 
 def typed(path: str, value: Json) -> Json:

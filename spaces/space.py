@@ -178,11 +178,15 @@ class Space:
         return {path: read(self.base, path) for path in self.domains if self.active(path, self.base)}
 
     def active(self, path: str, tree: Tree) -> bool:
-        """Whether the conditions of an axis hold, given a tree that has the values of the axes before it.
+        """Whether an axis varies, given a tree that has the values of the axes before it: its conditions hold.
 
         A field that the present kind does not have, such as the momentum of Adam, is not active either.
         """
-        return present(tree, path) and all(
+        return present(tree, path) and self.meets(path, tree)
+
+    def meets(self, path: str, tree: Tree) -> bool:
+        """Whether the conditions of an axis hold, be its field there or not."""
+        return all(
             present(tree, on) and canonical_json(read(tree, on)) in map(canonical_json, values)
             for on, values in self.conditions[path].items()
         )

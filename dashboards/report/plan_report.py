@@ -29,7 +29,7 @@ def _content(plan: Plan) -> Content:
         "study": study.name,
         "about": study.about,
         "space": space_content(study, plan.space),
-        "axes": axes_content(study, Space(study.space)),
+        "axes": axes_content(study, Space(study.space), plan.space),
         "search": {
             "proposer": search.proposer.kind,
             "trials": plan.trials,

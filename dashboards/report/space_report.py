@@ -13,7 +13,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.study_files.origins import DEFAULT
-from skipstack.spaces.config import Axis
+from skipstack.spaces.activity import condition
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.counting import SpaceCount
 from skipstack.spaces.domains import Choice, Domain
@@ -81,22 +81,23 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
         "allowed_share": counted.share,
         "allowed_share_standard_error": counted.standard_error,
         "drawn": counted.drawn,
-        "discrete_axes": len(study.space.axes) - len(counted.continuous),
+        "discrete_axes": len(study.space.axes) - len({*counted.continuous, *counted.idle}),
         "continuous_axes": list(counted.continuous),
         "constraints": {name: CONSTRAINTS[name].reason for name in study.space.constraints},
     }
 
 
-def axes_content(study: StudyConfig, space: Space) -> list[Content]:
+def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[Content]:
     """The axes in their order."""
     return [
         {
             "path": path,
             "values": values(space.domains[path]),
-            "when": condition(axis),
+            "when": condition(space, path),
+            "varies": path not in counted.idle,
             "meaning": meaning(path, study.space.base),
         }
-        for path, axis in study.space.axes.items()
+        for path in space.domains
     ]
 
 
@@ -124,15 +125,11 @@ def space_lines(space: Content) -> Iterator[str]:
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
     """Each axis: its values, when it varies, and what it means."""
     for axis in axes:
-        when = f" (only when {axis['when']})" if axis["when"] else ""
+        never = "" if axis["varies"] else "never varies: "
+        when = f" ({never}only when {axis['when']})" if axis["when"] else ""
         yield f"{axis['path']}: {axis['values']}{when}{'. ' + axis['meaning'] if axis['meaning'] else ''}"
     if not axes:
         yield "none: the space is the base alone"
-
-
-def condition(axis: Axis) -> str:
-    """When an axis is active, in words; empty where it always is."""
-    return " and ".join(f"{on} is {' or '.join(map(str, values))}" for on, values in axis.when.items())
 
 
 def values(domain: Domain) -> str:
@@ -148,7 +145,7 @@ def _content(described: DescribedStudy) -> Content:
         "study": study.name,
         "about": study.about,
         "space": space_content(study, described.counted),
-        "axes": axes_content(study, space),
+        "axes": axes_content(study, space, described.counted),
         "one_at_a_time": _one_at_a_time(study, space),
         "epoch": {
             "batch_size": training.batch_size,

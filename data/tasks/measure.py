@@ -73,6 +73,10 @@ class Measure(ABC):
         """What trials are ranked by, where the measure is ``value``: of scores the larger one is better."""
         return copysign(1, self.factor) * value
 
+    def error(self, value: float) -> float:
+        """What a schedule compares from epoch to epoch, the measure being ``value``: of a share what it lacks to 1."""
+        return 1 - value
+
     @property
     def in_points(self) -> bool:
         """Whether people see shares in percent, whose differences are points."""

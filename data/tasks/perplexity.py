@@ -51,6 +51,10 @@ class Perplexity(Measure):
         """The losses."""
         return tuple(map(MeanLoss, predicted.loss))
 
+    def error(self, value: float) -> float:
+        """The perplexity: it is no share."""
+        return value
+
     def described(self, metrics: Mapping[str, float]) -> str:
         """The perplexity, and right words."""
         return f"perplexity {metrics[self.name]:.2f}, {right(metrics, 'next words')}"

@@ -44,7 +44,8 @@ class Constant(Frozen):
 class Halving(Frozen):
     """wu2017: after an epoch with |e_p - e_c| / e_p <= ``tolerance``, halve while the rate is >= ``minimum``.
 
-    e_p and e_c are the dev error rates of the previous and the current epoch, in [0, 1].
+    e_p and e_c are the dev error rates of the previous and the current epoch: what accuracy, F1 or LAS lack to 1, in
+    [0, 1]. A language model has no such rate; there they are its perplexities.
     """
 
     kind: Literal["halving"] = "halving"

@@ -95,7 +95,7 @@ class Training:
         dev = self.evaluate("dev")
         reading = time.perf_counter() - trained
         self.epoch += 1
-        error_R = 1 - torch.tensor(dev.score, dtype=torch.float64)
+        error_R = torch.tensor(dev.error, dtype=torch.float64)
         left = self.config.epochs - self.epoch
         self.learning_rate_R = next_learning_rate(
             self.config.schedule, learning_rate_R, self.error_R, error_R, done=self.epoch, left=left

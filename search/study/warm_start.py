@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.events import CorpusPrepared, Observed, Recording, WarmStarted
+from skipstack.search.ledger.events import CorpusPrepared, Observed, Reason, Recording, WarmStarted
+from skipstack.search.study.comparable import comparable, resource_of
 from skipstack.search.study.preparation import needs
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
@@ -43,25 +45,49 @@ def warm_starts(
 
     A trial counts that read a corpus of the same content, whatever it is called and wherever it lies, if its config
     lies in the space: where this study has an axis that the earlier one had not, the earlier base's value must be on
-    it. The number of epochs may be another; the trial then counts as one that was stopped, by the epochs that both
-    have. Raises UserError for a study of which no trial counts: it was meant for something else.
+    it. One that reported less than a whole trial of this study counts as one that was stopped (``comparable.py``). A
+    trial that several studies have counts once, where it can be taken over if it can be anywhere. Raises UserError for
+    a study of which no trial counts: it was meant for something else.
     """
     reading = _Reading(study, corpora)
-    return [reading.of(path, record, clock()) for path, record in earlier.items()]
+    read = {path: reading.of(path, record) for path, record in earlier.items()}
+    counting: dict[tuple[str, str], Observed] = {}
+    for takes_over in (True, False):
+        for each in (each for found in read.values() for each in found.observed):
+            if takes_over == (each.recording is not None):
+                counting.setdefault(_content(each), each)
+    events = []
+    for path, found in read.items():
+        observed = tuple(each for each in found.observed if counting[_content(each)] is each)
+        known = len(found.observed) - len(observed)
+        left_out = dict(found.left_out) | ({"known from another study": known} if known else {})
+        events.append(WarmStarted(time=clock(), study=path, observed=observed, left_out=left_out))
+    return events
+
+
+def _content(observed: Observed) -> tuple[str, str]:
+    """What is the same in two studies that have the same trial; the curve as text, since no NaN equals another."""
+    return observed.config_identity, repr(observed.curve)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The trials of a study that say something of this one, and how many others do not, by why."""
+
+    observed: list[Observed]
+    left_out: Counter[str]
 
 
 class _Reading:
     """Earlier trials, as the trials of a new study that they would be."""
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
-        self.search = study.search
-        self.epochs = study.space.base.training.epochs
+        self.study = study
         self.space = Space(study.space)
-        self._known: set[tuple[str, tuple[tuple[int, float], ...]]] = set()
         self.corpora = {prepared.corpus: prepared for prepared in corpora}
         self.named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
 
-    def of(self, path: str, record: StudyRecord, time: float) -> WarmStarted:
+    def of(self, path: str, record: StudyRecord) -> _Found:
         observed: list[Observed] = []
         left_out: Counter[str] = Counter()
         refusals: list[str] = []
@@ -70,20 +96,14 @@ class _Reading:
                 left_out["without an end to learn from"] += 1
                 continue
             try:
-                observation = self._observed(path, record, trial)
+                observed.append(self._observed(path, record, trial))
             except UserError as error:
                 left_out["outside of this space or its corpora"] += 1
                 refusals.append(f"trial {trial.number}: {error}")
-                continue
-            if (observation.config_identity, observation.curve) in self._known:
-                left_out["known from another study"] += 1
-                continue
-            self._known.add((observation.config_identity, observation.curve))
-            observed.append(observation)
         if not observed:
             why = refusals[0] if refusals else ", ".join(f"{count} {why}" for why, count in left_out.items())
             raise UserError(f"warm start: {path}: none of its {len(record.trials)} trials can be used; {why}")
-        return WarmStarted(time=time, study=path, observed=tuple(observed), left_out=dict(left_out))
+        return _Found(observed, left_out)
 
     def _observed(self, path: str, record: StudyRecord, trial: TrialRecord) -> Observed:
         config = self._translated(record, trial.config)
@@ -91,19 +111,19 @@ class _Reading:
         if (refusal := self.space.refusal(point)) is not None:
             raise UserError(refusal)
         for name, value in (("parameters", trial.parameters), ("latency", trial.latency)):
-            if name in self.search.objectives and value is None:
+            if name in self.study.search.objectives and value is None:
                 raise UserError(f"got no {name} (allowed: trials of a study that has them as an objective)")
-        assert trial.reason is not None
-        whole = trial.config.training.epochs == self.epochs
+        curve, whole = comparable(trial, self.study)
+        ended: Reason = "completed" if whole else "stopped"
         return Observed(
             trial=trial.number,
             point=point,
             config_identity=config.identity,
-            reason="stopped" if trial.reason == "completed" and not whole else trial.reason,
-            curve=tuple(trial.curve[: self.epochs]),
+            reason="diverged" if trial.reason == "diverged" else ended,
+            curve=tuple(curve),
             parameters=trial.parameters,
             latency=trial.latency,
-            recording=self._recording(path, record, trial) if whole else None,
+            recording=self._recording(path, record, trial, whole=whole),
         )
 
     def _translated(self, record: StudyRecord, config: TrialConfig) -> TrialConfig:
@@ -125,14 +145,20 @@ class _Reading:
             if own is None or before is None or own.sha256 != before.sha256:
                 raise UserError(f"data.vectors: got {path} (allowed: the same file as this study's)")
         data = config.data.model_copy(update={"corpus": self.named[ours.corpus]})
-        training = config.training.model_copy(update={"epochs": self.epochs})
+        training = config.training.model_copy(update={"epochs": self.study.space.base.training.epochs})
         return config.model_copy(update={"data": data, "training": training})
 
-    def _recording(self, path: str, record: StudyRecord, trial: TrialRecord) -> Recording | None:
-        """What can be taken over: a trial with its last epoch, its seeds and, if it has a score, its weights."""
-        search = record.study.search
-        seeds = tuple(range(self.search.seeds))
-        if trial.reason == "stopped" or trial.raced or trial.seeds != seeds or search.seed != self.search.seed:
+    def _recording(self, path: str, record: StudyRecord, trial: TrialRecord, *, whole: bool) -> Recording | None:
+        """What can be taken over where trials spend epochs: one that is ``whole``, or diverged with the same epochs.
+
+        It needs the same seeds and, if it has a score, its weights.
+        """
+        study, search = self.study, self.study.search
+        diverged = trial.reason == "diverged" and trial.config.training.epochs == study.space.base.training.epochs
+        seeds = tuple(range(search.seeds))
+        if resource_of(study) != "epochs" or not (whole or diverged) or trial.raced:
+            return None
+        if trial.seeds != seeds or record.study.search.seed != search.seed:
             return None
         if trial.score is not None and not (StudyFolder(Path(path)).trial(trial.number) / BEST).is_file():
             return None

@@ -19,6 +19,7 @@ from skipstack.search.study_files.settings import (
     option_setting,
     parsed_setting,
 )
+from skipstack.spaces.activity import check_active
 from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -122,6 +123,7 @@ class _Check:
         config = SpaceConfig(base=base, axes=whole.axes, constraints=whole.constraints)
         try:
             space = Space(config)
+            check_active(space)
         except SpaceError as error:
             raise self._author(error.where).error(error.where, str(error)) from None
         self._check_corpora(base, space)

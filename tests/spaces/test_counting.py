@@ -71,6 +71,7 @@ def test_conditional_axes_are_counted_as_they_are_listed(axes: dict[str, Any]) -
     listed = combinations(subject)
     ours = Combinations(subject)
     assert ours.number == len(listed)
+    assert ours.varying == {path for point in listed.values() for path in point}
     assert Counter(map(canonical_json, ours)) == Counter(list(listed))
     counted = count(subject, generator())
     assert counted.allowed == sum(map(subject.allowed, listed.values())) == subject.count()
@@ -85,6 +86,7 @@ def test_random_spaces_are_counted_as_they_are_listed(description: tuple[dict[st
     listed = combinations(subject)
     counted = count(subject, generator())
     assert (counted.combinations, counted.allowed) == (len(listed), subject.count())
+    assert set(counted.idle) == set(subject.domains) - {path for point in listed.values() for path in point}
     assert counted.standard_error is None
     assert counted.estimate == subject.count()
     assert counted.share == counted.estimate / counted.combinations

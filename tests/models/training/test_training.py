@@ -1,6 +1,7 @@
 """Training as a function: of its seeds, of where it was interrupted, and never of the lanes beside it."""
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,10 +16,12 @@ import torch
 from skipstack.data.labels.spans import find_spans, reading
 from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.stored import Split
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.data.tasks.perplexity import MeanLoss
 from skipstack.models.build import Sizes
 from skipstack.models.cells.config import GateKind, Topology
 from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import evaluate, on_device
+from skipstack.models.evaluate import Evaluation, evaluate, on_device
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import CrfConfig, MarginConfig
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
@@ -358,6 +361,20 @@ def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle
     assert report.dev_score == tuple(counts.f1 for counts in report.dev_counts)
     assert report.dev_score != report.dev_accuracy
     assert run.error_R.tolist() == [1 - score for score in report.dev_score]
+
+
+def test_halving_compares_perplexities_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 4 to 3.97 is 0.75 % less; of 1 + perplexity it would be 0.6 %. From there to 3.95 it is 0.5 %."""
+    run = training(SGD.model_copy(update={"schedule": Halving(tolerance=0.007)}), Lane(seed=1))
+    dev = iter([4.0, 3.97, 3.95])
+
+    def reached(split: str) -> Evaluation:
+        counts = (MeanLoss(math.log(next(dev))),)
+        return Evaluation(measure=MEASURES["perplexity"], correct=(0,), total=1, loss=(0.0,), counts=counts)
+
+    monkeypatch.setattr(run, "evaluate", reached)
+    assert [run.run_epoch().learning_rate for _ in range(3)] == [(0.3,)] * 3
+    assert run.learning_rate_R.tolist() == [0.15]
 
 
 def test_a_lane_taken_out_of_its_weights_decides_as_it_did_among_the_others() -> None:

@@ -2,6 +2,7 @@
 
 import math
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,46 @@ def test_another_number_of_epochs_makes_a_stopped_trial_of_a_completed_one(earli
     assert not [each for each in (*longer, *shorter) if each.recording]
 
 
+class Timed(KeepingWorker):
+    """An epoch takes half a second."""
+
+    def run_epoch(self) -> EpochResult:
+        return replace(super().run_epoch(), seconds=0.5)
+
+
+SECONDS = {"kind": "asha", "grace": 1, "resource": "seconds", "maximum": 1}
+RACE = {"kind": "asha", "grace": 1, "reduction": 2, "resource": "seeds"}
+
+
+def test_what_counts_as_a_whole_trial_is_what_it_reported_in_the_resource_of_the_new_study(tmp_path: Path) -> None:
+    """Two epochs of four make a second: whole where a trial has a second, a beginning where it has four epochs."""
+    grid = toy_study(trials=9, proposer="grid")
+    run(open_toy(tmp_path / "second", changed(grid, scheduler=SECONDS)), Timed)
+    run(open_toy(tmp_path / "race", changed(grid, scheduler=RACE)), Timed)
+    run(open_toy(tmp_path / "whole", changed(grid, scheduler="none")), Timed)
+    completed = {name: {"completed": len(read_study(tmp_path / name).trials)} for name in ("second", "whole")}
+    assert completed == {"second": {"completed": 9}, "whole": {"completed": 9}}
+
+    def ends(name: str, scheduler: Any, **search: Any) -> Counter[tuple[str, int]]:
+        new = warm(changed(grid, scheduler=scheduler, **search), tmp_path / name)
+        observed = started(open_toy(tmp_path / f"{name}-{len(list(tmp_path.iterdir()))}", new)).observed
+        assert (scheduler == "none" and name == "whole") or not [each for each in observed if each.recording]
+        return Counter((each.reason, each.curve[-1][0]) for each in observed)
+
+    assert ends("second", "none") == {("stopped", 2): 9}
+    assert ends("second", SECONDS) == {("completed", 2): 9}
+    assert ends("second", SECONDS | {"maximum": 2}) == {("stopped", 2): 9}
+    assert ends("second", RACE) == {("stopped", 1): 9}
+    assert ends("whole", "none") == {("completed", 4): 9}
+    assert ends("whole", SECONDS) == {("completed", 2): 9}
+    assert ends("whole", RACE) == {("completed", 2): 9}
+    assert ends("whole", RACE, seeds=3) == {("stopped", 2): 9}
+    raced = Counter(len(trial.seeds) for trial in read_study(tmp_path / "race").trials.values())
+    assert 0 < raced[2] < 9
+    assert ends("race", RACE) == {("completed", 2): raced[2], ("stopped", 1): raced[1]}
+    assert ends("race", "none") == {("completed", 4): raced[2], ("stopped", 4): raced[1]}
+
+
 def test_another_corpus_and_another_folder_are_refused_in_one_line(earlier: Path, tmp_path: Path) -> None:
     study = warm(toy_study(trials=2), earlier)
     with pytest.raises(UserError, match=r"trial 0: got corpus ffffffffffffffff \(allowed: 0123, by the fingerprint"):
@@ -181,6 +222,31 @@ def test_a_trial_that_two_studies_have_is_told_once(earlier: Path, tmp_path: Pat
     assert summary(rest).endswith(f", {12 - own} known from another study left out")
     sources = {trial.reused.study for trial in run(third).trials.values() if trial.reused}
     assert sources == {str(earlier), str(tmp_path / "second")}
+
+
+def test_a_study_whose_trials_are_all_known_adds_nothing_but_weights_that_the_other_has_lost(
+    earlier: Path, tmp_path: Path
+) -> None:
+    grid = changed(toy_study(trials=9, proposer="grid"), scheduler="none")
+    copy = open_toy(tmp_path / "copy", warm(grid, earlier)).path
+    run(StudyFolder(copy))
+
+    def lines(name: str, *paths: Path) -> list[str]:
+        folder = open_toy(tmp_path / name, warm(grid, *paths))
+        return [summary(event) for event in Ledger(folder.ledger).read() if isinstance(event, WarmStarted)]
+
+    for number, (first, second) in enumerate([(earlier, copy), (copy, earlier)]):
+        assert lines(f"both-{number}", first, second) == [
+            f"warm start: 9 trials of {first}, 9 of them reusable as they are",
+            f"warm start: 0 trials of {second}, 0 of them reusable as they are, 9 known from another study left out",
+        ]
+    shutil.rmtree(earlier / "trials" / "000003")
+    assert lines("new", earlier, copy) == [
+        f"warm start: 8 trials of {earlier}, 8 of them reusable as they are, 1 known from another study left out",
+        f"warm start: 1 trials of {copy}, 1 of them reusable as they are, 8 known from another study left out",
+    ]
+    folder = StudyFolder(tmp_path / "new")
+    assert all(trial.reused is not None for trial in run(folder, FailingWorker).trials.values())
 
 
 class Diverging(KeepingWorker):

@@ -1,0 +1,60 @@
+"""Where axes vary: which kinds have their fields, and which axes no configuration has at all."""
+
+from collections.abc import Sequence
+
+from skipstack.data.basis.explain import shown
+from skipstack.data.basis.fields import kinds, paths
+from skipstack.spaces.checks import SpaceError, inside
+from skipstack.spaces.counting import Combinations
+from skipstack.spaces.domains import Choice, Json
+from skipstack.spaces.paths import nearest_path, trial_paths
+from skipstack.spaces.space import Space
+
+
+def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
+    """Where an axis varies the kind that a field belongs to and only some kinds have the field: the kinds that do.
+
+    ``{"training.optimiser.kind": ["sgd"]}`` for the momentum, where that axis has ``sgd`` and ``adam``; all that have
+    the field where the axis has none of them.
+    """
+    found: dict[str, Sequence[Json]] = {}
+    for tag, domain in space.domains.items():
+        parent, _, name = tag.rpartition(".")
+        if name != "kind" or not path.startswith(f"{parent}.") or path == tag or not isinstance(domain, Choice):
+            continue
+        field = path.removeprefix(f"{parent}.")
+        members = {kind: model for types in trial_paths()[parent] for kind, model in kinds(types).items()}
+        having = [kind for kind, model in members.items() if field in paths(model)]
+        if any(value not in having for value in domain.values):
+            found[tag] = [value for value in domain.values if value in having] or having
+    return found
+
+
+def check_active(space: Space) -> None:
+    """Raise SpaceError for an axis whose conditions are met and whose field no configuration has all the same.
+
+    An axis whose conditions are never met is none: a setting that fixes another axis may leave such ones over.
+    """
+    combinations = Combinations(space)
+    for path in space.domains:
+        if path in combinations.met and path not in combinations.varying:
+            why = "".join(
+                f"; {tag} would have to be {' or '.join(map(str, having))} (its axis has {space.domains[tag]})"
+                for tag, having in owners(space, path).items()
+            )
+            near = nearest_path(path, space.base)
+            nearest = f"nearest: {near!r}; " if near else ""
+            allowed = inside(space.base, path.rpartition(".")[0])
+            raise SpaceError(
+                f"axis {path}: no configuration has this field{why} ({nearest}allowed: {allowed})", "axes", path
+            )
+
+
+def condition(space: Space, path: str) -> str:
+    """When an axis varies, in words: by its own conditions, and by the kinds that have its field. Empty: always."""
+    asked = {**owners(space, path), **space.conditions[path]}
+    return " and ".join(f"{on} is {' or '.join(map(_plain, values))}" for on, values in asked.items())
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else shown(value)
