@@ -48,7 +48,8 @@ class Training:
     """A network in training. Same seeds, same curve: bit for bit on a CPU with the same number of threads.
 
     ``order_seed`` orders the bucket lengths, which all lanes share; everything else of a lane
-    comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one.
+    comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of
+    device it goes on with the same weights and other draws.
     """
 
     def __init__(
@@ -182,10 +183,10 @@ class Training:
         """Continue where ``state_dict`` was called."""
         self.model.load_state_dict(_under("model.", state))
         self.optimiser.load(_under("optimiser.", state))
-        self.streams.set_state(state["dropout_streams"])
         self.learning_rate_R = state["learning_rate"].clone()
         self.error_R = state["dev_error"].clone()
         self.epoch = int(state["epoch"])
+        self.streams.set_state(state["dropout_streams"], self.epoch)
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:
