@@ -462,6 +462,9 @@ def test_under_the_papers_recipe_a_lane_equals_the_solo_run_with_its_seed(model:
 def test_the_penalty_moves_each_weight_towards_zero_and_no_bias() -> None:
     plain = SGD.model_copy(update={"optimiser": Sgd(learning_rate=0.3)})
     runs = [training(recipe, Lane(seed=1)) for recipe in (plain, plain.model_copy(update={"l2": 0.1}))]
+    for run in runs:
+        for value in run.model.parameters():
+            value.data += 0.1  # a bias that is 0 would not tell
     start = parameters(runs[0])
     for run in runs:
         steps(run, 1)
