@@ -50,7 +50,10 @@ class RecurrentGate(OpenGate):
 
 
 class LinearGate(Gate):
-    """``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)"""
+    """``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)
+
+    Table 3 prints w * h_t^{-l} for its linear mapping, a vector and an element-wise product; ours is the equation's.
+    """
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
