@@ -1,6 +1,5 @@
 """Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
+from skipstack.models.device import clock
 from skipstack.models.evaluate import Evaluation, evaluate, on_device
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.pretrained import PretrainedRows
@@ -87,14 +87,14 @@ class Training:
         The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
         called before every update; what it raises ends the epoch.
         """
-        started = time.perf_counter()
+        started = clock(self.device)
         if self.epoch == 0:
             self.pretrain()
         learning_rate_R = self.learning_rate_R
         train_loss_R = self._train_epoch(tick)
-        trained = time.perf_counter()
+        trained = clock(self.device)
         dev = self.evaluate("dev")
-        reading = time.perf_counter() - trained
+        reading = clock(self.device) - trained
         self.epoch += 1
         error_R = 1 - torch.tensor(dev.score, dtype=torch.float64)
         left = self.config.epochs - self.epoch
@@ -110,7 +110,7 @@ class Training:
             dev_score=dev.score,
             dev_counts=dev.counts,
             learning_rate=_numbers(learning_rate_R),
-            seconds=time.perf_counter() - started,
+            seconds=clock(self.device) - started,
             latency=1000 * reading / (len(self.lanes) * len(self.corpus.stored.splits["dev"].forms_N)),
         )
 

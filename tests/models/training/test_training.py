@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from skipstack.data.store.stored import Split
 from skipstack.models.build import Sizes
 from skipstack.models.cells.config import GateKind, Topology
 from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import evaluate, on_device
+from skipstack.models.evaluate import Evaluation, evaluate, on_device
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import CrfConfig, MarginConfig
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
@@ -331,6 +332,37 @@ def test_every_number_of_the_state_is_needed_to_resume() -> None:
         other = training(SGD, Lane(seed=1))
         other.load_state_dict(damaged)
         assert curve(other, 2)[-1]["train_loss"] != tuple(expected["next"].tolist()), name
+
+
+def test_a_gpus_latency_is_that_of_reading_without_the_training_that_it_still_works_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its clock is a stand-in: training leaves 100 s of work queued, and reading takes 2 s after that."""
+    run = training(SGD, Lane(seed=1), Lane(seed=2))
+    dev, now, queued = run.evaluate("dev"), 0.0, 0.0
+
+    def wait(*_: object) -> None:
+        nonlocal now, queued
+        now, queued = now + queued, 0.0
+
+    def train(*_: object) -> torch.Tensor:
+        nonlocal queued
+        queued += 100.0
+        return torch.zeros(2)
+
+    def read(split: str) -> Evaluation:
+        nonlocal queued
+        queued += 2.0
+        wait()  # for what was decided
+        return dev
+
+    monkeypatch.setattr(run, "device", torch.device("cuda"))
+    monkeypatch.setattr(run, "_train_epoch", train)
+    monkeypatch.setattr(run, "evaluate", read)
+    monkeypatch.setattr(torch.cuda, "synchronize", wait)
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    report = run.run_epoch()
+    assert (report.latency, report.seconds) == (1000 * 2 / (2 * dev.total), 102)
 
 
 def test_training_learns_what_the_corpus_holds() -> None:
