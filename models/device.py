@@ -1,5 +1,7 @@
 """Where numbers are computed."""
 
+import time
+
 import torch
 
 from skipstack.data.basis.errors import UserError
@@ -13,6 +15,13 @@ def choose_device(name: str) -> torch.device:
     if name == "cuda" and not present:
         raise UserError("--device cuda: no GPU here (allowed: auto, cpu)")
     return torch.device(name)
+
+
+def clock(device: torch.device) -> float:
+    """Seconds, read once ``device`` has done all that it was asked for: a GPU works on while the program goes on."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
 def device_memory() -> int:

@@ -33,6 +33,7 @@ class Streams:
     """One random stream a lane, on the device where its numbers are used."""
 
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
+        self.seeds, self.name = tuple(seeds), name
         self.generators = [torch.Generator(device).manual_seed(derive(seed, name)) for seed in seeds]
 
     def uniform(self, like_R: Tensor) -> Tensor:
@@ -46,10 +47,17 @@ class Streams:
         """The states of all streams, one row a lane, as bytes on the CPU."""
         return torch.stack([generator.get_state() for generator in self.generators])
 
-    def set_state(self, state_RN: Tensor) -> None:
-        """Continue every stream where ``get_state`` was called."""
-        for generator, state_N in zip(self.generators, state_RN, strict=True):
-            generator.set_state(state_N.clone())  # it reads the storage, not the view
+    def set_state(self, state_RN: Tensor, epoch: int) -> None:
+        """Continue every stream where ``get_state`` was called, after ``epoch`` epochs.
+
+        No kind of device can continue a stream of another, whose state is of another size. From there, every stream
+        begins anew, by its seed and the epoch.
+        """
+        for seed, generator, state_N in zip(self.seeds, self.generators, state_RN, strict=True):
+            if state_N.shape == generator.get_state().shape:
+                generator.set_state(state_N.clone())  # it reads the storage, not the view
+            else:
+                generator.manual_seed(derive(seed, self.name, epoch))
 
 
 class Dropout(nn.Module):

@@ -32,9 +32,9 @@ TABLE = Role(name="table", start="width", decays=True)
 FORM = Role(name="form", start="zero", decays=True)
 """A bilinear form. Its gradient comes from both sides at once: it can start at zero, where it prefers nothing."""
 
-SCORE = Role(name="score", start="zero", decays=False)
-"""A chain's scores of moves, and the linear term of a biaffine score: weights by what they do, which L2 does not count
-as yet. Their names in files of weights begin with ``bias``."""
+SCORE = Role(name="score", start="zero", decays=True)
+"""A chain's scores of moves, and the linear term of a biaffine score: weights by what they do, though their names in
+files of weights begin with ``bias``."""
 
 BIAS = Role(name="bias", start="zero", decays=False)
 """What is added whatever is read, and what stands for a state, a label or a move before the first or after the last."""

@@ -6,6 +6,7 @@ from skipstack.models.cells.config import CellKind, ShortcutConfig
 from skipstack.models.cells.feedforward import FeedForwardLayer
 from skipstack.models.cells.gates import (
     BernoulliGate,
+    EarlierGate,
     Gate,
     LearnedBernoulliGate,
     LinearGate,
@@ -51,7 +52,7 @@ def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
         case "sigmoid_below":
             return LogisticGate(sizes, "below")
         case "sigmoid_below_earlier":
-            return LogisticGate(sizes, "earlier")
+            return EarlierGate(sizes)
         case "sigmoid_skipped":
             return LogisticGate(sizes, "skipped")
         case "sigmoid_below_previous":

@@ -1,11 +1,10 @@
 """The gates of shortcuts (wu2017 section 3.3, Table 3): what lets the output of an earlier layer through."""
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, assert_never
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from skipstack.models.lanes import Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
@@ -17,10 +16,12 @@ class Gate(nn.Module, ABC):
 
     A gate that reads h_{t-1}^l is known in the step alone. It is ``in_step``: its cell computes its
     pre-activation with its own, in the same matrix products, and multiplies by g there; what is
-    known before is then the skip as it is.
+    known before is then the skip as it is. As ``below``, a gate is given h_t^{l-1}, or h_{t-1}^{l-1} where it
+    is ``earlier``.
     """
 
     in_step: ClassVar[bool] = False
+    earlier: ClassVar[bool] = False
 
     def skip(self, skipped_GTBH: Tensor) -> Tensor:
         """What stands for h_t^{-l} wherever the layer uses it, gated or not."""
@@ -49,7 +50,10 @@ class RecurrentGate(OpenGate):
 
 
 class LinearGate(Gate):
-    """``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)"""
+    """``linear``: g * skip := W h_t^{-l}, a matrix in place of the element-wise product   (wu2017 eq. 12)
+
+    Table 3 prints w * h_t^{-l} for its linear mapping, a vector and an element-wise product; ours is the equation's.
+    """
 
     def __init__(self, sizes: LayerSizes) -> None:
         super().__init__()
@@ -76,13 +80,12 @@ class VectorGate(Gate):
 class LogisticGate(VectorGate):
     """g = sigm(W read + b), where ``read`` is one of
     ``below``    h_t^{l-1}, the layer below: ``sigmoid_below``, the paper's default        (wu2017 eq. 13)
-    ``earlier``  h_{t-1}^{l-1}, the same one step earlier, 0 at t = 1: ``sigmoid_below_earlier`` (Table 3)
     ``skipped``  h_t^{-l} itself: ``sigmoid_skipped``                                           (Table 3)
 
-    Eq. 13 and Table 3 print no bias; ours starts at zero. "Earlier" is meant in the direction of reading.
+    Eq. 13 and Table 3 print no bias; ours starts at zero.
     """
 
-    def __init__(self, sizes: LayerSizes, reads: Literal["below", "earlier", "skipped"] = "below") -> None:
+    def __init__(self, sizes: LayerSizes, reads: Literal["below", "skipped"] = "below") -> None:
         super().__init__()
         self.reads = reads
         size = sizes.hidden if reads == "skipped" else sizes.below
@@ -91,16 +94,17 @@ class LogisticGate(VectorGate):
 
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
         """The sigmoid, in (0, 1)."""
-        match self.reads:
-            case "below":
-                read_GTBX = below_GTBI
-            case "earlier":
-                read_GTBX = functional.pad(below_GTBI[:, :-1], (0, 0, 0, 0, 1, 0))
-            case "skipped":
-                read_GTBX = skip_GTBH
-            case _:
-                assert_never(self.reads)
+        read_GTBX = below_GTBI if self.reads == "below" else skip_GTBH
         return torch.sigmoid(project(read_GTBX, self.weight, self.bias))
+
+
+class EarlierGate(LogisticGate):
+    """``sigmoid_below_earlier``: g = sigm(W h_{t-1}^{l-1} + b)                             (wu2017 Table 3)
+
+    The layer below one step earlier in the direction of reading; before the first step, 0.
+    """
+
+    earlier = True
 
 
 class ScaledGate(LogisticGate):

@@ -4,7 +4,7 @@ X = 3H (4H with a cell state), and H more for each gate that is known in the ste
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from skipstack.models.cells.config import Topology
 from skipstack.models.cells.gates import Gate, VectorGate
 from skipstack.models.time.cell import Cell, HiddenState
-from skipstack.models.time.layer import LayerSizes
+from skipstack.models.time.layer import LayerSizes, Unrolled
 
 Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
 """How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
@@ -81,13 +81,28 @@ class ShortcutCell(Cell):
             if asked
         )
 
-    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
-        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known."""
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """Step by step; the last state is [h; c; below], since a gate may read one step later what stands below."""
+        state, before_GBI = None, None
+        if start is not None:
+            state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
+        unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
+        assert unrolled.last is not None, "a loop ends in a state"
+        return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
+
+    def project(
+        self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known.
+
+        ``before_GBI`` is what stood below before the first step; None: zeros.
+        """
         assert skipped_GTBH is not None, "a shortcut needs a source"
         skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
         parts = {"skip": skip_GTBH}
         for name, gate in zip(("carried", "carried_apart"), self.gates, strict=False):
-            parts[name], g_GTBH = gate.carried(below_GTBI, skip_GTBH)
+            read_GTBI = earlier(below_GTBI, before_GBI) if gate.earlier else below_GTBI
+            parts[name], g_GTBH = gate.carried(read_GTBI, skip_GTBH)
             if self.highway and g_GTBH is not None:
                 parts["kept"] = 1 - g_GTBH
         return self.affine(below_GTBI), *(parts[name] for name in self.known)
@@ -116,7 +131,8 @@ class ShortcutCell(Cell):
             if gate.in_step:
                 gates[name] = next(in_step)
             elif isinstance(gate, VectorGate):
-                gates[name] = gate.values(below_GTBI, gate.skip(skipped_GTBH))
+                read_GTBI = earlier(below_GTBI) if gate.earlier else below_GTBI
+                gates[name] = gate.values(read_GTBI, gate.skip(skipped_GTBH))
         return gates
 
 
@@ -180,6 +196,12 @@ class ShortcutBlock(ShortcutCell):
         parts = self.parts(known_GBX, g)
         m = joined(self.links.internal, i * s, parts, o)
         return HiddenState(joined(self.links.output, o * torch.tanh(m), parts, o))
+
+
+def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
+    """What stood below one step earlier, ``before_GBI`` at the first one; None: zeros."""
+    first_GBI = torch.zeros_like(below_GTBI[:, 0]) if before_GBI is None else before_GBI
+    return torch.cat([first_GBI.unsqueeze(1), below_GTBI[:, :-1]], dim=1)
 
 
 def joined(link: Link, value_GBH: Tensor, parts: Parts, o_GBH: Tensor) -> Tensor:

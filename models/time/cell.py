@@ -60,7 +60,11 @@ class Cell(Layer):
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """Step by step; the last state is [h; c]."""
-        pre_GTBX, *known_GTBX = self.project(below_GTBI, skipped_GTBH)
+        return self.loop(self.project(below_GTBI, skipped_GTBH), start)
+
+    def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
+        """The steps, from what ``project`` gives."""
+        pre_GTBX, *known_GTBX = projected
         recurrence = Recurrence(self.recurrent_weight(), pre_GTBX)
         known = [part.unbind(1) for part in known_GTBX]
         state = self.start(pre_GTBX[:, 0])

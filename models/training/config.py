@@ -111,7 +111,8 @@ class TrainingConfig(Frozen):
     """The largest Euclidean norm of a lane's whole gradient; longer ones are scaled down to it."""
     l2: NonNegativeFloat = 0.0
     """lambda: an update makes the mean loss + lambda/2 |theta|^2 smaller (dinarelli2016 eq. 1, chen2017 eq. 20), where
-    theta are all weights and vectors of a lane, its biases not. What is reported as loss has no such term."""
+    theta are all weights, vectors and scores of moves of a lane, its biases not. The loss that is reported has no such
+    term."""
     pretraining: PretrainingConfig | None = None
     window: PositiveInt = 35
     """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how

@@ -1,6 +1,5 @@
 """Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
+from skipstack.models.device import clock
 from skipstack.models.evaluate import Evaluation, evaluate, on_device
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.pretrained import PretrainedRows
@@ -48,7 +48,8 @@ class Training:
     """A network in training. Same seeds, same curve: bit for bit on a CPU with the same number of threads.
 
     ``order_seed`` orders the bucket lengths, which all lanes share; everything else of a lane
-    comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one.
+    comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of
+    device it goes on with the same weights and other draws.
     """
 
     def __init__(
@@ -86,14 +87,14 @@ class Training:
         The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
         called before every update; what it raises ends the epoch.
         """
-        started = time.perf_counter()
+        started = clock(self.device)
         if self.epoch == 0:
             self.pretrain()
         learning_rate_R = self.learning_rate_R
         train_loss_R = self._train_epoch(tick)
-        trained = time.perf_counter()
+        trained = clock(self.device)
         dev = self.evaluate("dev")
-        reading = time.perf_counter() - trained
+        reading = clock(self.device) - trained
         self.epoch += 1
         error_R = torch.tensor(dev.error, dtype=torch.float64)
         left = self.config.epochs - self.epoch
@@ -109,7 +110,7 @@ class Training:
             dev_score=dev.score,
             dev_counts=dev.counts,
             learning_rate=_numbers(learning_rate_R),
-            seconds=time.perf_counter() - started,
+            seconds=clock(self.device) - started,
             latency=1000 * reading / (len(self.lanes) * len(self.corpus.stored.splits["dev"].forms_N)),
         )
 
@@ -182,10 +183,10 @@ class Training:
         """Continue where ``state_dict`` was called."""
         self.model.load_state_dict(_under("model.", state))
         self.optimiser.load(_under("optimiser.", state))
-        self.streams.set_state(state["dropout_streams"])
         self.learning_rate_R = state["learning_rate"].clone()
         self.error_R = state["dev_error"].clone()
         self.epoch = int(state["epoch"])
+        self.streams.set_state(state["dropout_streams"], self.epoch)
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:

@@ -112,7 +112,8 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
 def penalise(parameters: Named, l2: float) -> None:
     """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
 
-    The paper's theta are its matrices; it leaves biases out of its notation, and we leave them out of the penalty.
+    That paper's theta are its matrices, since it leaves biases out of its notation; those of chen2017 eq. 20 are all
+    parameters, scores of moves among them. We leave biases out of the penalty in both.
     """
     for parameter in parameters.values():
         if parameter.grad is not None and role_of(parameter).decays:

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -16,7 +15,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.store.batches import Batch
 from skipstack.models.build import Sizes, build
-from skipstack.models.device import choose_device
+from skipstack.models.device import choose_device, clock
 from skipstack.models.evaluate import evaluated, on_device
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training, dtype_of
@@ -120,16 +119,9 @@ class TrainingMeter(Meter):
         return self._read[key]
 
     def _seconds(self, work: Callable[[Batch], object], batch: Batch) -> float:
-        self._wait()
-        started = time.perf_counter()
+        started = clock(self.device)
         work(batch)
-        self._wait()
-        return time.perf_counter() - started
-
-    def _wait(self) -> None:
-        """A GPU works on while the program goes on."""
-        if self.device.type == "cuda":
-            torch.cuda.synchronize()
+        return clock(self.device) - started
 
 
 @lru_cache(maxsize=1024)

@@ -23,7 +23,7 @@ from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.trained import lane_of, trained
-from skipstack.models.training.checkpoint import read_tensors
+from skipstack.models.training.checkpoint import Tensors, read_tensors
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.study.faults import WeightsLostError
@@ -123,14 +123,16 @@ class TrainingWorker(Worker):
             for number, group in enumerate(self.groups)
             for name, tensor in group.state_dict().items()
         }
-        notes = {**self._notes(), "best_score": self.best_score, "result": _result_to_json(result)}
+        lanes = [[lane.seed for lane in group.lanes] for group in self.groups]
+        notes = {**self._notes(), "lanes": lanes, "best_score": self.best_score, "result": _result_to_json(result)}
         self.files.write(CHECKPOINT, tensors, notes)
 
     def _resume(self) -> None:
         """Take up the checkpoint if it is this trial's, the ledger knows all but its last epoch, and the best weights
         are not older: a power cut may have taken them alone.
 
-        Whatever else lies there, the trial begins anew and tells only what the ledger lacks.
+        Which lanes were trained together does not matter: a GPU and a CPU may see it otherwise. Whatever else lies
+        there, the trial begins anew and tells only what the ledger lacks.
         """
         found = self.files.read(CHECKPOINT)
         if found is None:
@@ -142,21 +144,18 @@ class TrainingWorker(Worker):
         best = self.files.read(BEST)
         if notes["best_score"] > (-math.inf if best is None else best[1]["score"]):
             return
-        for number, group in enumerate(self.groups):
-            prefix = f"{number}."
-            own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-            group.load_state_dict(own)
+        if [seed for seeds in notes["lanes"] for seed in seeds] != list(self.task.seeds):
+            return
+        states = _regrouped(tensors, len(notes["lanes"]), [len(group.lanes) for group in self.groups])
+        for group, state in zip(self.groups, states, strict=True):
+            group.load_state_dict(state)
         self.best_score = notes["best_score"]
         if result.epoch > self.reported:
             self.unreported = result
 
     def _notes(self) -> dict[str, Any]:
-        """What a checkpoint must share with this worker to be taken up."""
-        return {
-            "identity": self.task.config.identity,
-            "lanes": [[lane.seed for lane in group.lanes] for group in self.groups],
-            "order_seed": self.task.order_seed,
-        }
+        """What a checkpoint must share with this worker to be taken up, beside the seeds of its lanes."""
+        return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
 
     @classmethod
     def test(cls, task: TrialTask) -> Metrics:
@@ -187,6 +186,21 @@ class TrainingWorker(Worker):
             **_curves("test", [counts for evaluation in evaluations for counts in evaluation.counts]),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
         }
+
+
+def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:
+    """The states of groups of so many ``lanes``, from those of ``before`` groups: ``0.name``, ``1.name``, ...
+
+    What has no lane axis is the same in every group.
+    """
+    first = [name.removeprefix("0.") for name in tensors if name.startswith("0.")]
+    groups: list[dict[str, torch.Tensor]] = [{} for _ in lanes]
+    for name in first:
+        own = [tensors[f"{number}.{name}"] for number in range(before)]
+        parts = torch.cat(own).split(list(lanes)) if own[0].dim() else own[:1] * len(lanes)
+        for group, part in zip(groups, parts, strict=True):
+            group[name] = part
+    return groups
 
 
 def _no_tick() -> None:

@@ -13,6 +13,7 @@ from skipstack.models.config import ModelConfig
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Lane
 from skipstack.models.parameters import BIAS, FORM, RECURRENT, SCORE, TABLE, WEIGHT, Role, role_of
+from skipstack.models.training.optimisers import penalise
 
 CPU = torch.device("cpu")
 INPUTS = {
@@ -57,6 +58,20 @@ def by_name(name: str) -> Role:
 def test_every_parameter_has_the_role_of_its_name(parts: dict[str, Any]) -> None:
     roles = {name: role_of(each) for name, each in network(parts).named_parameters()}
     assert roles == {name: by_name(name) for name in roles}
+
+
+@pytest.mark.parametrize("parts", NETWORKS, ids=str)
+def test_the_penalty_counts_every_weight_scores_of_moves_and_of_arcs_among_them_but_no_bias(
+    parts: dict[str, Any],
+) -> None:
+    parameters = dict(network(parts).named_parameters())
+    for each in parameters.values():
+        each.data.fill_(2.0)
+        each.grad = torch.zeros_like(each)
+    penalise(parameters, 0.5)
+    counted = {name for name, each in parameters.items() if each.grad is not None and each.grad.all()}
+    named = {name for name in parameters if not name.rpartition(".")[2].startswith("bias")}
+    assert counted == named | ({"head.bias_between", "head.arcs.bias"} & parameters.keys())
 
 
 def test_a_role_survives_copies_other_numbers_and_values_from_a_file() -> None:

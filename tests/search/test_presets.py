@@ -262,3 +262,9 @@ def test_dinarelli2016_compares_its_four_networks(name: str, scale: str | None) 
     assert [point["model.stack.variant"] for point in walked(config)] == ["i", "e", "j", "i_and_e"]
     assert config.search.stops_nothing
     assert config.search.seeds == 3
+
+
+@EITHER_SCALE
+def test_the_base_of_imdb_drops_before_the_classifier_alone(scale: str | None) -> None:
+    model = study("gui2019/imdb", scale).space.base.model
+    assert (model.embedder.dropout, model.stack.dropout, model.stack.depth) == (0, 0.2, 1)

@@ -4,6 +4,7 @@ import json
 import math
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -252,6 +253,51 @@ def test_a_run_resumed_from_a_file_equals_the_uninterrupted_one_bit_for_bit(
     assert all(torch.equal(value, parameters(whole)[name]) for name, value in parameters(second).items())
 
 
+class Counted(torch.Generator):
+    """Stands for the generator of another kind of device: its state, as on CUDA, is a seed and a count in 16 bytes."""
+
+    def get_state(self) -> torch.Tensor:
+        return torch.tensor([self.initial_seed() % 2**63, 0]).view(torch.uint8)
+
+    def set_state(self, state: torch.Tensor) -> "Counted":
+        if state.shape != (16,):
+            raise RuntimeError("RNG state is wrong size")
+        return self.manual_seed(int(state.view(torch.int64)[0]))
+
+
+def on(kind: str, model: ModelConfig) -> Training:
+    run = training(SGD, Lane(seed=1), Lane(seed=2), model=model, device="cuda" if kind == "cuda" else "cpu")
+    if kind == "stand-in":
+        run.streams.generators[:] = [Counted().manual_seed(seed) for seed in (1, 2)]
+    return run
+
+
+KINDS = [("cpu", "stand-in"), ("stand-in", "cpu")]
+GPU_KINDS = [pytest.param(*kinds, marks=pytest.mark.gpu) for kinds in (("cpu", "cuda"), ("cuda", "cpu"))]
+
+
+@pytest.mark.parametrize(("there", "here"), [*KINDS, *GPU_KINDS])
+@pytest.mark.parametrize("model", [NETWORK, SKIPPING], ids=["dropout", "dynamic skip"])
+def test_a_run_goes_on_on_another_kind_of_device(there: str, here: str, model: ModelConfig, tmp_path: Path) -> None:
+    """Its weights and rates are those it had; its draws are new ones, of its seeds and the epoch alone."""
+    first, drawn, curves = on(there, model), [], []
+    write_tensors(tmp_path / "begun", first.state_dict(), {})
+    curve(first, 2)
+    write_tensors(tmp_path / "checkpoint", first.state_dict(), {})
+    for name in ("begun", "checkpoint", "checkpoint"):
+        second = on(here, model)
+        second.load_state_dict(read_tensors(tmp_path / name)[0])
+        drawn.append(second.streams.uniform(torch.empty(2, 9, device=second.device)).tolist())
+        curves.append(curve(second, 2))
+    assert drawn[1] == drawn[2] != drawn[0]
+    assert drawn[1][0] != drawn[1][1]
+    assert curves[1] == curves[2] != curves[0]
+    assert [report["epoch"] for report in curves[1]] == [3, 4]
+    resumed = on(here, model)
+    resumed.load_state_dict(read_tensors(tmp_path / "checkpoint")[0])
+    assert all(torch.equal(value.cpu(), parameters(first)[name].cpu()) for name, value in parameters(resumed).items())
+
+
 def test_a_policy_is_told_the_epoch() -> None:
     """Two epochs without the decay differ from two with it from the second on."""
     steady = SKIPPING.model_copy(update={"stack": SKIPPING.stack.model_copy(update={"skip": _steady(SKIPPING)})})
@@ -289,6 +335,37 @@ def test_every_number_of_the_state_is_needed_to_resume() -> None:
         other = training(SGD, Lane(seed=1))
         other.load_state_dict(damaged)
         assert curve(other, 2)[-1]["train_loss"] != tuple(expected["next"].tolist()), name
+
+
+def test_a_gpus_latency_is_that_of_reading_without_the_training_that_it_still_works_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its clock is a stand-in: training leaves 100 s of work queued, and reading takes 2 s after that."""
+    run = training(SGD, Lane(seed=1), Lane(seed=2))
+    dev, now, queued = run.evaluate("dev"), 0.0, 0.0
+
+    def wait(*_: object) -> None:
+        nonlocal now, queued
+        now, queued = now + queued, 0.0
+
+    def train(*_: object) -> torch.Tensor:
+        nonlocal queued
+        queued += 100.0
+        return torch.zeros(2)
+
+    def read(split: str) -> Evaluation:
+        nonlocal queued
+        queued += 2.0
+        wait()  # for what was decided
+        return dev
+
+    monkeypatch.setattr(run, "device", torch.device("cuda"))
+    monkeypatch.setattr(run, "_train_epoch", train)
+    monkeypatch.setattr(run, "evaluate", read)
+    monkeypatch.setattr(torch.cuda, "synchronize", wait)
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    report = run.run_epoch()
+    assert (report.latency, report.seconds) == (1000 * 2 / (2 * dev.total), 102)
 
 
 def test_training_learns_what_the_corpus_holds() -> None:
@@ -434,6 +511,9 @@ def test_under_the_papers_recipe_a_lane_equals_the_solo_run_with_its_seed(model:
 def test_the_penalty_moves_each_weight_towards_zero_and_no_bias() -> None:
     plain = SGD.model_copy(update={"optimiser": Sgd(learning_rate=0.3)})
     runs = [training(recipe, Lane(seed=1)) for recipe in (plain, plain.model_copy(update={"l2": 0.1}))]
+    for run in runs:
+        for value in run.model.parameters():
+            value.data += 0.1  # a bias that is 0 would not tell
     start = parameters(runs[0])
     for run in runs:
         steps(run, 1)

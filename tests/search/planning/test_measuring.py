@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -100,7 +99,7 @@ class Clock:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr(measuring, "time", SimpleNamespace(perf_counter=lambda: self.now))
+        monkeypatch.setattr(measuring, "clock", lambda device: self.now)
         step, read = Training.step, measuring._read
 
         def slow_step(training: Training, batch: Batch, *rest: Any) -> Any:

@@ -114,6 +114,24 @@ def test_lanes_trained_together_or_one_by_one_give_the_same_scores(corpus: Path,
     assert results[0].score == sum(results[0].metrics["dev_accuracy"]) / 3
 
 
+@pytest.mark.parametrize(("there", "here"), [(3, 1), (2, 3), (1, 2)])
+def test_lanes_trained_together_go_on_one_by_one_and_the_other_way_round(
+    there: int, here: int, corpus: Path, tmp_path: Path
+) -> None:
+    """As where a trial of a wide network moves from a GPU to a CPU."""
+    config = double(CONFIG)
+    whole = TrainingWorker(task(corpus, tmp_path / "whole", config=config))
+    expected = [whole.run_epoch() for _ in range(3)][2]
+    first = TrainingWorker(task(corpus, tmp_path / "moved", config=config, lanes=there))
+    for _ in range(2):
+        first.run_epoch()
+    second = TrainingWorker(task(corpus, tmp_path / "moved", config=config, lanes=here, reported=2))
+    assert [group.epoch for group in second.groups] == [2] * -(-3 // here)
+    moved = second.run_epoch()
+    for name, values in moved.metrics.items():
+        assert all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(values, expected.metrics[name], strict=True)), name
+
+
 def test_groups_hold_every_seed_once_in_order(corpus: Path, tmp_path: Path) -> None:
     cpu = torch.device("cpu")
     assert lane_groups(task(corpus, tmp_path), cpu) == [(0, 1, 2)]
