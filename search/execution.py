@@ -13,7 +13,8 @@ from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask
-from skipstack.search.tracking.tracking import Tracker, checked_uri
+from skipstack.search.tracking.stores import chosen_store
+from skipstack.search.tracking.tracking import Tracker
 from skipstack.search.trials.deferred import DeferredWorker
 
 EngineName = Literal["ray", "serial"]
@@ -42,8 +43,9 @@ class Execution:
 
     ``address``: of a running Ray cluster; None starts one for the study. ``gpus_per_trial``: the share of a GPU that a
     trial takes, or ``auto``: where there are GPUs, by the memory that its config needs. A trial without a share
-    computes on a CPU. ``tracking_uri``: None is a file in the study's folder. ``say`` takes what may be worth knowing,
-    ``warn`` what was lost or is missing. Raises UserError for a value that is none of those allowed.
+    computes on a CPU. ``tracking_uri``: None is ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``say``
+    takes what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is none of
+    those allowed.
     """
 
     engine: EngineName = "ray"
@@ -59,9 +61,13 @@ class Execution:
         for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):
             if got not in get_args(allowed):
                 raise UserError(unknown(kind, got, get_args(allowed)))
-        if self.tracking_uri is not None:
-            checked_uri(self.tracking_uri)
         share(self.gpus_per_trial)
+        chosen_store(self.tracking_uri)
+
+    @property
+    def store(self) -> str | None:
+        """Where MLflow keeps the trials, if not in a file in the study's folder."""
+        return chosen_store(self.tracking_uri)
 
     def start(self) -> Engine:
         """The engine, ready to train."""
@@ -69,8 +75,8 @@ class Execution:
 
     def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
         """Writes into MLflow what happens after ``past``, and what it lacks of it."""
-        uri = self.tracking_uri or f"sqlite:///{folder.runs_database.resolve()}"
-        return Tracker(uri, past, private=self.tracking_uri is None)
+        uri = self.store or f"sqlite:///{folder.runs_database.resolve()}"
+        return Tracker(uri, past, private=self.store is None)
 
 
 def share(given: str | float) -> Share:

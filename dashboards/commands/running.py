@@ -48,12 +48,12 @@ def finish(run: Run) -> int:
     except StudyInterruptedError as cause:
         say(f"skipstack: {cause}")
         return INTERRUPTED
-    return _report(run.folder.path, record, run.execution.tracking_uri)
+    return _report(run.folder.path, record, private_runs=run.execution.store is None)
 
 
-def _report(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
+def _report(path: Path, record: StudyRecord, *, private_runs: bool) -> int:
     print_report(ablation_report(ablation(record)))
-    for line in next_steps(path, record, private_runs=tracking_uri is None):
+    for line in next_steps(path, record, private_runs=private_runs):
         say(line)
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:

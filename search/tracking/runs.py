@@ -60,9 +60,13 @@ class Entry:
 
 
 class ExpectedRuns:
-    """Turns events into entries, which wait in ``pending`` until who writes them takes them out."""
+    """Turns events into entries, which wait in ``pending`` until who writes them takes them out.
 
-    def __init__(self) -> None:
+    ``between``: a metric and its lane, in the names of lanes.
+    """
+
+    def __init__(self, between: str = "/") -> None:
+        self._between = between
         self.record = StudyRecord()
         self.pending: dict[RunKey, Entry] = {}
         self.study_id = ""
@@ -101,7 +105,7 @@ class ExpectedRuns:
             case Tested(trial=number):
                 trial = self.record.trials[number]
                 step = trial.best.epoch if trial.best else len(trial.reports)
-                self._measure(number, _by_lane(event.metrics, trial.seeds), step, time)
+                self._measure(number, _by_lane(event.metrics, trial.seeds, self._between), step, time)
             case Untested(trial=number, then="give_up", message=message):
                 self._entry(number).tags["skipstack.untested"] = message[:LONGEST]
             case Interrupted():
@@ -159,7 +163,7 @@ class ExpectedRuns:
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
         """Means and lanes; of further seeds of a race, whose epochs begin anew, the lanes alone."""
-        values = _by_lane(event.metrics, event.seeds or trial.seeds)
+        values = _by_lane(event.metrics, event.seeds or trial.seeds, self._between)
         if event.seeds and event.seeds != trial.reports[0].seeds:
             values = {name: value for name, value in values.items() if name not in event.metrics}
         else:
@@ -210,11 +214,11 @@ def study_id(opened: StudyOpened) -> str:
     return opened.earlier_identity or identity(opened)
 
 
-def _by_lane(metrics: Metrics, seeds: Sequence[int]) -> dict[str, float]:
+def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, float]:
     values = {}
     for name, lanes in metrics.items():
         values[name] = _mean(lanes)
-        values |= {f"{name}/seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
+        values |= {f"{name}{between}seed_{seed}": value for seed, value in zip(seeds, lanes, strict=True)}
     return values
 
 

@@ -18,11 +18,11 @@ from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
 from skipstack.search.tracking.background import Background
 from skipstack.search.tracking.runs import STUDY, Entry, ExpectedRuns, RunKey
+from skipstack.search.tracking.stores import experiment, is_folder
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -39,9 +39,6 @@ BATCH = 1000
 
 PAGE = 200
 """Runs that are looked up at once: a thousand of them take 100 MB."""
-
-SCHEMES = ("sqlite", "http", "https", "postgresql", "mysql", "mssql", "databricks")
-"""The kinds of store that runs can be written to."""
 
 
 class Tracker:
@@ -65,7 +62,7 @@ class Tracker:
         self._source: Iterator[Event] | None = None
         self._taken = 0
         self._heard: deque[Event] = deque()
-        self._runs = ExpectedRuns()
+        self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, it can hold no others
         self._writer: _Writer | None = None
         self._doubtful = False
         self._at_close = ExitStack()
@@ -132,7 +129,7 @@ class Tracker:
         if self._writer is None:
             if self._private:
                 self._at_close.enter_context(_unflushed_sqlite())
-            self._writer = _Writer(self._uri, self._runs.experiment, self._runs.study_id)
+            self._writer = _Writer(self._uri, experiment(self._runs.experiment), self._runs.study_id)
             self._background.advanced()
         return self._writer
 
@@ -282,15 +279,3 @@ def _unflushed_sqlite() -> Iterator[None]:
         yield
     finally:
         event.remove(Engine, "connect", relax)
-
-
-def checked_uri(uri: str) -> str:
-    """``uri``, if it names a kind of store that MLflow has; it is not contacted. Raises UserError otherwise."""
-    hide(uri)
-    scheme = uri.partition("://")[0].partition("+")[0]
-    if "://" not in uri:
-        allowed = ", ".join(SCHEMES)
-        raise UserError(f"--tracking-uri: got no kind of store before :// (allowed: {allowed}, as in http://HOST:5000)")
-    if scheme not in SCHEMES:
-        raise UserError(f"--tracking-uri: {unknown('kind of store', scheme, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
-    return uri

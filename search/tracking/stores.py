@@ -1,0 +1,67 @@
+"""The store that runs are written to: chosen by an option or, as everywhere with MLflow, by the environment."""
+
+import os
+from importlib.metadata import entry_points
+from typing import Final
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.redaction import hide
+
+DATABASES: Final = ("sqlite", "postgresql", "mysql", "mssql")
+"""With a driver, too, as in ``mysql+pymysql``."""
+
+SCHEMES: Final = (*DATABASES, "http", "https", "databricks", "file")
+"""The kinds of store that MLflow 3 writes runs to; installed plug-ins add to them."""
+
+BARE: Final = ("databricks", "databricks-uc", "uc")
+"""Words that stand for a store of their own, where others would be the names of folders."""
+
+URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"
+
+
+def chosen_store(option: str | None) -> str | None:
+    """The URI of ``option``, or else of the environment; None where neither names one. It is not contacted.
+
+    Raises UserError where MLflow would not write there.
+    """
+    for source, uri in (("--tracking-uri", option), (URI, os.environ.get(URI))):
+        if uri:
+            hide(uri)
+            _check(source, uri)
+            return uri
+    return None
+
+
+def experiment(own: str) -> str:
+    """The experiment that the environment names, or else our ``own``."""
+    return os.environ.get(EXPERIMENT) or own
+
+
+def is_folder(uri: str) -> bool:
+    """Whether MLflow keeps the runs as files in a folder."""
+    return _kind(uri) in ("", "file")
+
+
+def _kind(uri: str) -> str:
+    """What stands before the colon, without the driver of a database; empty for a bare path."""
+    scheme = uri if uri in BARE else uri.partition(":")[0] if ":" in uri.partition("/")[0] else ""
+    database, _, driver = scheme.partition("+")
+    return database if database in DATABASES and driver else scheme
+
+
+def _check(source: str, uri: str) -> None:
+    kind, plugins = _kind(uri), {plugin.name for plugin in entry_points(group="mlflow.tracking_store")}
+    if kind and kind not in SCHEMES and kind not in plugins:
+        raise UserError(f"{source}: {unknown('kind of store', kind, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
+    if kind not in ("", "file", "databricks") and kind not in plugins and "://" not in uri:
+        raise UserError(f"{source}: got {kind}: without // after it (allowed: as in http://HOST:5000)")
+    if is_folder(uri) and os.environ.get(FILES, "").lower() not in ("true", "1"):
+        raise UserError(
+            f"{source}: got a folder, where MLflow 3 writes only with {FILES}=true in the environment (allowed: that, "
+            f"or one of {', '.join(SCHEMES)}, as in sqlite:////PATH/mlflow.db)"
+        )
+    if kind == "databricks" and not os.environ.get(EXPERIMENT, "").startswith("/"):
+        raise UserError(
+            f"{source}: got databricks, where experiments have paths (allowed: with {EXPERIMENT} in the environment, "
+            "as in /Users/YOU/skipstack)"
+        )
