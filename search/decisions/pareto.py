@@ -4,7 +4,7 @@ Of every objective larger is better; one that was not measured is -inf, worse th
 K objectives.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,13 @@ Points = Sequence[Vector]
 
 def front(points: Points) -> list[int]:
     """The Pareto front, by place in ``points``: those that none dominates. Equal points are on it together."""
-    return [place for place, rank in enumerate(ranks(points)) if rank == 0]
+    best: set[Vector] = set()
+    best_NK = np.empty((len(points), len(points[0]) if points else 0))
+    for point in sorted(set(points), reverse=True):  # whatever dominates a point comes before it
+        if not (best_NK[: len(best)] >= point).all(axis=1).any():
+            best_NK[len(best)] = point
+            best.add(point)
+    return [place for place, point in enumerate(points) if point in best]
 
 
 def ranks(points: Points) -> list[int]:
@@ -76,25 +82,23 @@ def net(points: Points) -> list[int]:
     Source: Salinas et al., "A Multi-objective Perspective on Jointly Tuning Hardware and Hyperparameters" (2021), the
     tie-break of Schmucker et al., "Multi-objective Asynchronous Successive Halving" (2021).
     """
+    return list(net_order(points))
+
+
+def net_order(points: Points) -> Iterator[int]:
+    """The places of ``net``, one after the other; each takes time in N."""
     if not points:
-        return []
-    scaled_NK = _scaled(np.asarray(points, dtype=np.float64))
-    taken = [max(range(len(points)), key=lambda place: (points[place][0], -place))]
+        return
+    scaled_KN = np.ascontiguousarray(_scaled(np.asarray(points, dtype=np.float64)).T)
+    taken = max(range(len(points)), key=lambda place: (points[place][0], -place))
     nearest_N = np.full(len(points), np.inf)
-    while len(taken) < len(points):
-        nearest_N = np.minimum(nearest_N, np.linalg.norm(scaled_NK - scaled_NK[taken[-1]], axis=1))
-        nearest_N[taken] = -1.0
-        taken.append(int(np.argmax(nearest_N)))
-    return taken
-
-
-def as_scores(own: Vector, others: Points) -> tuple[float, list[float]]:
-    """A point and those before it as single scores that rank alike: the negative of each one's place among all.
-
-    The scores of the others ascend. So a rule for one score, such as a rung's quantile, holds for several objectives.
-    """
-    mine, *theirs = (-float(place) for place in places([own, *others]))
-    return mine, sorted(theirs)
+    for _ in range(len(points) - 1):
+        yield taken
+        apart_KN = scaled_KN - scaled_KN[:, taken, None]
+        np.minimum(nearest_N, np.sqrt((apart_KN * apart_KN).sum(axis=0)), out=nearest_N)
+        nearest_N[taken] = -1.0  # and so it stays: no distance is less
+        taken = int(np.argmax(nearest_N))
+    yield taken
 
 
 def _scaled(points_NK: NDArray[np.float64]) -> NDArray[np.float64]:

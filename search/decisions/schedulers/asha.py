@@ -4,7 +4,8 @@ from bisect import insort
 from collections import defaultdict
 from typing import final
 
-from skipstack.search.decisions.pareto import Vector, as_scores
+from skipstack.search.decisions.fronts import Fronts
+from skipstack.search.decisions.pareto import Vector
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.rungs import Asynchronous
 from skipstack.search.decisions.schedulers.scheduler import Decision
@@ -37,7 +38,7 @@ class Asha(Asynchronous):
         super().__init__(config, maximum, spared, seeds=seeds)
         self._scores: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
         """By bracket and rung."""
-        self._points: defaultdict[tuple[int, int], list[Vector]] = defaultdict(list)
+        self._fronts: defaultdict[tuple[int, int], Fronts] = defaultdict(Fronts)
         """Likewise, of several objectives."""
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
@@ -45,16 +46,35 @@ class Asha(Asynchronous):
         below, reached = False, None
         for place in self._passed(trial, amount):
             reached = ladder[place]
-            own, scores = score, self._scores[bracket, reached]
             if further := self._further.get(trial):
-                own, scores = as_scores((score, *further), self._points[bracket, reached])
-                self._points[bracket, reached].append((score, *further))
-            below |= bool(scores) and own < _cutoff(scores, self._reduction)
-            insort(self._scores[bracket, reached], score)
+                fronts = self._fronts[bracket, reached]
+                fronts.add((score, *further))
+                below |= _is_below(fronts, (score, *further), self._reduction)
+            else:
+                scores = self._scores[bracket, reached]
+                below |= bool(scores) and score < _cutoff(scores, self._reduction)
+                insort(scores, score)
         return Decision("stop" if below else "continue", rung=reached)
 
     def _completed(self, trial: int, amount: float, score: float) -> None:
         self._decide(trial, amount, score)
+
+
+def _is_below(fronts: Fronts, own: Vector, reduction: int) -> bool:
+    """Whether the negative place of a point, the last that arrived, is below the cutoff among those of the others."""
+    others = len(fronts) - 1
+    if others == 0:
+        return False
+    below, rest = divmod((others - 1) * (reduction - 1), reduction)
+    last = others - 1 - below  # of the two others around the quantile the worse one, counted from the best
+    place = fronts.place(own, most=last + 2)
+    if place == last + 2:
+        return True  # both go before it
+    behind = place + fronts.times(own) - 1  # from there on the order of the others lacks the own point
+    low, high = (
+        -fronts.place_at(position + (position >= behind), own) for position in (last, last - 1 if rest else last)
+    )
+    return -place < low + (high - low) * rest / reduction
 
 
 def _cutoff(recorded: list[float], reduction: int) -> float:

@@ -1,10 +1,12 @@
 """Asynchronous successive halving as its paper has it: trials pause at rungs and are promoted."""
 
 from bisect import bisect_left, insort
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import final
 
-from skipstack.search.decisions.pareto import Vector, places
+from skipstack.search.decisions.fronts import Fronts
+from skipstack.search.decisions.pareto import Vector
 from skipstack.search.decisions.schedulers.arrivals import Arrivals, Entry
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.rungs import Asynchronous
@@ -13,24 +15,14 @@ from skipstack.search.decisions.schedulers.scheduler import Decision
 
 @dataclass(slots=True)
 class PromotionRung(Arrivals):
-    """``waiting``: those of the arrived that are paused here; ``entries``: the arrived by trial; ``points``: what each
-    reached, of several objectives.
-    """
+    """``waiting``: those of the arrived that are paused here; ``entries``: the arrived by trial."""
 
     waiting: list[Entry] = field(default_factory=list)
     entries: dict[int, Entry] = field(default_factory=dict)
-    points: dict[int, Vector] = field(default_factory=dict)
 
     def enter_at(self, trial: int, point: Vector) -> None:
-        """A trial arrives. Of several objectives it may change the places of the others."""
-        if len(point) == 1:
-            self.entries[trial] = self.enter(trial, point[0])
-            return
-        self.points[trial] = point
-        ranked = zip(self.points, places(list(self.points.values())), strict=True)
-        self.arrived = sorted((float(place), arrival, each) for arrival, (each, place) in enumerate(ranked))
-        self.entries = {entry[2]: entry for entry in self.arrived}
-        self.waiting = sorted(self.entries[each] for _, _, each in self.waiting)
+        """A trial arrives."""
+        self.entries[trial] = self.enter(trial, point[0])
 
     def wait(self, trial: int) -> None:
         """A trial that arrived pauses here."""
@@ -46,6 +38,44 @@ class PromotionRung(Arrivals):
             return None
         best = self.waiting[0]
         return best[2] if bisect_left(self.arrived, best) < len(self.arrived) // reduction else None
+
+
+@final
+class FrontRung:
+    """A rung of several objectives: where an arrival may change the places of others, and few places are asked for."""
+
+    def __init__(self) -> None:
+        self._fronts = Fronts()
+        self._points: dict[int, Vector] = {}
+        self._arrived: defaultdict[Vector, list[int]] = defaultdict(list)
+        self._waiting: set[int] = set()
+
+    def enter_at(self, trial: int, point: Vector) -> None:
+        """A trial arrives."""
+        self._fronts.add(point)
+        self._points[trial] = point
+        self._arrived[point].append(trial)
+
+    def wait(self, trial: int) -> None:
+        """A trial that arrived pauses here."""
+        self._waiting.add(trial)
+
+    def leave(self, trial: int) -> None:
+        """A trial that paused here goes on, or is over."""
+        self._waiting.remove(trial)
+
+    def promotable(self, reduction: int) -> int | None:
+        """The best that waits, if it is among the best ``len(arrived) / reduction``; of equals the first to arrive."""
+        rank = min((self._fronts.rank(self._points[trial]) for trial in self._waiting), default=None)
+        if rank is None:
+            return None
+        place, most = self._fronts.before(rank), len(self._fronts) // reduction
+        for point in self._fronts.order(rank):
+            for trial in self._arrived[point]:
+                if place >= most or trial in self._waiting:
+                    return trial if place < most else None
+                place += 1
+        raise AssertionError("one of the rank waits")
 
 
 @final
@@ -68,14 +98,16 @@ class Promotion(Asynchronous):
     ) -> None:
         super().__init__(config, maximum, spared, seeds=seeds)
         places = [(level, bracket) for bracket, ladder in enumerate(self.ladders) for level in ladder]
-        self._rungs = {place: PromotionRung() for place in sorted(places, key=lambda place: (-place[0], place[1]))}
-        """By level and bracket, in the order in which they are gone through."""
-        self._where: dict[int, PromotionRung] = {}
+        self._places = sorted(places, key=lambda place: (-place[0], place[1]))
+        """Level and bracket of each rung, in the order in which they are gone through."""
+        self._rungs: dict[tuple[int, int], PromotionRung | FrontRung] = {}
+        self._where: dict[int, PromotionRung | FrontRung] = {}
         """Of each paused trial."""
 
     def promotable(self, trials: int | None = None) -> int | None:
         """From the top rung down, the best trial that is paused and among the best of its rung."""
-        found = (rung.promotable(self._reduction) for rung in self._rungs.values())
+        rungs = (self._rungs[place] for place in self._places if place in self._rungs)
+        found = (rung.promotable(self._reduction) for rung in rungs)
         return next((trial for trial in found if trial is not None), None)
 
     def _decide(self, trial: int, amount: float, score: float) -> Decision:
@@ -88,12 +120,12 @@ class Promotion(Asynchronous):
             self._where[trial] = rung
         return Decision("pause", rung=level)
 
-    def _enter(self, trial: int, amount: float, score: float) -> list[tuple[int, PromotionRung]]:
+    def _enter(self, trial: int, amount: float, score: float) -> list[tuple[int, PromotionRung | FrontRung]]:
         entered = []
         for place in self._passed(trial, amount):
-            level = self.ladder(trial)[place]
-            rung = self._rungs[level, self.bracket(trial)]
-            rung.enter_at(trial, (score, *self._further.get(trial, ())))
+            level, further = self.ladder(trial)[place], self._further.get(trial, ())
+            rung = self._rungs.setdefault((level, self.bracket(trial)), FrontRung() if further else PromotionRung())
+            rung.enter_at(trial, (score, *further))
             entered.append((level, rung))
         return entered
 

@@ -6,9 +6,11 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.search.decisions.pareto import as_scores, front, net, places, ranks
+from skipstack.search.decisions.fronts import Fronts
+from skipstack.search.decisions.pareto import front, net, places, ranks
 from skipstack.search.decisions.schedulers.asha import Asha
 from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.decisions.schedulers.promotion import FrontRung
 from tests.oracles import pareto as oracle
 
 SMALL = st.integers(min_value=0, max_value=4).map(float)
@@ -78,7 +80,12 @@ def test_a_small_network_goes_on_at_a_rung_that_its_score_alone_would_not_pass()
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=14), st.integers(2, 4))
+@given(
+    st.sampled_from([3, 20]).flatmap(
+        lambda most: st.lists(st.tuples(*[st.integers(0, most)] * 2), min_size=1, max_size=14)
+    ),
+    st.integers(2, 4),
+)
 def test_the_rung_keeps_by_quantile_of_the_places_among_all_that_were_there(
     drawn: list[tuple[int, int]], reduction: int
 ) -> None:
@@ -99,5 +106,43 @@ def test_the_rung_keeps_by_quantile_of_the_places_among_all_that_were_there(
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_an_objective_in_which_all_are_equal_changes_the_order_of_nothing(scores: list[float]) -> None:
-    own, others = as_scores((scores[0], 1.0), [(score, 1.0) for score in scores[1:]])
-    assert sum(other > own for other in others) == sum(score > scores[0] for score in scores[1:])
+    assert places([(score, 1.0) for score in scores]) == places([(score,) for score in scores])
+
+
+@given(POINTS)
+def test_points_that_arrive_one_by_one_have_the_ranks_and_places_of_all_at_once(
+    points: list[tuple[float, ...]],
+) -> None:
+    fronts = Fronts()
+    for arrived, point in enumerate(points, 1):
+        fronts.add(point)
+        before = points[:arrived]
+        by_definition = oracle.ranks(before)
+        assert [fronts.rank(each) for each in before] == by_definition
+        assert [fronts.before(rank) for rank in by_definition] == [
+            sum(lower < rank for lower in by_definition) for rank in by_definition
+        ]
+        place, *others = places([point, *before[:-1]])
+        assert [fronts.place(point, most=most) for most in range(12)] == [min(place, most) for most in range(12)]
+        assert [fronts.place_at(position, point) for position in range(arrived)] == sorted([place, *others])
+
+
+@settings(deadline=None)
+@given(st.data(), st.integers(2, 3))
+def test_a_rung_promotes_the_best_that_waits_by_its_place_among_all(data: st.DataObject, reduction: int) -> None:
+    size = data.draw(st.integers(2, 3))
+    points = data.draw(st.lists(st.tuples(*[SMALL] * size), max_size=14))
+    rung, waiting = FrontRung(), list[int]()
+    for trial, point in enumerate(points):
+        rung.enter_at(trial, point)
+        if data.draw(st.integers(0, 4)):  # others are spared, and go on at once
+            rung.wait(trial)
+            waiting.append(trial)
+        place_of = places(points[: trial + 1])
+        ordered = sorted(range(trial + 1), key=lambda each: (place_of[each], each))
+        best = next((each for each in ordered if each in waiting), None)
+        expected = best if best is not None and ordered.index(best) < (trial + 1) // reduction else None
+        assert rung.promotable(reduction) == expected
+        if expected is not None and data.draw(st.booleans()):
+            rung.leave(expected)
+            waiting.remove(expected)

@@ -1,0 +1,49 @@
+"""What a report costs at a rung that thousands of trials have reached, several objectives being ranked by dominance."""
+
+import os
+import platform
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from skipstack.search.decisions.pareto import places
+from skipstack.search.decisions.schedulers.asha import Asha
+from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.decisions.schedulers.promotion import Promotion
+from skipstack.search.decisions.schedulers.rungs import Asynchronous
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
+
+TRIALS, LAST = 4_000, 100
+
+
+def points(name: str) -> list[tuple[float, float]]:
+    """Independent objectives; or such that no point dominates another, which is the worst case."""
+    drawn_N2 = np.random.default_rng(0).random((TRIALS, 2))
+    if name == "one front":
+        drawn_N2[:, 1] = 1 - drawn_N2[:, 0]
+    return [(float(score), float(size)) for score, size in drawn_N2]
+
+
+@pytest.mark.parametrize("name", ["independent", "one front"])
+@pytest.mark.parametrize("make", [Asha, Promotion])
+def test_the_cost_of_a_report(name: str, make: Callable[..., Asynchronous], capsys: pytest.CaptureFixture[str]) -> None:
+    scheduler, drawn = make(AshaConfig(), 9), points(name)
+    for trial, (score, size) in enumerate(drawn):
+        if trial == TRIALS - LAST:
+            started = time.perf_counter()
+        scheduler.weigh(trial, (size,))
+        scheduler.report(trial, 1, score)
+        scheduler.promotable()
+    last = (time.perf_counter() - started) / LAST
+    started = time.perf_counter()
+    places(drawn)
+    definition = time.perf_counter() - started
+    with capsys.disabled():
+        print(
+            f"\n{os.cpu_count()} cores, {platform.machine()}, {make.__name__}, {name}: {1000 * last:.2f} ms a report "
+            f"after {TRIALS:,} trials; all places anew by their definition {1000 * definition:.0f} ms"
+        )
+    assert last < definition / 5
