@@ -6,9 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 from typing import Any, Generic, TypeVar
 
 import ray
@@ -18,6 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.engines.ray_private import raylet_socket, silent
 from skipstack.search.engines.sockets import session_folder
+from skipstack.search.engines.token import own_token
 from skipstack.search.study.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
@@ -40,29 +39,29 @@ def join(address: str | None) -> Callable[[], None]:
         _knock(address)
     if ray.is_initialized():
         raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
-    folder = session_folder() if address is None else None
-    leave = partial(_leave, folder)
-    try:
-        ray.init(
-            address=address or "local",  # None would join any cluster that was started on this machine
-            include_dashboard=None if address else False,
-            object_store_memory=None if address else OBJECT_STORE_BYTES,
-            log_to_driver=False,
-            logging_level="error",
-            configure_logging=True,
-            runtime_env=worker_interpreter(),
-            _temp_dir=None if folder is None else str(folder),
-        )
-    except (ConnectionError, AuthenticationError) as error:
-        leave()
-        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
-    return leave
-
-
-def _leave(folder: Path | None) -> None:
-    ray.shutdown()
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+    with ExitStack() as entered:
+        folder = None
+        if address is None:
+            entered.enter_context(own_token())
+            folder = session_folder()
+        if folder is not None:
+            entered.callback(shutil.rmtree, folder, ignore_errors=True)
+        entered.callback(ray.shutdown)
+        try:
+            ray.init(
+                address=address or "local",  # None would join any cluster that was started on this machine
+                include_dashboard=None if address else False,
+                object_store_memory=None if address else OBJECT_STORE_BYTES,
+                log_to_driver=False,
+                logging_level="error",
+                configure_logging=True,
+                runtime_env=worker_interpreter(),
+                _temp_dir=None if folder is None else str(folder),
+            )
+        except (ConnectionError, AuthenticationError) as error:
+            raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+        return entered.pop_all().close
+    raise AssertionError("an exit stack swallows nothing")
 
 
 def worker_interpreter() -> dict[str, str] | None:

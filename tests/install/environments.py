@@ -57,9 +57,15 @@ def wheel(source: Path, folder: Path) -> Path:
     return found
 
 
-def install(built: Path, folder: Path) -> Path:
-    """The programs of a new environment that holds ``built``, and finds what it needs where these tests do."""
-    EnvBuilder(symlinks=True).create(folder)
+def install(built: Path, folder: Path, python: str | None = None) -> Path:
+    """The programs of a new environment that holds ``built``, and finds what it needs where these tests do.
+
+    ``python``: another interpreter of this version.
+    """
+    if python is None:
+        EnvBuilder(symlinks=True).create(folder)
+    else:
+        subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
     programs, versions = folder / "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"
     into = ["--python", programs / "python", "install", "--quiet", "--no-deps", "--no-index", built]
     subprocess.run([sys.executable, "-m", "pip", *into], check=True, capture_output=True)
