@@ -10,7 +10,7 @@ from skipstack.models.config import Pooling
 from skipstack.models.heads.base import Decoded, Gold, Head
 from skipstack.models.heads.pooling import pooled
 from skipstack.models.inputs.base import Embedder, LexiconTensors
-from skipstack.models.skips.reinforce import Reinforce
+from skipstack.models.skips.reinforce import Made, Reinforce, Rewards
 from skipstack.models.stack import Memory, Passed, Stack
 
 
@@ -105,19 +105,28 @@ class Stacked(Network):
         """
         passed: list[Passed] = []
         features_RUBF, counts_RB = self.read(tokens, lexicon, passed)
-        loss_RB = self.head.loss(features_RUBF, gold, counts_RB)
+        losses_RUB = self.head.losses(features_RUBF, gold, counts_RB)
+        loss_RB = losses_RUB.sum(dim=1)
         if self.reinforce is None:
             return loss_RB
-        reward_RB = self._reward(features_RUBF, gold, counts_RB, loss_RB)
-        made = [each.unrolled.choices for each in passed if each.unrolled.choices is not None]
-        objective_RB: Tensor = self.reinforce(made, reward_RB, tokens.lengths_RB)
+        rewards = self._rewards(features_RUBF, gold, counts_RB, losses_RUB)
+        made = [
+            Made(each.unrolled.choices, seen_before=self.stack.join_each and each is not passed[-1])
+            for each in passed
+            if each.unrolled.choices is not None
+        ]
+        objective_RB: Tensor = self.reinforce(made, rewards, tokens.lengths_RB)
         return loss_RB - (objective_RB - objective_RB.detach())
 
     @torch.no_grad()
-    def _reward(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor, loss_RB: Tensor) -> Tensor:
+    def _rewards(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor, losses_RUB: Tensor) -> Rewards:
         assert self.reinforce is not None
+        place_U1 = torch.arange(features_RUBF.shape[1], device=counts_RB.device).unsqueeze(1)
+        inside_RUB = (place_U1 < counts_RB.unsqueeze(1)).to(losses_RUB)
         if self.reinforce.config.reward == "log_likelihood":
-            return -loss_RB
-        right_RUB = self.head.decode(features_RUBF, counts_RB).right(gold)
-        reward_RB: Tensor = 2 * right_RUB.sum(dim=1).to(loss_RB) / counts_RB.clamp(min=1) - 1
-        return reward_RB
+            rewards = Rewards(-losses_RUB, inside_RUB)
+        else:
+            right_RUB = self.head.decode(features_RUBF, counts_RB).right(gold).to(losses_RUB)
+            share_RUB = inside_RUB / counts_RB.clamp(min=1).unsqueeze(1)
+            rewards = Rewards((2 * right_RUB - 1) * share_RUB, share_RUB)
+        return rewards if losses_RUB.shape == inside_RUB.shape else rewards.whole()

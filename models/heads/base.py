@@ -48,6 +48,10 @@ class Head(nn.Module, ABC):
         A tag of -1 inside a sentence is unseen in training, hence unobserved; padding has it as well.
         """
 
+    def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """``loss`` by what is decided at once: losses_RUB where each tag is decided alone, losses_R1B elsewhere."""
+        return self.loss(features_RUBF, gold, counts_RB).unsqueeze(1)
+
     @abstractmethod
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The decisions on every sentence."""
@@ -77,7 +81,12 @@ class LinearHead(Head):
 
 def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
     """The negative log-likelihood of what is right, summed over each sentence: loss_RB (nats); of -1 nothing."""
+    return log_losses(log_likelihoods_RUBK, gold_RUB).sum(dim=1)
+
+
+def log_losses(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:
+    """The negative log-likelihood of what is right at each place: losses_RUB (nats); 0 at -1."""
     nll = nn.functional.nll_loss(
         log_likelihoods_RUBK.flatten(0, 2), gold_RUB.flatten(), ignore_index=UNSEEN, reduction="none"
     )
-    return nll.view_as(gold_RUB).sum(dim=1)
+    return nll.view_as(gold_RUB)

@@ -2,15 +2,19 @@
 
 from torch import Tensor
 
-from skipstack.models.heads.base import Decoded, Gold, LinearHead, log_loss
+from skipstack.models.heads.base import Decoded, Gold, LinearHead, log_losses
 
 
 class SoftmaxHead(LinearHead):
     """y_t = softmax(W [forward h_t; backward h_t] + b)                                  (wu2017 eq. 18)"""
 
+    def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """-log y_t of each gold tag: losses_RUB (nats). Padding counts nothing, so the counts are not needed."""
+        return log_losses(self.scores(features_RUBF).log_softmax(dim=-1), gold.tags_RUB)
+
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
-        """-log y_t of the gold tags: loss_RB (nats). Padding counts nothing, so the counts are not needed."""
-        return log_loss(self.scores(features_RUBF).log_softmax(dim=-1), gold.tags_RUB)
+        """Their sum over each sentence: loss_RB."""
+        return self.losses(features_RUBF, gold, counts_RB).sum(dim=1)
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The likeliest tag of every token; the smallest id where two are equal."""

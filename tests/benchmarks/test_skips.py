@@ -13,7 +13,7 @@ from skipstack.models.initialise import initialise
 from skipstack.models.lanes import Streams
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
-from skipstack.models.skips.reinforce import Reinforce
+from skipstack.models.skips.reinforce import Made, Reinforce, Rewards
 from skipstack.models.time.layer import Layer, LayerSizes
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
@@ -33,7 +33,8 @@ def trained(layer: nn.Module, reinforce: Reinforce | None) -> Callable[[], None]
         loss = unrolled.output_GTBF[:, -1].sum(dim=-1)
         if reinforce is not None:
             assert unrolled.choices is not None
-            loss = loss - reinforce([unrolled.choices], loss, lengths)
+            rewards = Rewards(loss.unsqueeze(1), torch.ones_like(loss).unsqueeze(1))
+            loss = loss - reinforce([Made(unrolled.choices, seen_before=False)], rewards, lengths)
         loss.sum().backward()
 
     return step

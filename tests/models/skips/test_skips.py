@@ -22,7 +22,7 @@ from skipstack.models.model import Stacked, Tokens
 from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
 from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
 from skipstack.models.skips.policy import Policy
-from skipstack.models.skips.reinforce import DECAY, Reinforce
+from skipstack.models.skips.reinforce import DECAY, Made, Reinforce, Rewards
 from skipstack.models.time.layer import Choices, LayerSizes
 from skipstack.models.time.skip_loop import SkipLoop
 from tests.models.corpora import small_corpus
@@ -61,6 +61,16 @@ def close(ours_GTBH: Tensor, twin: Callable[[int, list[Any]], list[Any]], x_GTBI
     for group, text in product(range(GROUPS), range(TEXTS)):
         expected = np.stack(twin(group, list(x_GTBI[group, :, text].numpy())))
         assert np.abs(ours_GTBH[group, :, text].detach().numpy() - expected).max() < 1e-10
+
+
+def of_sentences(reward_RB: Tensor) -> Rewards:
+    """Rewards of sentences of one decision each."""
+    return Rewards(reward_RB.unsqueeze(1), torch.ones_like(reward_RB).unsqueeze(1))
+
+
+def made_by(choices: Choices | None) -> list[Made]:
+    assert choices is not None
+    return [Made(choices, seen_before=False)]
 
 
 def test_a_fixed_skip_reads_the_state_k_steps_back() -> None:
@@ -178,7 +188,7 @@ def test_the_expected_gradient_is_the_gradient_of_the_expected_reward() -> None:
         choices = Choices(back.transpose(0, 1), partial(policy.log_probabilities, x, before))
         steps = choices.log_probabilities()[0, torch.arange(4), 0, back.flatten()]
         expected_reward = expected_reward + steps.sum().exp() * reward
-        objective = reinforce([choices], reward.view(1, 1), torch.tensor([[4]]))
+        objective = reinforce(made_by(choices), of_sentences(reward.view(1, 1)), torch.tensor([[4]]))
         expected_objective = expected_objective + steps.sum().exp().detach() * objective.sum()
     parameters = list(policy.parameters())
     exact = torch.autograd.grad(expected_reward, parameters)
@@ -205,7 +215,7 @@ def test_the_expected_step_is_the_gradient_of_the_expected_loss_as_far_as_the_co
         before = torch.cat([torch.zeros(1, 1, 1, 2), taken.output_GTBF[:, :-1]], dim=1)
         log_p = layer.policy.logits(x, before).log_softmax(dim=-1)[0, torch.arange(steps), 0, back.flatten()].sum()
         expected_loss = expected_loss + log_p.exp() * loss
-        objective = reinforce([taken.choices], -loss.view(1, 1), torch.tensor([[steps]]))
+        objective = reinforce(made_by(taken.choices), of_sentences(-loss.view(1, 1)), torch.tensor([[steps]]))
         expected_step = expected_step + log_p.exp().detach() * (loss - objective.sum())
     parameters = {**dict(layer.named_parameters()), "x": x}
     exact = torch.autograd.grad(expected_loss, list(parameters.values()), retain_graph=True)
@@ -221,9 +231,8 @@ def test_entropy_is_summed_over_the_steps_of_a_text_and_weighed() -> None:
     assert choices is not None
     lengths = torch.tensor([[7, 2, 4], [1, 5, 7]])
     reinforce = Reinforce(layer.config, lanes=LANES).double()
-    objective = reinforce(
-        [choices], torch.zeros(LANES, TEXTS, dtype=torch.float64), lengths
-    )  # nothing won, nothing lost
+    nothing = torch.zeros(LANES, TEXTS, dtype=torch.float64)  # won, and nothing lost
+    objective = reinforce(made_by(choices), of_sentences(nothing), lengths)
     p = choices.log_probabilities().exp().detach().numpy().reshape(LANES, DIRECTIONS, STEPS, TEXTS, REACH)
     entropy = -(p * np.log(p)).sum(axis=-1)
     for lane, text in product(range(LANES), range(TEXTS)):
@@ -239,7 +248,7 @@ def test_entropy_is_worth_less_with_every_epoch() -> None:
     reinforce, found = Reinforce(layer.config, lanes=LANES).double(), []
     for epoch in range(4):
         reinforce.epoch = epoch
-        found.append(reinforce([choices], nothing, lengths).detach())
+        found.append(reinforce(made_by(choices), of_sentences(nothing), lengths).detach())
     assert found[0].abs().min() > 0.1
     for epoch, value in enumerate(found):
         assert torch.allclose(value, found[0] / 2**epoch, rtol=1e-12)
@@ -253,8 +262,51 @@ def test_the_moving_average_weighs_late_rewards_most_and_holds_each_against_thos
         weights = DECAY ** np.arange(len(seen))[::-1]
         expected = float((weights * seen).sum() / weights.sum()) if seen else 0.0
         assert abs(reinforce._baseline().item() - expected) < 1e-12
-        reinforce([], reward, torch.ones(1, 8))
+        reinforce([], of_sentences(reward), torch.ones(1, 8))
+        reinforce.eval()([], of_sentences(reward + 1), torch.ones(1, 8))  # where nothing is learnt, nothing is taken in
+        reinforce.train()
         seen.append(reward.mean().item())
+
+
+def test_without_a_baseline_rewards_are_held_against_nothing() -> None:
+    reinforce = Reinforce(DynamicSkipConfig(reach=REACH, baseline="none"), lanes=1).double()
+    for reward in random(3, 1, 8, seed=13):
+        reinforce([], of_sentences(reward), torch.ones(1, 8))
+    assert reinforce._baseline().item() == 0
+
+
+def test_long_sentences_are_held_against_long_ones() -> None:
+    """Each of their tags earned as much as each of the others': there is nothing to learn from either."""
+    layer, lengths = dynamic(entropy_weight=0).train(), torch.tensor([[7, 2, 4], [1, 5, 7]])
+    inside = (torch.arange(STEPS).view(1, -1, 1) < lengths.unsqueeze(1)).double()
+    reinforce, rewards = Reinforce(layer.config, lanes=LANES).double(), Rewards(-0.8 * inside, inside)
+    learnt = []
+    for given in (rewards, rewards, rewards.whole()):
+        layer.zero_grad()
+        made = made_by(layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices)
+        reinforce(made, given, lengths).sum().backward()
+        learnt.append(max(float(each.grad.abs().max()) for each in layer.policy.parameters()))
+    assert learnt[0] > 0.1
+    assert max(learnt[1:]) < 1e-12
+
+
+@pytest.mark.parametrize("seen_before", [False, True])
+def test_a_step_is_credited_with_the_tags_from_there_on_in_its_directions_order(seen_before: bool) -> None:
+    layer, lengths = dynamic(entropy_weight=0).eval(), torch.tensor([[7, 2, 4], [1, 5, 7]])
+    choices = layer.run(random(GROUPS, STEPS, TEXTS, BELOW, seed=12)).choices
+    assert choices is not None
+    log_p = choices.log_probabilities().detach().requires_grad_()
+    made = Made(Choices(choices.back_GTB, lambda: log_p), seen_before=seen_before)
+    inside = (torch.arange(STEPS).view(1, -1, 1) < lengths.unsqueeze(1)).double()
+    earned = random(LANES, STEPS, TEXTS, seed=15) * inside
+    Reinforce(layer.config, lanes=LANES).double()([made], Rewards(earned, inside), lengths).sum().backward()
+    assert log_p.grad is not None
+    credit = log_p.grad.gather(-1, choices.back_GTB.unsqueeze(-1)).view(LANES, DIRECTIONS, STEPS, TEXTS)
+    for lane, direction, text in product(range(LANES), range(DIRECTIONS), range(TEXTS)):
+        own = list(earned[lane, : lengths[lane, text], text].numpy())[:: -1 if direction else 1]
+        expected = [sum(own) if seen_before else sum(own[step:]) for step in range(len(own))]
+        assert np.abs(credit[lane, direction, : len(own), text].numpy() - expected).max() < 1e-12
+        assert not credit[lane, direction, len(own) :, text].any()
 
 
 NETWORK = {
@@ -285,6 +337,54 @@ def tagger(config: dict[str, Any], *lanes: Lane, task: Any = "tagging") -> tuple
     if task == "tagging":
         tags = tags.where(torch.arange(6).view(1, -1, 1) < lengths.unsqueeze(1), -1)
     return model, Tokens(forms, lengths), Gold(tags)
+
+
+@pytest.mark.parametrize(
+    ("stack", "head", "length"),
+    [
+        ({}, "softmax", 3),
+        ({}, "crf", 2),
+        ({"depth": 2, "composition": [0, 0], "directions": "forward"}, "softmax", 2),
+        ({"depth": 2, "composition": [0, 1], "join": "each_layer"}, "softmax", 2),
+    ],
+    ids=["each direction by itself", "a head that decides at once", "two layers", "directions that meet"],
+)
+def test_a_step_is_credited_with_all_that_it_changes(stack: dict[str, Any], head: str, length: int) -> None:
+    """Every sequence of choices once, by its probability: the expected step is the gradient of the expected loss.
+
+    So what a choice has an influence on is never left out, and what is left out, or held against it, is 0 on average.
+    """
+    skip = {"kind": "dynamic", "reach": 2, "policy_hidden": 3, "entropy_weight": 0, "gradient": "network"}
+    config = {**NETWORK, "stack": {**NETWORK["stack"], "hidden": 2, **stack, "skip": skip}, "head": {"kind": head}}
+    model, _, _ = tagger(config, Lane(seed=6))
+    filled(model).eval()
+    assert model.reinforce is not None
+    model.reinforce.average_R.fill_(-0.7)
+    model.reinforce.weight_R.fill_(1.0)
+    choosing = [layer for layer in model.stack.cells if isinstance(layer, DynamicSkipLstm)]
+    tokens = Tokens(torch.arange(1, length + 2).view(1, -1, 1), torch.tensor([[length]]))
+    gold = Gold(torch.tensor([*range(length), -1]).view(1, -1, 1))
+    directions = model.stack.directions
+    expected_loss, expected_step = torch.zeros(()).double(), torch.zeros(()).double()
+    for actions in product(range(2), repeat=directions * length * len(choosing)):
+        chosen = torch.tensor(actions).view(len(choosing), length, directions, 1)
+        for layer, own in zip(choosing, chosen, strict=True):
+            back = torch.cat([own, torch.zeros_like(own[:1])])  # at padding, which nothing reads
+            layer.policy.chooser = lambda below, noise, back=back: lambda step, before: back[step]
+        passed: list[Any] = []
+        loss = model.head.loss(model.features(tokens, LEXICON, passed), gold, tokens.lengths_RB).sum()
+        log_p = torch.zeros(()).double()
+        for each, own in zip(passed, chosen, strict=False):
+            log_GTBJ = each.unrolled.choices.log_probabilities()[:, :length]
+            log_p = log_p + log_GTBJ.gather(-1, own.transpose(0, 1).unsqueeze(-1)).sum()
+        expected_loss = expected_loss + log_p.exp() * loss
+        expected_step = expected_step + log_p.exp().detach() * model.loss(tokens, gold, LEXICON).sum()
+    parameters = dict(model.named_parameters())
+    exact = torch.autograd.grad(expected_loss, list(parameters.values()), materialize_grads=True)
+    ours = torch.autograd.grad(expected_step, list(parameters.values()), materialize_grads=True)
+    assert max(each.abs().max() for name, each in zip(parameters, exact, strict=True) if "policy" in name) > 1e-3
+    for name, one, other in zip(parameters, exact, ours, strict=True):
+        assert (one - other).abs().max() < 1e-10, name
 
 
 @pytest.mark.parametrize("task", ["tagging", "classification"])
@@ -336,6 +436,30 @@ def test_the_top_layer_alone_may_skip_and_forget_gates_may_start_open() -> None:
         gates = cell.bias.view(2, 4, 5)
         assert (gates[:, 1] == 1.5).all()
         assert not gates[:, [0, 2, 3]].any()
+
+
+@pytest.mark.parametrize(("head", "parts"), [("softmax", 6), ("crf", 1)])
+@pytest.mark.parametrize("reward", ["log_likelihood", "correct"])
+def test_tags_earn_their_own_part_of_the_reward_and_sentences_all_of_it(reward: str, head: str, parts: int) -> None:
+    stack = {**NETWORK["stack"], "skip": {**NETWORK["stack"]["skip"], "reward": reward}}
+    model, tokens, gold = tagger({**NETWORK, "stack": stack, "head": {"kind": head}}, Lane(seed=3), Lane(seed=4))
+    features, counts = model.eval().read(tokens, LEXICON)
+    losses = model.head.losses(features, gold, counts)
+    rewards = model._rewards(features, gold, counts, losses)
+    inside = torch.arange(6).view(1, -1, 1) < counts.unsqueeze(1)
+    right = (model.decode(tokens, LEXICON).tags_RUB == gold.tags_RUB) & inside
+    if reward == "log_likelihood":
+        expected, counted = -model.head.loss(features, gold, counts), counts.double()
+    else:
+        expected, counted = 2 * right.sum(dim=1) / counts.double() - 1, torch.ones(2, 4).double()
+    assert rewards.earned_RUB.shape[1] == rewards.counts_RUB.shape[1] == parts
+    assert (rewards.earned_RUB.sum(dim=1) - expected).abs().max() < 1e-12
+    assert (rewards.counts_RUB.sum(dim=1) - counted).abs().max() < 1e-12
+    if parts > 1:
+        assert not rewards.earned_RUB[~inside].any()
+        assert not rewards.counts_RUB[~inside].any()
+        better = rewards.earned_RUB[right].min() > 0 if reward == "correct" else (rewards.earned_RUB <= 0).all()
+        assert better
 
 
 @pytest.mark.parametrize("reward", ["log_likelihood", "correct"])
