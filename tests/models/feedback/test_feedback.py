@@ -199,14 +199,13 @@ def test_dropout_falls_on_what_the_head_reads_and_never_on_what_is_fed_back(dire
 
 
 def test_no_two_variants_or_kinds_of_feedback_are_the_same_function() -> None:
-    losses = [
-        case(variant=variant, feedback=feedback).twin()[0]
-        for variant in VARIANTS
-        for feedback in FEEDBACKS
-        if variant != "e" or feedback == "predicted"
-    ]
+    losses = []
+    for variant in VARIANTS:
+        for feedback in FEEDBACKS if variant != "e" else ("predicted",):
+            ours = case(variant=variant, feedback=feedback)
+            losses.append(ours.model.loss(ours.tokens, ours.gold, LEXICON).detach())
     for number, loss in enumerate(losses):
-        assert all(np.abs(loss - other).max() > 1e-3 for other in losses[:number])
+        assert all((loss - other).abs().max() > 1e-3 for other in losses[:number])
 
 
 @EVERY_NETWORK

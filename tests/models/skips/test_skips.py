@@ -263,7 +263,16 @@ def test_the_moving_average_weighs_late_rewards_most_and_holds_each_against_thos
         expected = float((weights * seen).sum() / weights.sum()) if seen else 0.0
         assert abs(reinforce._baseline().item() - expected) < 1e-12
         reinforce([], of_sentences(reward), torch.ones(1, 8))
+        reinforce.eval()([], of_sentences(reward + 1), torch.ones(1, 8))  # where nothing is learnt, nothing is taken in
+        reinforce.train()
         seen.append(reward.mean().item())
+
+
+def test_without_a_baseline_rewards_are_held_against_nothing() -> None:
+    reinforce = Reinforce(DynamicSkipConfig(reach=REACH, baseline="none"), lanes=1).double()
+    for reward in random(3, 1, 8, seed=13):
+        reinforce([], of_sentences(reward), torch.ones(1, 8))
+    assert reinforce._baseline().item() == 0
 
 
 def test_long_sentences_are_held_against_long_ones() -> None:
@@ -427,6 +436,30 @@ def test_the_top_layer_alone_may_skip_and_forget_gates_may_start_open() -> None:
         gates = cell.bias.view(2, 4, 5)
         assert (gates[:, 1] == 1.5).all()
         assert not gates[:, [0, 2, 3]].any()
+
+
+@pytest.mark.parametrize(("head", "parts"), [("softmax", 6), ("crf", 1)])
+@pytest.mark.parametrize("reward", ["log_likelihood", "correct"])
+def test_tags_earn_their_own_part_of_the_reward_and_sentences_all_of_it(reward: str, head: str, parts: int) -> None:
+    stack = {**NETWORK["stack"], "skip": {**NETWORK["stack"]["skip"], "reward": reward}}
+    model, tokens, gold = tagger({**NETWORK, "stack": stack, "head": {"kind": head}}, Lane(seed=3), Lane(seed=4))
+    features, counts = model.eval().read(tokens, LEXICON)
+    losses = model.head.losses(features, gold, counts)
+    rewards = model._rewards(features, gold, counts, losses)
+    inside = torch.arange(6).view(1, -1, 1) < counts.unsqueeze(1)
+    right = (model.decode(tokens, LEXICON).tags_RUB == gold.tags_RUB) & inside
+    if reward == "log_likelihood":
+        expected, counted = -model.head.loss(features, gold, counts), counts.double()
+    else:
+        expected, counted = 2 * right.sum(dim=1) / counts.double() - 1, torch.ones(2, 4).double()
+    assert rewards.earned_RUB.shape[1] == rewards.counts_RUB.shape[1] == parts
+    assert (rewards.earned_RUB.sum(dim=1) - expected).abs().max() < 1e-12
+    assert (rewards.counts_RUB.sum(dim=1) - counted).abs().max() < 1e-12
+    if parts > 1:
+        assert not rewards.earned_RUB[~inside].any()
+        assert not rewards.counts_RUB[~inside].any()
+        better = rewards.earned_RUB[right].min() > 0 if reward == "correct" else (rewards.earned_RUB <= 0).all()
+        assert better
 
 
 @pytest.mark.parametrize("reward", ["log_likelihood", "correct"])

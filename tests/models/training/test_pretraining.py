@@ -7,14 +7,16 @@ import pytest
 import torch
 from torch.nn import functional
 
+from skipstack.data.basis.seeding import derive
 from skipstack.data.store.stored import Split
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.initialise import initialise
 from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Network
-from skipstack.models.training.config import Adam, PretrainingConfig
+from skipstack.models.training.config import Adam, PretrainingConfig, Sgd
 from skipstack.models.training.pretraining import WindowModel, pretrain, vectors, windows
 from tests.models.corpora import small_corpus
 
@@ -85,6 +87,26 @@ def test_words_that_stand_in_the_same_places_get_vectors_alike() -> None:
     # What predicts the same words alike: 1 and 2 stand around 3 and 4, 5 and 6 around 7 and 8.
     assert alike[3, 4] > max(float(alike[first, second]) for first in (3, 4) for second in (7, 8))
     assert alike[7, 8] > max(float(alike[first, second]) for first in (3, 4) for second in (7, 8))
+
+
+@pytest.mark.parametrize(("name", "epochs"), [("words", 4), ("labels", 3)])
+def test_the_rate_falls_from_epoch_to_epoch_by_as_much_to_0_after_the_last(name: str, epochs: int) -> None:
+    """Of a language model whose batch is all of train, so that each epoch is one step of gradient descent."""
+    split, rate = split_of([5, 6, 7, 8], [1], [4, 3, 2]), 0.4
+    ids = split.forms_N.astype(np.int64)
+    config = PretrainingConfig(
+        word_epochs=4, label_epochs=3, context=1, hidden=4, batch_size=8, optimiser=Sgd(learning_rate=rate)
+    )
+    (table,) = vectors(config, name, ids, split, 0, torch.zeros(1, 9, 6, dtype=torch.float64), [5], 1.0)
+    model = WindowModel(lanes=1, rows=9, size=6, window=2, hidden=4).double()
+    initialise(model, [derive(5, "pretraining", name)], 1.0)
+    seen, targets = torch.as_tensor(windows(ids, split, 1, 0))[None], torch.as_tensor(ids)[None]
+    for epoch in range(epochs):
+        loss = model.loss(seen, targets).mean()
+        gradients = torch.autograd.grad(loss, list(model.parameters()))
+        for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+            parameter.data -= rate * (epochs - epoch) / epochs * gradient
+    assert (table - model.items.table.detach()[0]).abs().max() < 1e-12
 
 
 @pytest.mark.parametrize(
