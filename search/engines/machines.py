@@ -43,7 +43,7 @@ def join(address: str | None) -> None:
             runtime_env=worker_interpreter(),
         )
     except (ConnectionError, AuthenticationError) as error:
-        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+        raise _unanswered(address, error) from error
 
 
 def worker_interpreter() -> dict[str, str] | None:
@@ -129,4 +129,9 @@ def _knock(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
     except OSError as error:
-        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+        raise _unanswered(address, error) from error
+
+
+def _unanswered(address: str | None, error: Exception) -> UserError:
+    """What is said of an address, which may also be one that the study was run with before."""
+    return UserError(f"--address {address}: no Ray cluster answers ({one_line(error)}; allowed: a running one, local)")
