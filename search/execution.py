@@ -41,11 +41,11 @@ def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
 class Execution:
     """Where the trials of a study run, where MLflow keeps them, and who is shown what happens.
 
-    ``address``: of a running Ray cluster; None starts one for the study. ``gpus_per_trial``: the share of a GPU that a
-    trial takes, or ``auto``: where there are GPUs, by the memory that its config needs. A trial without a share
-    computes on a CPU. ``tracking_uri``: None is ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``say``
-    takes what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is none of
-    those allowed.
+    ``address``: of a running Ray cluster; None or ``local`` starts one for the study. ``gpus_per_trial``: the share of
+    a GPU that a trial takes, or ``auto``: where there are GPUs, by the memory that its config needs. A trial without a
+    share computes on a CPU. ``tracking_uri``: None is ``MLFLOW_TRACKING_URI``, or else a file in the study's folder.
+    ``say`` takes what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is
+    none of those allowed.
     """
 
     engine: EngineName = "ray"
@@ -71,7 +71,8 @@ class Execution:
 
     def start(self) -> Engine:
         """The engine, ready to train."""
-        return start_engine(self.engine, address=self.address, gpus_per_trial=self.gpus_per_trial, device=self.device)
+        address = None if self.address == "local" else self.address
+        return start_engine(self.engine, address=address, gpus_per_trial=self.gpus_per_trial, device=self.device)
 
     def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
         """Writes into MLflow what happens after ``past``, and what it lacks of it."""

@@ -18,6 +18,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.placement import placement
 from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
@@ -123,7 +124,8 @@ def begin(
     with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         engine = _checked(execution, beside, lambda: read_study(beside.path))
-    return Run(StudyFolder(path), execution, engine, again=False)
+    folder = StudyFolder(path)
+    return Run(folder, execution, engine, again=False, first=placement(execution, folder, time.time()))
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
@@ -132,7 +134,10 @@ def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
     if is_finished(path):
         return Run(folder, execution, None, again=True)
     record = cache(lambda: read_study(path))  # which takes time, and only some need it
-    first = shortening(record().study, len(record().trials), time=time.time()) if enough else []
+    now = time.time()
+    first: list[Event] = [*placement(execution, folder, now)]
+    if enough:
+        first += shortening(record().study, len(record().trials), time=now)
     return Run(folder, execution, _checked(execution, folder, record), again=True, first=first)
 
 
@@ -148,7 +153,8 @@ def extend(
 ) -> Run:
     """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
     record, folder = read_study(path), StudyFolder(path)
-    first = extend_study(
+    first: list[Event] = [*placement(execution, folder, time.time())]
+    first += extend_study(
         record,
         folder,
         trials=trials,

@@ -67,10 +67,10 @@ def search(
     epochs: int | None = None,
     seeds: int | None = None,
     out: AnyPath | None = None,
-    engine: EngineName = "ray",
+    engine: EngineName | None = None,
     address: str | None = None,
-    gpus_per_trial: Share = "auto",
-    device: DeviceName = "auto",
+    gpus_per_trial: Share | None = None,
+    device: DeviceName | None = None,
     tracking_uri: str | None = None,
     progress: bool = False,
 ) -> Study:
@@ -101,21 +101,21 @@ def resume(
     folder: AnyPath,
     *,
     enough: bool = False,
-    engine: EngineName = "ray",
+    engine: EngineName | None = None,
     address: str | None = None,
-    gpus_per_trial: Share = "auto",
-    device: DeviceName = "auto",
+    gpus_per_trial: Share | None = None,
+    device: DeviceName | None = None,
     tracking_uri: str | None = None,
     progress: bool = False,
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
     ``enough``: no further trial begins. Of a study that is finished, what MLflow lacks is written. Options and errors
-    are those of ``search``.
+    are those of ``search``; an option that is not given is as the study was run before.
     """
     from skipstack.search.running import resume as ready
 
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
     ready(Path(folder), where, enough=enough).finish()
     return open(folder)
 
@@ -127,21 +127,21 @@ def extend(
     seeds: int = 0,
     choices: Mapping[str, Sequence[Json]] | None = None,
     data_dir: AnyPath | None = None,
-    engine: EngineName = "ray",
+    engine: EngineName | None = None,
     address: str | None = None,
-    gpus_per_trial: Share = "auto",
-    device: DeviceName = "auto",
+    gpus_per_trial: Share | None = None,
+    device: DeviceName | None = None,
     tracking_uri: str | None = None,
     progress: bool = False,
 ) -> Study:
     """Go on with a study, finished or not, with more than was asked for at first.
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. Options and errors are those of ``search``.
+    their paths. Options and errors are those of ``search``; an option that is not given is as the study was run before.
     """
     from skipstack.search.running import extend as ready
 
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
     ready(
         Path(folder),
         where,
@@ -184,22 +184,24 @@ def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, A
 
 
 def _execution(
-    engine: EngineName,
+    engine: EngineName | None,
     address: str | None,
-    gpus_per_trial: Share,
-    device: DeviceName,
+    gpus_per_trial: Share | None,
+    device: DeviceName | None,
     tracking_uri: str | None,
     progress: bool,
+    before: AnyPath | None = None,
 ) -> Execution:
-    """Where trials run; without progress, what a user should know goes to the logger ``skipstack``."""
+    """Where trials run, and what is None as the study in the folder ``before`` was run; without progress, what a user
+    should know goes to the logger ``skipstack``.
+    """
     from dataclasses import replace
     from logging import getLogger
 
-    from skipstack.search.execution import Execution
+    from skipstack.search.placement import execution_of
 
-    where = Execution(
-        engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
-    )
+    said = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial}
+    where = execution_of({**said, "device": device, "tracking_uri": tracking_uri}, _path(before))
     if progress:
         from skipstack.dashboards.commands.running import watched
 

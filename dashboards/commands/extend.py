@@ -50,18 +50,24 @@ def extend(
     data_dir: DataDir = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "auto",
-    device: Device = "auto",
-    engine: EngineName = "ray",
+    gpus_per_trial: SharePerTrial = None,
+    device: Device = None,
+    engine: EngineName = None,
 ) -> int:
-    """Add trials, seeds or values of axes to a study, finished or not, and run what is new."""
+    """Add trials, seeds or values of axes to a study, finished or not, and run what is new.
+
+    Where --tracking-uri, --address, --gpus-per-trial, --device or --engine is not given, it is as the command before
+    had it.
+    """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
             raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.running import extend as extended
 
-    where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
+    where = execution(
+        study, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+    )
     more = extended(
         study,
         where,

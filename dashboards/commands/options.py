@@ -57,10 +57,13 @@ TrackingUri = Annotated[
     str | None,
     typer.Option(help="MLflow store; else MLFLOW_TRACKING_URI, or a SQLite file in the study's folder.", metavar="URI"),
 ]
-Address = Annotated[str | None, typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001.")]
+Address = Annotated[
+    str | None,
+    typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001; `local`, the default, starts one here."),
+]
 GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
 SharePerTrial = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--gpus-per-trial",
         metavar="SHARE|auto",
@@ -68,10 +71,12 @@ SharePerTrial = Annotated[
     ),
 ]
 Device = Annotated[
-    Literal["auto", "cpu", "cuda"], typer.Option(help="Where trials compute; `auto` takes a GPU where there is one.")
+    Literal["auto", "cpu", "cuda"] | None,
+    typer.Option(help="Where trials compute; `auto`, the default, takes a GPU where there is one."),
 ]
 EngineName = Annotated[
-    Literal["ray", "serial"], typer.Option("--engine", help="`serial`: one trial after another, in this process.")
+    Literal["ray", "serial"] | None,
+    typer.Option("--engine", help="`ray`, the default, or `serial`: one trial after another, in this process."),
 ]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]

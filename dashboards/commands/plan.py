@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 import typer
 
 from skipstack.dashboards.commands.options import (
+    ComputeDevice,
     Corpus,
     DataDir,
-    Device,
     Epochs,
     GpusPerTrial,
     Lanes,
@@ -50,7 +50,7 @@ def plan(
     lanes: Lanes = None,
     seed: Seed = None,
     gpus_per_trial: GpusPerTrial = 0.0,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
     """Estimate a study before it runs: the size of its space, what its networks need, the hours it takes.

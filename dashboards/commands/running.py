@@ -11,8 +11,9 @@ from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.search.ablation.ablation import ablation
-from skipstack.search.execution import DeviceName, EngineName, Execution, share
+from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
+from skipstack.search.placement import execution_of
 from skipstack.search.running import Run
 from skipstack.search.study.faults import StudyInterruptedError
 from skipstack.search.study.records.study_record import StudyRecord
@@ -24,16 +25,12 @@ INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
 
 
-def execution(
-    engine: EngineName, *, address: str | None, gpus_per_trial: str, device: DeviceName, tracking_uri: str | None
-) -> Execution:
-    """What the options say of where trials run, with progress and messages on stderr."""
-    share_per_trial = share(gpus_per_trial)
-    return watched(
-        Execution(
-            engine=engine, address=address, gpus_per_trial=share_per_trial, device=device, tracking_uri=tracking_uri
-        )
-    )
+def execution(before: Path | None = None, *, gpus_per_trial: str | None, **said: str | None) -> Execution:
+    """What the options say of where trials run, and what they do not say as the study in the folder ``before`` was run;
+    with progress and messages on stderr.
+    """
+    share_per_trial = None if gpus_per_trial is None else share(gpus_per_trial)
+    return watched(execution_of({"gpus_per_trial": share_per_trial, **said}, before))
 
 
 def watched(where: Execution) -> Execution:

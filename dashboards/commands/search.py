@@ -50,9 +50,9 @@ def search(
     out: Annotated[Path | None, typer.Option(help="A new folder for the study; by default runs/STUDY.")] = None,
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "auto",
-    device: Device = "auto",
-    engine: EngineName = "ray",
+    gpus_per_trial: SharePerTrial = None,
+    device: Device = None,
+    engine: EngineName = None,
 ) -> int:
     """Run a study: propose trials, train them, stop the worse ones early, record and rank them."""
     config, corpus_folder = studied(
@@ -71,7 +71,9 @@ def search(
     from skipstack.dashboards.commands.running import execution, finish  # takes seconds: for a valid study alone
     from skipstack.search.running import begin
 
-    where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
+    where = execution(
+        engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+    )
     path = free_name(Path("runs"), config.name) if out is None else out
     return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder))
 
@@ -80,16 +82,22 @@ def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of the study.")],
     tracking_uri: TrackingUri = None,
     address: Address = None,
-    gpus_per_trial: SharePerTrial = "auto",
-    device: Device = "auto",
-    engine: EngineName = "ray",
+    gpus_per_trial: SharePerTrial = None,
+    device: Device = None,
+    engine: EngineName = None,
     enough: Annotated[
         bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
     ] = False,
 ) -> int:
-    """Continue an interrupted study: finish the trials that were running, then run those still to come."""
+    """Continue an interrupted study: finish the trials that were running, then run those still to come.
+
+    Where --tracking-uri, --address, --gpus-per-trial, --device or --engine is not given, it is as the command before
+    had it.
+    """
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.running import resume as resumed
 
-    where = execution(engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri)
+    where = execution(
+        folder, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+    )
     return finish(resumed(folder, where, enough=enough))

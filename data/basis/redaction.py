@@ -34,6 +34,17 @@ def hide(address: str) -> None:
     _known.update(secret for secret in (query, user, password, unquote(password)) if len(secret) >= SHORTEST)
 
 
+def without_secrets(address: str) -> str:
+    """What may be written down of an address: neither a user nor a password, nor what stands after ``?``."""
+    scheme, mark, rest = address.partition("?")[0].partition("://")
+    place, slash, path = rest.partition("/")
+    if scheme in ("http", "https"):
+        rest = f"{place.rpartition('@')[2]}{slash}{path}"
+    elif place:  # passwords of databases may have slashes
+        rest = rest.rpartition("@")[2]
+    return redacted(f"{scheme}{mark}{rest}")
+
+
 def redacted(text: str) -> str:
     """``text`` with ``***`` for every secret in it.
 

@@ -59,7 +59,7 @@ def join(address: str | None) -> Callable[[], None]:
                 _temp_dir=None if folder is None else str(folder),
             )
         except (ConnectionError, AuthenticationError) as error:
-            raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+            raise _unanswered(address, error) from error
         return entered.pop_all().close
     raise AssertionError("an exit stack swallows nothing")
 
@@ -161,4 +161,9 @@ def _knock(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
     except OSError as error:
-        raise UserError(f"--address {address}: no Ray cluster answers ({one_line(error)})") from error
+        raise _unanswered(address, error) from error
+
+
+def _unanswered(address: str | None, error: Exception) -> UserError:
+    """What is said of an address, which may also be one that the study was run with before."""
+    return UserError(f"--address {address}: no Ray cluster answers ({one_line(error)}; allowed: a running one, local)")

@@ -242,6 +242,22 @@ class Resumed(_Happened):
     code_version: str
 
 
+class Placed(_Happened):
+    """How the study is run from now on, until it is said otherwise: by which engine, on what share of which device, by
+    which Ray cluster, and in which store MLflow keeps its runs. Neither address has a secret in it.
+
+    ``place`` stands for the folder where the study lay then.
+    """
+
+    kind: Literal["placed"] = "placed"
+    place: str
+    engine: str
+    address: str | None
+    gpus_per_trial: float | Literal["auto"]
+    device: str
+    tracking_uri: str | None
+
+
 class Extended(_Happened):
     """The user asked for more: so many trials, so many seeds for each trial to come, values of axes by path.
 
@@ -302,6 +318,7 @@ Event = Annotated[
     | Ended
     | Interrupted
     | Resumed
+    | Placed
     | Extended
     | Shortened
     | Tested

@@ -18,6 +18,7 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
+    Placed,
     Promoted,
     Proposed,
     Recording,
@@ -108,7 +109,7 @@ class StudyRecord:
                 self.trials[number].starts += 1
             case Retried(trial=number):
                 self.trials[number].retries.append(event)
-            case Interrupted():
+            case Interrupted() | Placed():
                 pass
             case _:
                 assert_never(event)

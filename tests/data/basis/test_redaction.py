@@ -3,7 +3,7 @@
 import pytest
 
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.redaction import hide, redacted
+from skipstack.data.basis.redaction import hide, redacted, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,17 @@ def test_what_the_environment_calls_secret_is_hidden_and_nothing_else(monkeypatc
 def test_an_error_of_someone_elses_is_told_without_them() -> None:
     error = RuntimeError("connection to\nhttps://ann:pw@host failed")
     assert one_line(error) == "RuntimeError: connection to https://***@host failed"
+
+
+@pytest.mark.parametrize(
+    ("address", "written"),
+    [
+        ("http://ann:p4ssword@host:5000/mlflow?key=v4lue", "http://host:5000/mlflow"),
+        ("https://host/of/ann@team", "https://***@team"),
+        ("postgresql://ann:p4ss/w0rd@host:5432/runs?sslmode=require", "postgresql://host:5432/runs"),
+        ("sqlite:////home/ann@work/runs.db", "sqlite:////home/ann@work/runs.db"),
+        ("http://127.0.0.1:5000", "http://127.0.0.1:5000"),
+    ],
+)
+def test_what_is_written_down_of_an_address_has_no_secrets(address: str, written: str) -> None:
+    assert without_secrets(address) == written

@@ -116,6 +116,16 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     Ended: st.builds(Ended, time=FINITE, trial=COUNTS, message=st.text()),
     Interrupted: st.builds(Interrupted, time=FINITE),
     Resumed: st.builds(Resumed, time=FINITE, code_version=st.text()),
+    happened.Placed: st.builds(
+        happened.Placed,
+        time=FINITE,
+        place=st.text(),
+        engine=st.text(),
+        address=st.none() | st.text(),
+        gpus_per_trial=FINITE | st.just("auto"),
+        device=st.text(),
+        tracking_uri=st.none() | st.text(),
+    ),
     happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
     happened.Untested: st.builds(happened.Untested, time=FINITE, trial=COUNTS, message=st.text()),
     Extended: st.builds(

@@ -1,0 +1,63 @@
+"""How a study is run, as its ledger tells it, so that whoever takes the study up runs it in the same way."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.redaction import without_secrets
+from skipstack.search.execution import Execution
+from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.records.folder import StudyFolder
+
+OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri")
+"""The fields of an execution that are written down."""
+
+CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
+"""Those that name who is contacted, with whatever secrets the environment has for them."""
+
+
+def execution_of(said: Mapping[str, Any], before: Path | None = None) -> Execution:
+    """How a study is to be run. ``said`` has values of ``OPTIONS``, None where nothing is said: it is then as the study
+    in the folder ``before`` was run the last time, or by default.
+
+    Raises UserError where that study was copied or moved here and the one who is contacted is not said: a ledger that
+    was received could name anyone.
+    """
+    told = {name: value for name, value in said.items() if value is not None}
+    folder = None if before is None else StudyFolder.existing(before)
+    placed = None if folder is None else _last(folder)
+    if folder is None or placed is None:
+        return Execution(**told)
+    recorded = placed.model_dump(include=set(OPTIONS))
+    for name, option in CONTACTED.items():
+        if recorded[name] is not None and name not in told and placed.place != _place(folder):
+            raise UserError(
+                f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
+                f"(allowed: {option} with this address, or another)"
+            )
+    return Execution(**{**recorded, **told})
+
+
+def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Placed]:
+    """What to write of how a study is run from now on; nothing where that is known."""
+    options = {name: getattr(execution, name) for name in OPTIONS}
+    if execution.address == "local":
+        options["address"] = None
+    if execution.tracking_uri is not None:
+        options["tracking_uri"] = without_secrets(execution.tracking_uri)
+    now = Placed.model_validate({"time": time, "place": _place(folder), **options})
+    last = _last(folder)
+    return [] if last is not None and last.model_copy(update={"time": time}) == now else [now]
+
+
+def _last(folder: StudyFolder) -> Placed | None:
+    events = [event for event in Ledger(folder.ledger).only("placed") if isinstance(event, Placed)]
+    return events[-1] if events else None
+
+
+def _place(folder: StudyFolder) -> str:
+    """What tells the folder from any copy of it, and is known to nobody who only has a copy."""
+    return identity({"path": str(folder.path.resolve()), "inode": folder.ledger.stat().st_ino})
