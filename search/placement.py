@@ -11,6 +11,7 @@ from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.tracking.stores import chosen_store
 
 OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri")
 """The fields of an execution that are written down."""
@@ -32,6 +33,9 @@ def execution_of(said: Mapping[str, Any], before: Path | None = None) -> Executi
     if folder is None or placed is None:
         return Execution(**told)
     recorded = placed.model_dump(include=set(OPTIONS))
+    environment = chosen_store(None)
+    if environment is not None and without_secrets(environment) == recorded["tracking_uri"]:
+        recorded["tracking_uri"] = environment  # with the secrets that the ledger does not have
     for name, option in CONTACTED.items():
         if recorded[name] is not None and name not in told and placed.place != _place(folder):
             raise UserError(
@@ -46,8 +50,7 @@ def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Pl
     options = {name: getattr(execution, name) for name in OPTIONS}
     if execution.address == "local":
         options["address"] = None
-    if execution.tracking_uri is not None:
-        options["tracking_uri"] = without_secrets(execution.tracking_uri)
+    options["tracking_uri"] = None if execution.store is None else without_secrets(execution.store)
     now = Placed.model_validate({"time": time, "place": _place(folder), **options})
     last = _last(folder)
     return [] if last is not None and last.model_copy(update={"time": time}) == now else [now]

@@ -1,11 +1,13 @@
 """A study on the command line to which bad things happen at random, and what it must be in the end."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,18 +18,22 @@ import psutil
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ledger.events import Event, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.study.task import trial_task
 from tests.search.tracking_server import TrackingServer
 
-Trouble = Literal["driver", "worker", "raylet", "tracking", "disk"]
-"""What may happen: SIGKILL of a process, the tracking server killed and started again, a full disk."""
+Trouble = Literal["driver", "compaction", "test", "worker", "raylet", "tracking", "disk", "weights"]
+"""What may happen: SIGKILL of a process (the driver at any moment, while it compacts the ledger, or while it measures
+on test), the tracking server killed and started again, a full disk, a file of best weights that is torn."""
 
 RESUMABLE = 130
 LONGEST = 600
 """Seconds that a study may stand still."""
+
+COMPACTED = 20
+"""Appends that are worth compacting here, so that almost every driver does."""
 
 SMALL = [
     *("--set", "data.corpus.train=120", "--set", "data.corpus.dev=40", "--set", "data.corpus.test=40"),
@@ -38,6 +44,8 @@ SMALL = [
 def skipstack(*arguments: str) -> subprocess.Popen[str]:
     """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "from skipstack.search.ledger.ledger import Ledger; "
+    code += f"Ledger.__init__.__kwdefaults__['worth_compacting'] = {COMPACTED}; "
     code += "from skipstack.dashboards.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
@@ -56,10 +64,10 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 @dataclass
 class Chaos:
-    """A study that is searched with ``arguments``, and its driver. ``seed`` draws what happens to it, and when."""
+    """A study that ``commands`` run, a search and then extensions. ``seed`` draws what happens to it, and when."""
 
     folder: Path
-    arguments: Sequence[str]
+    commands: Sequence[Sequence[str]]
     seed: int
     engine: Literal["ray", "serial"] = "serial"
     tracking: TrackingServer | None = None
@@ -69,18 +77,33 @@ class Chaos:
     def __post_init__(self) -> None:
         self.draw: np.random.Generator = generator(self.seed, "chaos")
         self._options = ["--engine", self.engine, *(["--tracking-uri", self.tracking.uri] if self.tracking else [])]
-        self._log = self.folder.with_name(f"{self.folder.name}.log")
         self._before: list[Event] = []
-        self._process = skipstack("search", *self.arguments, *self._options, "--out", str(self.folder))
+        self._stage = 0
+        self._process = self._begin(0)
 
     def run(self, troubles: Sequence[Trouble]) -> str:
-        """Let the study run to its end amid ``troubles``, one after some more appends each. Its report."""
-        for trouble in troubles:
-            if not self._advance(int(self.draw.integers(1, 6))):
-                break
-            time.sleep(self.draw.uniform(0, 0.1))
-            self.told.append(f"{trouble} after {self.appends()} appends")
-            self._strike(trouble)
+        """Let each command run to its end amid its part of ``troubles``. The report of the last."""
+        share = -(-len(troubles) // len(self.commands))
+        for stage in range(len(self.commands)):
+            if stage:
+                self._stage, self._process = stage, self._begin(stage)
+            for trouble in troubles[stage * share : (stage + 1) * share]:
+                if not self._wait(trouble):
+                    break
+                self.told.append(f"{trouble} at {len(self.events())} events of command {stage}")
+                self._strike(trouble)
+            report = self._end()
+        return report
+
+    def events(self) -> list[Event]:
+        return Ledger(StudyFolder(self.folder).ledger).read() if (self.folder / "ledger").exists() else []
+
+    def _begin(self, stage: int) -> subprocess.Popen[str]:
+        command, *rest = self.commands[stage]
+        where = ["--out", str(self.folder)] if command == "search" else [str(self.folder)]
+        return skipstack(command, *where, *rest, *self._options)
+
+    def _end(self) -> str:
         while True:
             out, error = self._process.communicate(timeout=LONGEST)
             self._check_ledger()
@@ -89,16 +112,26 @@ class Chaos:
                 return out
             self._resume()
 
-    def appends(self) -> int:
-        return sum(segment.read_bytes().count(b"\n") for segment in self.folder.glob("ledger/*.jsonl"))
+    def _wait(self, trouble: Trouble) -> bool:
+        """Until the moment for a trouble has come; False where the command has ended before."""
+        match trouble:
+            case "test":
+                return self._until(lambda: self._last() == "tested")
+            case "compaction":
+                self._strike("driver")
+                self._resume()
+                parquet = self._parquet()
+                return self._until(lambda: self._parquet() != parquet)
+            case _:
+                wanted = len(self.events()) + int(self.draw.integers(1, 8))
+                reached = self._until(lambda: len(self.events()) >= wanted)
+                time.sleep(self.draw.uniform(0, 0.1))
+                return reached
 
-    def events(self) -> list[Event]:
-        return Ledger(StudyFolder(self.folder).ledger).read()
-
-    def _advance(self, more: int) -> bool:
-        """Wait until the ledger has grown, over drivers that end in order; False where the study is at its end."""
-        wanted, begun = self.appends() + more, time.monotonic()
-        while self.appends() < wanted:
+    def _until(self, there: Callable[[], bool]) -> bool:
+        """Wait, over drivers that end in order; False where the command has ended before it was there."""
+        begun = time.monotonic()
+        while not there():
             assert time.monotonic() < begun + LONGEST, f"{self}: it stands still"
             code = self._process.poll()
             if code == 0:
@@ -106,13 +139,29 @@ class Chaos:
             if code is not None:
                 assert code in (RESUMABLE, -signal.SIGKILL), f"{self}\n{self._process.communicate()}"
                 self._resume()
-            time.sleep(0.01)
+            time.sleep(0.005)
         return True
 
+    def _last(self) -> str:
+        """The kind of the last event, which is read from the end of the newest file."""
+        newest = max(self.folder.glob("ledger/*.jsonl"), default=None)
+        with suppress(FileNotFoundError):  # compacted at this very moment
+            kinds = re.findall(r'"kind":"(\w+)"', newest.read_text() if newest else "")
+            return str(kinds[-1]) if kinds else ""
+        return ""
+
+    def _parquet(self) -> set[str]:
+        return {path.name for path in self.folder.glob("ledger/*parquet*")}
+
     def _resume(self) -> None:
+        """What a user does: resume, or type the extension again where it did not come into the ledger."""
         self._process.communicate()
         self._check_ledger()
-        self._process = skipstack("resume", str(self.folder), *self._options)
+        extended = sum(event.kind == "extended" for event in self._before)
+        if extended < self._stage:
+            self._process = self._begin(self._stage)
+        else:
+            self._process = skipstack("resume", str(self.folder), *self._options)
 
     def _check_ledger(self) -> None:
         """No event that was in the ledger is ever lost or changed."""
@@ -122,8 +171,9 @@ class Chaos:
 
     def _strike(self, trouble: Trouble) -> None:
         match trouble:
-            case "driver":
-                self._kill([psutil.Process(self._process.pid)])
+            case "driver" | "compaction" | "test":
+                with suppress(psutil.NoSuchProcess):  # it may just have ended
+                    self._kill([psutil.Process(self._process.pid)])
             case "worker" | "raylet":
                 named: Callable[[str], bool] = (
                     (lambda name: name == "raylet")
@@ -137,6 +187,8 @@ class Chaos:
                 self.tracking.start(wait=False)
             case "disk":
                 self._fill_the_disk()
+            case "weights":
+                self._tear_weights()
 
     def _descendants(self) -> list[psutil.Process]:
         try:
@@ -155,6 +207,14 @@ class Chaos:
                 process.kill()
             except psutil.NoSuchProcess:
                 continue
+
+    def _tear_weights(self) -> None:
+        """Of one trial, ended or not, which is then trained again if it is to be measured."""
+        found = sorted(self.folder.glob(f"trials/*/{BEST}"))
+        if found:
+            torn = found[int(self.draw.integers(len(found)))]
+            with suppress(FileNotFoundError):  # those that nobody needs go at any moment
+                os.truncate(torn, torn.stat().st_size // 2)
 
     def _fill_the_disk(self) -> None:
         """Until the driver has ended for want of room, which it must by itself."""

@@ -83,30 +83,56 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
     return record
 
 
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """A study that others learn from before their first trial."""
+    size = ("--trials", "4", "--epochs", "6", "--seed", "3")
+    finish(skipstack("search", *SEARCH, *size, "--engine", "serial", "--out", str(tmp_path / "earlier")))
+    return tmp_path / "earlier"
+
+
+def commands(earlier: Path, *, trials: int, more: int, epochs: int) -> list[tuple[str, ...]]:
+    """A search with a warm start, and two extensions."""
+    size = ("--trials", str(trials), "--epochs", str(epochs), "--seed", "5", "--warm-start", str(earlier))
+    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("extend", "--trials", str(more))]
+
+
+def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
+    """So many troubles in each of the commands, the last in the test phase, and one while the ledger is compacted."""
+    found: list[Trouble] = []
+    for number in range(len(chaos.commands)):
+        own = -(-count // len(chaos.commands)) if number + 1 < len(chaos.commands) else count - len(found)
+        found += [kinds[int(each)] for each in chaos.draw.integers(len(kinds), size=own - 2)]
+        found += ["compaction", "test"]
+    return found
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, tmp_path: Path) -> None:
-    size = ("--trials", "32", "--epochs", "6", "--seed", "5")
-    whole = skipstack("search", *SEARCH, *size, "--engine", "serial", "--out", str(tmp_path / "whole"))
-    finish(whole)
+def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, earlier: Path, tmp_path: Path) -> None:
+    stages = commands(earlier, trials=20, more=8, epochs=6)
+    (search, *first), *extensions = stages
+    whole = tmp_path / "whole"
+    finish(skipstack(search, *first, "--engine", "serial", "--out", str(whole)))
+    for command, *rest in extensions:
+        finish(skipstack(command, str(whole), *rest))
     with TrackingServer(tmp_path) as server:
-        chaos = Chaos(small_disk / "study", (*SEARCH, *size), seed(), tracking=server)
-        kinds: tuple[Trouble, ...] = ("driver", "driver", "driver", "tracking", "disk")
-        chaos.run([kinds[int(each)] for each in chaos.draw.integers(len(kinds), size=50)])
+        chaos = Chaos(small_disk / "study", stages, seed(), tracking=server)
+        chaos.run(drawn(chaos, 50, "driver", "driver", "driver", "tracking", "disk", "weights"))
     assert len(chaos.told) == 50, f"the study is too short: {chaos}"
-    check_as_uninterrupted(chaos, tmp_path / "whole")
+    check_as_uninterrupted(chaos, whole)
 
 
 @pytest.mark.cluster
 @pytest.mark.timeout(7200)
-def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(tmp_path: Path) -> None:
+def test_fifty_troubles_change_no_curve_and_no_decision_of_a_study_on_ray(earlier: Path, tmp_path: Path) -> None:
     with TrackingServer(tmp_path) as server:
-        arguments = (*SEARCH, "--trials", "32", "--epochs", "8")
-        chaos = Chaos(tmp_path / "study", arguments, seed(), engine="ray", tracking=server)
-        kinds: tuple[Trouble, ...] = ("worker", "worker", "worker", "driver", "raylet", "tracking")
-        chaos.run([kinds[int(each)] for each in chaos.draw.integers(len(kinds), size=50)])
+        stages = commands(earlier, trials=20, more=8, epochs=8)
+        chaos = Chaos(tmp_path / "study", stages, seed(), engine="ray", tracking=server)
+        chaos.run(drawn(chaos, 50, "worker", "worker", "worker", "driver", "raylet", "tracking", "weights"))
         assert len(chaos.told) == 50, f"the study is too short: {chaos}"
-        check_on_ray(chaos, tmp_path / "alone")
+        record = check_on_ray(chaos, tmp_path / "alone")
+    assert record.warm_starts
 
 
 @pytest.mark.cluster
@@ -115,7 +141,7 @@ def test_a_grid_on_ray_amid_kills_ends_in_the_table_of_an_uninterrupted_serial_o
     size = ("--trials", "12", "--epochs", "3")
     whole = skipstack("search", *GRID, *size, "--engine", "serial", "--out", str(tmp_path / "whole"))
     finish(whole)
-    chaos = Chaos(tmp_path / "study", (*GRID, *size), seed(), engine="ray")
+    chaos = Chaos(tmp_path / "study", [("search", *GRID, *size)], seed(), engine="ray")
     chaos.run(["worker", "driver", "raylet", "worker", "worker"])
     record = check_on_ray(chaos, tmp_path / "alone")
     tables = [ablation(each) for each in (record, read_study(tmp_path / "whole"))]

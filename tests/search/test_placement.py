@@ -109,3 +109,17 @@ def test_secrets_are_never_written_down(started: list[dict[str, Any]]) -> None:
     assert [
         path for path in Path("study").rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()
     ] == []
+
+
+def test_the_store_of_the_environment_is_remembered_and_its_secrets_are_taken_from_there(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = f"http://ann:{PASSWORD}@127.0.0.1:9/mlflow"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", secret)
+    command("search", "quickstart", *QUICK, "--out", "study")
+    command("resume", "study")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9/another")
+    command("resume", "study")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    command("resume", "study")
+    assert [each["store"] for each in started] == [secret, secret, STORE, STORE]
