@@ -1,5 +1,6 @@
 """The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
 
+import os
 import shlex
 import shutil
 import socket
@@ -47,6 +48,7 @@ def join(address: str | None) -> Callable[[], None]:
             address=address or "local",  # None would join any cluster that was started on this machine
             include_dashboard=None if address else False,
             object_store_memory=None if address else OBJECT_STORE_BYTES,
+            num_cpus=None if address else own_cpus(),
             log_to_driver=False,
             logging_level="error",
             configure_logging=True,
@@ -63,6 +65,12 @@ def _leave(folder: Path | None) -> None:
     ray.shutdown()
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def own_cpus() -> int | None:
+    """How many CPUs this process may use where it may not use all, as in a job; None: ray counts them."""
+    own = len(os.sched_getaffinity(0))
+    return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:
