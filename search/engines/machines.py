@@ -1,5 +1,6 @@
 """The machines of a Ray cluster: joined, looked at, asked. What the engine knows of ray apart from Tune."""
 
+import os
 import shlex
 import shutil
 import socket
@@ -52,6 +53,7 @@ def join(address: str | None) -> Callable[[], None]:
                 address=address or "local",  # None would join any cluster that was started on this machine
                 include_dashboard=None if address else False,
                 object_store_memory=None if address else OBJECT_STORE_BYTES,
+                num_cpus=None if address else own_cpus(),
                 log_to_driver=False,
                 logging_level="error",
                 configure_logging=True,
@@ -62,6 +64,12 @@ def join(address: str | None) -> Callable[[], None]:
             raise _unanswered(address, error) from error
         return entered.pop_all().close
     raise AssertionError("an exit stack swallows nothing")
+
+
+def own_cpus() -> int | None:
+    """How many CPUs this process may use where it may not use all, as in a job; None: ray counts them."""
+    own = len(os.sched_getaffinity(0))
+    return None if own == os.cpu_count() else own
 
 
 def worker_interpreter() -> dict[str, str] | None:

@@ -5,6 +5,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,41 +14,46 @@ import pytest
 import yaml
 
 from skipstack.dashboards.cli import app
+from skipstack.search.study.records.reading import read_study
+from tests.search import slurm
 
 FOLDER = Path(__file__).resolve().parents[2] / "search" / "cluster"
 
-LOGGED = """#!/bin/sh
-echo "$(basename "$0") $*" >> "$CALLS"
-"""
 STUDY = """#!/bin/bash
 trap 'echo "skipstack was told to end" >> "$CALLS"; sleep 0.3; exit 130' TERM
 echo "skipstack $*" >> "$CALLS"
 while [ -e "$HOLD" ]; do sleep 0.05; done
 """
+RAY = """#!/bin/bash
+echo "ray $*" >> "$CALLS"
+[ ! -e "$BROKEN" ] || exit 1
+for word in "$@"; do
+    case $word in --port=*) exec "$PYTHON" -c "$LISTENING" "${word#--port=}";; esac
+done
+exec sleep 600
+"""
+LISTENING = """
+import signal, socket, sys
+with socket.create_server(("", int(sys.argv[1]))):
+    signal.pause()
+"""
 
 
 @pytest.fixture
-def slurm(tmp_path: Path) -> dict[str, str]:
-    """An environment whose `srun`, `scontrol`, `ray` and `skipstack` write down how they are called."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    answers = {
-        "scontrol": LOGGED + 'if [ "$1" = show ]; then printf "a1\\na2\\na3\\n"; fi\n',
-        "srun": LOGGED + 'case "$*" in *"hostname -I") echo "10.0.0.1 fe80::1";; esac\n',
-        "skipstack": STUDY,
-    }
-    for name, text in answers.items():
+def cluster(tmp_path: Path) -> dict[str, str]:
+    """An environment of Slurm, whose `ray` and `skipstack` write down how they are called."""
+    programs = slurm.installed(tmp_path / "bin")
+    for name, text in {"skipstack": STUDY, "ray": RAY}.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     return {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "CALLS": str(tmp_path / "calls"),
+        slurm.CALLS: str(tmp_path / "calls"),
         "HOLD": str(tmp_path / "hold"),
-        "HEAD_SECONDS": "0",
-        "SLURM_JOB_NODELIST": "a[1-3]",
-        "SLURM_JOB_NUM_NODES": "3",
-        "SLURM_JOB_ID": "77",
-        "SLURM_CPUS_PER_TASK": "16",
+        "BROKEN": str(tmp_path / "broken"),
+        "PYTHON": sys.executable,
+        "LISTENING": LISTENING,
     }
 
 
@@ -66,38 +72,100 @@ def within_seconds(told: Callable[[], bool]) -> bool:
     return True
 
 
-def test_the_script_starts_ray_everywhere_and_begins_the_study(slurm: dict[str, str], tmp_path: Path) -> None:
-    study = tmp_path / "study"
-    ran = subprocess.run(
-        ["bash", str(FOLDER / "slurm.sh"), str(study), "quickstart", "--trials", "4"], env=slurm, check=True
-    )
-    assert ran.returncode == 0
-    for expected in (
-        r"srun .*--nodelist=a1 .*ray start --head .*--node-ip-address=10.0.0.1 --port=6379",
-        r"srun --nodes=2 --ntasks=2 --exclude=a1 ray start --block --address=10.0.0.1:6379",
-        rf"skipstack search quickstart --trials 4 --out {study} --address 10.0.0.1:6379\n",
-    ):
-        assert within_seconds(lambda expected=expected: bool(re.search(expected, calls(slurm)))), expected
-    assert "requeue" not in calls(slurm)
+def submitted(environment: dict[str, str], *arguments: str) -> list[str]:
+    return [str(Path(environment["PATH"].split(os.pathsep)[0]) / "sbatch"), *arguments]
 
 
-def test_the_script_goes_on_with_a_study_that_is_there(slurm: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "study" / "ledger").mkdir(parents=True)
-    subprocess.run(["bash", str(FOLDER / "slurm.sh"), str(tmp_path / "study"), "quickstart"], env=slurm, check=True)
-    assert f"skipstack resume {tmp_path / 'study'} --address 10.0.0.1:6379\n" in calls(slurm)
-
-
-def test_before_the_time_is_over_the_study_ends_in_order_and_the_job_is_queued_again(
-    slurm: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(("options", "gpus"), [((), 0), (("--gpus-per-node", "4"), 4)])
+def test_the_script_starts_ray_everywhere_on_what_the_job_has_there_and_begins_the_study(
+    options: tuple[str, ...], gpus: int, cluster: dict[str, str], tmp_path: Path
 ) -> None:
-    Path(slurm["HOLD"]).touch()
-    process = subprocess.Popen(["bash", str(FOLDER / "slurm.sh"), str(tmp_path / "study"), "quickstart"], env=slurm)
-    assert within_seconds(lambda: "skipstack search" in calls(slurm))
-    time.sleep(0.2)
+    study = tmp_path / "study"
+    typed = ("--nodes", "3", "--partition=any", *options, str(FOLDER / "slurm.sh"), str(study), "quickstart")
+    Path(cluster["HOLD"]).touch()
+    ran = subprocess.Popen(submitted(cluster, *typed, "--trials", "4"), env=cluster)
+    assert within_seconds(lambda: len(re.findall(r"\nray start ", calls(cluster))) == 3)
+    assert within_seconds(lambda: "\nskipstack search" in calls(cluster))
+    Path(cluster["HOLD"]).unlink()
+    assert ran.wait(timeout=60) == 0
+    told = calls(cluster)
+    own = rf"ray start --block --num-cpus=16 --num-gpus={gpus} --min-worker-port=0 .*"
+    (head,) = re.findall(rf"{own}--head --node-ip-address=(\S+) --port=(\d+) --temp-dir=/tmp/ray-77 ", told)
+    address = ":".join(head)
+    assert len(re.findall(rf"{own}--address={re.escape(address)}\n", told)) == 2
+    assert f"skipstack search quickstart --trials 4 --out {study} --address {address}\n" in told
+    assert "requeue" not in told
+
+
+def test_a_head_that_does_not_start_ends_the_job_in_one_line(cluster: dict[str, str], tmp_path: Path) -> None:
+    Path(cluster["BROKEN"]).touch()
+    typed = (str(FOLDER / "slurm.sh"), str(tmp_path / "study"), "quickstart")
+    ran = subprocess.run(submitted(cluster, *typed), env=cluster, check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (1, "slurm.sh: Ray does not start on a1; what it says stands above\n")
+    assert "skipstack" not in calls(cluster).replace("skipstack/search/cluster", "")
+
+
+@pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
+def test_a_script_goes_on_with_a_study_that_is_there(script: str, cluster: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "study" / "ledger").mkdir(parents=True)
+    typed = (str(FOLDER / script), str(tmp_path / "study"), "quickstart")
+    subprocess.run(submitted(cluster, *typed), env=cluster, check=True)
+    assert f"skipstack resume {tmp_path / 'study'}" in calls(cluster)
+
+
+@pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
+def test_before_the_time_is_over_the_study_ends_in_order_and_the_job_is_queued_again(
+    script: str, cluster: dict[str, str], tmp_path: Path
+) -> None:
+    Path(cluster["HOLD"]).touch()
+    typed = (str(FOLDER / script), str(tmp_path / "study"), "quickstart")
+    process = subprocess.Popen(submitted(cluster, *typed), env=cluster)
+    assert within_seconds(lambda: "skipstack search" in calls(cluster))
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) == 130
-    told = calls(slurm)
+    told = calls(cluster)
     assert told.index("skipstack was told to end") < told.index("scontrol requeue 77")
+
+
+@pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
+def test_without_an_environment_a_script_says_how_to_name_one(
+    script: str, cluster: dict[str, str], tmp_path: Path
+) -> None:
+    programs = Path(cluster["PATH"].split(os.pathsep)[0])
+    (programs / "skipstack").rename(tmp_path / "skipstack")
+    bare = {**cluster, "PATH": f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+    typed = submitted(cluster, str(FOLDER / script), str(tmp_path / "study"), "quickstart")
+    ran = subprocess.run(typed, env=bare, check=False, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr.count("\n")) == (2, 1)
+    assert "SKIPSTACK_ENV" in ran.stderr
+    activate = tmp_path / "environment" / "bin" / "activate"
+    activate.parent.mkdir(parents=True)
+    activate.write_text(f"PATH={tmp_path}:$PATH")
+    subprocess.run(typed, env={**bare, "SKIPSTACK_ENV": str(tmp_path / "environment")}, check=True)
+    assert "skipstack search quickstart" in calls(cluster)
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    ("script", "nodes", "options"), [("slurm.sh", 2, ("--gpus-per-node", "1")), ("slurm-one-node.sh", 1, ())]
+)
+def test_a_job_trains_a_study_on_a_real_cluster_of_ray(
+    script: str, nodes: int, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The nodes are this machine. Their GPUs are pretended, and torch finds none: the study says so."""
+    programs = slurm.installed(tmp_path / "bin")
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, slurm.CALLS: str(tmp_path / "calls")}
+    study = ("quickstart", "--trials", "2", "--seeds", "1", "--epochs", "1")
+    typed = ("--nodes", str(nodes), "--cpus-per-task", "1", *options, str(FOLDER / script), str(tmp_path / "study"))
+    ran = subprocess.run(
+        [programs / "sbatch", *typed, *study], env=environment, check=False, capture_output=True, text=True, timeout=550
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert read_study(tmp_path / "study").finished
+    if nodes == 2:
+        assert re.search(r"each trial gets 1 CPU and no GPU: [12] side by side; GPUs are left alone", ran.stderr)
+    assert not Path("/tmp/ray-77").exists()
 
 
 def test_the_commands_of_the_job_and_of_the_text_have_only_options_that_exist() -> None:

@@ -14,6 +14,7 @@ import ray
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.allotment import Allotment, Answers, allotted
 from skipstack.search.engines.capacity import Resources
+from skipstack.search.engines.machines import own_cpus
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
@@ -182,3 +183,11 @@ def test_on_a_cluster_that_has_gpus_a_trial_computes_on_its_own_share_alone(
 
 def told(metrics: Metrics) -> tuple[float, float, float]:
     return metrics["on_gpu"][0], metrics["gpus"][0], metrics["limit"][0]
+
+
+def test_ray_counts_the_cpus_itself_unless_this_process_may_use_only_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
+    assert own_cpus() is None
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 4})
+    assert own_cpus() == 2
