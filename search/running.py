@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
@@ -37,7 +38,8 @@ from skipstack.spaces.trial import TrialConfig
 class Run:
     """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
 
-    ``first``: what the ledger takes before anything else. ``again``: an earlier driver began the study.
+    ``first``: what the ledger takes before anything else. ``again``: an earlier driver began the study. ``data_dir``
+    and ``corpus_folder``: where its corpora were looked for, if they were.
     """
 
     folder: StudyFolder
@@ -45,6 +47,16 @@ class Run:
     engine: Engine | None
     again: bool
     first: Sequence[Event] = ()
+    data_dir: Path | None = None
+    corpus_folder: Path = Path()
+
+    def folders(self, record: StudyRecord) -> list[Path]:
+        """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
+        return [
+            folder
+            for trial in record.ranked()[:1]
+            for folder in folders_of(trial.config.data.corpus, data_dir=self.data_dir, corpus_folder=self.corpus_folder)
+        ]
 
     def finish(self) -> StudyRecord:
         """Run the study to its end; of one that is finished, write what MLflow lacks of it.
@@ -120,7 +132,7 @@ def begin(
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time, address=ledger)
         with withdrawn_on_failure(beside.ledger):
             engine = _checked(execution, beside, lambda: read_study(beside.path))
-    return Run(StudyFolder(path), execution, engine, again=False)
+    return Run(StudyFolder(path), execution, engine, again=False, data_dir=data_dir, corpus_folder=corpus_folder)
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
@@ -155,7 +167,15 @@ def extend(
         corpus_folder=corpus_folder,
         clock=time.time,
     )
-    return Run(folder, execution, _checked(execution, folder, lambda: record), again=True, first=first)
+    return Run(
+        folder,
+        execution,
+        _checked(execution, folder, lambda: record),
+        again=True,
+        first=first,
+        data_dir=data_dir,
+        corpus_folder=corpus_folder,
+    )
 
 
 def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:

@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from shlex import quote
 
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.ablation_report import ablation_report
@@ -48,22 +48,24 @@ def finish(run: Run) -> int:
     except StudyInterruptedError as cause:
         say(f"skipstack: {cause}")
         return INTERRUPTED
-    return _report(run.folder.path, record, run.execution.tracking_uri)
-
-
-def _report(path: Path, record: StudyRecord, tracking_uri: str | None) -> int:
     print_report(ablation_report(ablation(record)))
+    say_what_is_next(run, record)
+    faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
+    for trial in faulty:
+        say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")
+    return FAILED_TRIALS if faulty else 0
+
+
+def say_what_is_next(run: Run, record: StudyRecord) -> None:
+    """The commands for what a study leaves behind."""
+    path, tracking_uri = run.folder.path, run.execution.tracking_uri
     database = f"sqlite:///{StudyFolder(path).runs_database}"
     say("next:")
     for command in (
         f"skipstack report {path} --format markdown",
         f"skipstack export {path} --best 1 --to {path}-best",
-        f"skipstack verify {path}-best",
+        f"skipstack verify {path}-best{''.join(f' --data-dir {quote(str(each))}' for each in run.folders(record))}",
         f"echo 'Words of a sentence' | skipstack predict {path}-best",
         *([f"mlflow ui --backend-store-uri {database}"] if tracking_uri is None else []),
     ):
         say(f"  {command}")
-    faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
-    for trial in faulty:
-        say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")
-    return FAILED_TRIALS if faulty else 0
