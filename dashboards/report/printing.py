@@ -6,6 +6,7 @@ from rich.console import Console
 
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import Format, render
+from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 
 
@@ -18,4 +19,4 @@ def print_report(report: Report, form: Format = "text") -> None:
 
 def say(line: str) -> None:
     """Tell the user something that is not the result, without the secrets that it may hold."""
-    print(redacted(line), file=sys.stderr)
+    print(visible(redacted(line)), file=sys.stderr)

@@ -19,11 +19,11 @@ from skipstack.models.training.checkpoint import read_tensors
 from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.bundles.export import export_bundle, verify_bundle
 from skipstack.search.execution import Execution
-from skipstack.search.ledger.events import VectorsPrepared, from_json
+from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.running import Run, reach
 from skipstack.search.study.preparation import needs
-from skipstack.search.study.records.folder import BEST
+from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.spaces.config import SpaceConfig
@@ -130,6 +130,17 @@ def test_a_corpus_in_two_folders_is_verified_by_the_command_that_its_study_print
     assert folders_of(alike, data_dir=None, corpus_folder=folder) == [], "where verify looks on its own"
     assert folders_of(GrammarCorpus(), data_dir=None, corpus_folder=elsewhere) == []
     assert folders_of(NamedCorpus(name="atis"), data_dir=elsewhere, corpus_folder=folder) == [elsewhere]
+
+
+@pytest.mark.parametrize("name", ["/etc", "../../etc", "..", ".", "", "a/b", "a\0"])
+def test_a_ledger_of_others_leads_to_no_store_outside_of_its_study(name: str, tmp_path: Path) -> None:
+    corpus = {"time": 1.0, "corpus": "c", "fingerprint": "f", "store": name, "baseline_dev": 0.1, "baseline_test": 0.1}
+    vectors = dict.fromkeys(("size", "covered_words", "words", "covered_tokens", "tokens"), 1)
+    study = StudyFolder(tmp_path)
+    with pytest.raises(UserError, match=r"ledger: got the store .* \(allowed: a name in .*corpora\)"):
+        study.corpus(CorpusPrepared.model_validate(corpus))
+    with pytest.raises(UserError, match=r"ledger: got the store"):
+        study.vectors(VectorsPrepared.model_validate({"sha256": "s", "store": name, **vectors}))
 
 
 def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
