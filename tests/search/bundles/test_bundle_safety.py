@@ -335,6 +335,13 @@ def test_tags_that_would_break_a_line_or_a_terminal_are_refused(name: str, value
     assert str(told.value).isprintable()
 
 
+def test_cutting_sentences_whose_tokens_have_tags_is_refused(
+    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(bundle, "config.json", "data.longest", 2)
+    refused(bundle, "data.longest: got 2 for a corpus ", capsys, monkeypatch)
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.tsv", "a/../../outside.tsv", "../*.tsv"])
 def test_verifying_reads_no_file_outside_of_the_folder_it_is_given(
     path: str, bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
