@@ -77,8 +77,9 @@ def verify(
     """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
     from skipstack.search.bundles.export import verify_bundle
 
-    first, *others = data_dir or [None]
-    for split, metrics in verify_bundle(bundle, data_dir=first, others=others, device=device).items():
+    folders = data_dir or []
+    first = folders[0] if folders else None
+    for split, metrics in verify_bundle(bundle, data_dir=first, others=folders[1:], device=device).items():
         print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
 
 
