@@ -22,6 +22,7 @@ from skipstack.dashboards.commands import search as search_commands
 from skipstack.dashboards.commands import simulate as simulate_commands
 from skipstack.dashboards.report.printing import print_everywhere, say
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 
 app = typer.Typer(
@@ -58,7 +59,7 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, Abort):
         code = 130
     except Exception:  # noqa: BLE001 (a defect of ours, shown whole, but for the secrets that an error may quote)
-        sys.stderr.write(redacted(traceback.format_exc()))
+        sys.stderr.write(visible(redacted(traceback.format_exc())))
         code = 1
     sys.exit(code or 0)
 

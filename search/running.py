@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
@@ -39,7 +40,8 @@ from skipstack.spaces.trial import TrialConfig
 class Run:
     """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
 
-    ``first``: what the ledger takes before anything else. ``again``: an earlier driver began the study.
+    ``first``: what the ledger takes before anything else. ``again``: an earlier driver began the study. ``data_dir``
+    and ``corpus_folder``: where its corpora were looked for, if they were.
     """
 
     folder: StudyFolder
@@ -47,6 +49,16 @@ class Run:
     engine: Engine | None
     again: bool
     first: Sequence[Event] = ()
+    data_dir: Path | None = None
+    corpus_folder: Path = Path()
+
+    def folders(self, record: StudyRecord) -> list[Path]:
+        """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
+        return [
+            folder
+            for trial in record.ranked()[:1]
+            for folder in folders_of(trial.config.data.corpus, data_dir=self.data_dir, corpus_folder=self.corpus_folder)
+        ]
 
     def finish(self) -> StudyRecord:
         """Run the study to its end; of one that is finished, write what MLflow lacks of it.
@@ -125,7 +137,15 @@ def begin(
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         engine = _checked(execution, beside, lambda: read_study(beside.path))
     folder = StudyFolder(path)
-    return Run(folder, execution, engine, again=False, first=placement(execution, folder, time.time()))
+    return Run(
+        folder,
+        execution,
+        engine,
+        again=False,
+        first=placement(execution, folder, time.time()),
+        data_dir=data_dir,
+        corpus_folder=corpus_folder,
+    )
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
@@ -164,7 +184,15 @@ def extend(
         corpus_folder=corpus_folder,
         clock=time.time,
     )
-    return Run(folder, execution, _checked(execution, folder, lambda: record), again=True, first=first)
+    return Run(
+        folder,
+        execution,
+        _checked(execution, folder, lambda: record),
+        again=True,
+        first=first,
+        data_dir=data_dir,
+        corpus_folder=corpus_folder,
+    )
 
 
 def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:

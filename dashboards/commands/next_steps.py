@@ -1,7 +1,7 @@
 """What to type after a study, and what helps where nothing came of it. Each command can be pasted into a shell."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,18 +20,23 @@ HELPS: Final[dict[Reason, str]] = {
 """What helps against each end of a trial that leaves it without a score."""
 
 
-def next_steps(path: Path, record: StudyRecord, *, private_runs: bool) -> list[str]:
-    """Lines to print after the report. ``private_runs``: MLflow has written into the study's folder."""
+def next_steps(path: Path, record: StudyRecord, *, private_runs: bool, data: Sequence[Path] = ()) -> list[str]:
+    """Lines to print after the report.
+
+    ``private_runs``: MLflow has written into the study's folder. ``data``: the folders where the study's corpora lie.
+    """
     folder = str(path)
     best = f"{folder}-best"
     report = ["skipstack", "report", folder, "--format", "markdown"]
     runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
     if not record.ranked():
         return [*_without_scores(record), "next:", *_typed([report, *([runs] if private_runs else [])])]
+    export = ["skipstack", "export", folder, "--best", "1", "--to", best]
+    verify = ["skipstack", "verify", best, *(part for each in data for part in ("--data-dir", str(each)))]
     predict = shlex.join(["skipstack", "predict", best])
     return [
         "next:",
-        *_typed([report, ["skipstack", "export", folder, "--best", "1", "--to", best], ["skipstack", "verify", best]]),
+        *_typed([report, export, verify]),
         f"  echo 'Words of a sentence' | {predict}",
         *_typed([runs] if private_runs else []),
     ]

@@ -65,13 +65,21 @@ def export(
 
 def verify(
     bundle: BundlePath,
-    data_dir: Annotated[Path | None, typer.Option(help="The folder that holds its corpus.")] = None,
+    data_dir: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The folder that holds its corpus; may be repeated: relative paths start at the first, absolute ones "
+            "may lead into any of them."
+        ),
+    ] = None,
     device: ComputeDevice = "auto",
 ) -> None:
     """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
     from skipstack.search.bundles.export import verify_bundle
 
-    for split, metrics in verify_bundle(bundle, data_dir=data_dir, device=device).items():
+    folders = data_dir or []
+    first = folders[0] if folders else None
+    for split, metrics in verify_bundle(bundle, data_dir=first, others=folders[1:], device=device).items():
         print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
 
 

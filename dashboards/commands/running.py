@@ -45,12 +45,13 @@ def finish(run: Run) -> int:
     except StudyInterruptedError as cause:
         say(f"skipstack: {cause}")
         return INTERRUPTED
-    return _report(run.folder.path, record, private_runs=run.execution.store is None)
+    return _report(run, record)
 
 
-def _report(path: Path, record: StudyRecord, *, private_runs: bool) -> int:
+def _report(run: Run, record: StudyRecord) -> int:
     print_report(ablation_report(ablation(record)))
-    for line in next_steps(path, record, private_runs=private_runs):
+    private_runs = run.execution.store is None
+    for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):
         say(line)
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:

@@ -14,6 +14,7 @@ from rich.text import Text
 from skipstack.dashboards.progress.counts import Level, StudyCounts
 from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.printable import visible
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.study_record import StudyRecord
@@ -94,7 +95,7 @@ class Progress:
             self._say(self._counts.state)
 
     def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
     def _new_live(self) -> Live:
         return Live(
@@ -128,7 +129,7 @@ def table(counts: StudyCounts, now: float) -> RenderableType:
     head = Table.grid(padding=(0, 2, 0, 0))
     bar = ProgressBar(total=max(counts.total, 1), completed=counts.ended, width=BAR)
     head.add_row(
-        Text(counts.record.study.name, style="bold", overflow="fold"),
+        Text(visible(counts.record.study.name), style="bold", overflow="fold"),
         Text(f"{counts.ended}/{counts.total} trials"),
         bar,
     )
@@ -173,7 +174,7 @@ def _best(counts: StudyCounts) -> Text:
     if best is None:
         return Text(f"best {NONE}")
     text = Text.assemble(("best ", ""), (_score(best), "bold green"), f"  trial {best.number}: ", overflow="fold")
-    return text.append(", ".join(differences(counts.record, best)) or "the base")
+    return text.append(visible(", ".join(differences(counts.record, best))) or "the base")
 
 
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import Format, render
+from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "◆": "*"}
@@ -36,7 +37,7 @@ def print_report(report: Report, form: Format = "text") -> None:
 
 def say(line: str) -> None:
     """Tell the user something that is not the result, without the secrets that it may hold."""
-    print(redacted(line), file=sys.stderr)
+    print(visible(redacted(line)), file=sys.stderr)
 
 
 def _twin(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -65,6 +65,13 @@ class Task(ABC):
         if minimum_tag_count is not None and not self.rare_tags:
             raise UserError(f"data.minimum_tag_count: got {minimum_tag_count} for {self.corpus} (allowed: null)")
 
+    def check_longest(self, longest: int | None) -> None:
+        """Raise UserError where what is to be cut would lose tags."""
+        if longest is not None and not self.single_label:
+            raise UserError(
+                f"data.longest: got {longest} for {self.corpus} (allowed: null; only texts that are classified are cut)"
+            )
+
 
 def in_columns(*columns: tuple[str, ...]) -> str:
     """A sentence as a line a token, with an empty line after it."""

@@ -136,7 +136,8 @@ class Bundle:
 
     @torch.no_grad()
     def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
-        decoded = self.model.decode(*self.read(sentences))
+        longest = self.config.data.longest
+        decoded = self.model.decode(*self.read([sentence[:longest] for sentence in sentences]))
         tags_UB = decoded.tags_RUB[0].tolist()
         heads_TB = None if decoded.heads_RTB is None else decoded.heads_RTB[0].tolist()
         for place, sentence in enumerate(sentences):
@@ -177,6 +178,7 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     metrics = checked(path, files, "metrics.json", Counts).root
     task = TASKS[provenance.task]
     task.check_cut_off(config.data.minimum_tag_count)
+    task.check_longest(config.data.longest)
     sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
     dtype = dtype_of(config.training)
     try:

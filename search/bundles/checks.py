@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, NonNegativeFloat, NonNegativeInt
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.tasks.tasks import TaskName
 from skipstack.search.bundles.files import parsed
@@ -25,8 +26,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def _of_one_line(tag: str) -> str:
-    if any(character in tag for character in "\t\n\r\x1b"):
-        raise ValueError(f"got the tag {tag!r} (allowed: tags on one line)")
+    if UNSEEN.search(tag):
+        raise ValueError(f"got the tag {tag!r} (allowed: tags on one line, without control characters)")
     return tag
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import Corpus
-from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
@@ -21,6 +19,7 @@ from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.trained import lane_of
 from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
+from skipstack.search.bundles.corpus_folders import check_corpus
 from skipstack.search.bundles.files import WEIGHTS, pack, seal
 from skipstack.search.code_version import code_version
 from skipstack.search.study.records.folder import BEST, StudyFolder
@@ -29,9 +28,6 @@ from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.trials.worker import best_weights, corpus_of
 
 ARCHIVE = ".zip"
-
-MOST_GENERATED = 1_000_000
-"""Sentences of a split that ``verify`` generates for a bundle, at most."""
 
 ROUNDING = 1e-5
 """By what part of it a perplexity may be another on another processor."""
@@ -122,16 +118,17 @@ def _packed(folder: Path) -> Path:
     return archive
 
 
-def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
+def verify_bundle(path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = ()) -> Metrics:
     """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
 
-    Named corpora and column files are looked for under ``data_dir``. Raises UserError where the
-    corpus is another one, or a single token comes out differently.
+    Named corpora and own files are looked for under ``data_dir``, by default the working directory; files with an
+    absolute path may lie in ``others`` instead. Raises UserError where the corpus is another one, where it names files
+    that lie elsewhere, or a single token comes out differently.
     """
     bundle = load_bundle(path, choose_device(device))
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
         data = bundle.config.data
-        _check_corpus(path, data.corpus, data_dir or Path.cwd())
+        check_corpus(path, data.corpus, [data_dir or Path.cwd(), *others])
         stored = open_store(store(data.corpus, root=Path(scratch), data_dir=data_dir, folder=data_dir or Path.cwd()))
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
@@ -146,17 +143,6 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str) -> Metrics:
                 f"{path}: {split} gives {_counts(counts)}, its metrics say {_counts(bundle.metrics.get(split))}"
             )
     return measured
-
-
-def _check_corpus(path: Path, corpus: Corpus, folder: Path) -> None:
-    """A bundle of someone else's reads what the user points at, and nothing else; nor does it keep a machine busy."""
-    for split in SPLITS:
-        value = getattr(corpus, split, ())
-        if isinstance(value, int) and value > MOST_GENERATED:
-            raise UserError(f"{path}: {split}: got {value} sentences to generate (allowed: {MOST_GENERATED:,})")
-        for name in () if isinstance(value, int) else [value] if isinstance(value, str) else value:
-            if not Path(os.path.normpath(folder.resolve() / name)).is_relative_to(folder.resolve()):
-                raise UserError(f"{path}: {split}: got {name}, outside of {folder} (allowed: files under --data-dir)")
 
 
 def _same(measured: Mapping[str, float], recorded: Mapping[str, float]) -> bool:

@@ -19,7 +19,7 @@ class SentenceView:
 
 def inspected(bundle: Bundle, sentences: Iterable[list[str]]) -> Iterator[SentenceView]:
     """Every sentence that is not empty. Raises UserError as ``models.insight.views`` does."""
-    pending = (sentence for sentence in sentences if sentence)
+    pending = (sentence[: bundle.config.data.longest] for sentence in sentences if sentence)
     while batch := list(islice(pending, SENTENCES_AT_ONCE)):
         layers = views(bundle.model, *bundle.read(batch))
         for (words, tags), own in zip(bundle.tag(batch), layers, strict=True):

@@ -72,6 +72,19 @@ def places(points: Points) -> list[int]:
     return [place_of[point] for point in points]
 
 
+def best(points: Points, most: int) -> list[int]:
+    """The first ``most`` of distinct points by their places (``places``), without ranking those that come after."""
+    left = list(range(len(points)))
+    if points and len(points[0]) == 1:
+        return sorted(left, key=lambda place: -points[place][0])[:most]
+    found: list[int] = []
+    while left and len(found) < most:
+        rank = [left[place] for place in front([points[place] for place in left])]
+        found += [rank[place] for place in net([points[place] for place in rank])]
+        left = sorted(set(left) - set(rank))
+    return found[:most]
+
+
 def net(points: Points) -> list[int]:
     """The greedy epsilon-net of points that do not dominate each other, as an order of their places.
 

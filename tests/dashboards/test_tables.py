@@ -16,6 +16,8 @@ from skipstack.dashboards.pages.rendering import Format
 from skipstack.dashboards.pages.rendering import render as render_report
 from skipstack.dashboards.pictures.report_picture import picture
 from skipstack.dashboards.report.ablation_report import COLUMNS, LEADS, ablation_report
+from skipstack.dashboards.report.printing import say
+from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.ablation.ablation import Ablation, ablation
 from skipstack.search.study.records.study_record import StudyRecord
@@ -323,6 +325,23 @@ def test_values_are_text_and_no_markup() -> None:
     assert "[red]a|b[/red]" in text
     assert "[bold]`|x" in text
     assert all(row[1].strip(f"{LEADS} ") == "[bold]`|x" for row in _markdown_rows(markdown))
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_no_text_of_others_moves_the_cursor_or_turns_the_order_of_what_is_shown(
+    form: Format, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    bad = "a\x1b[2J\x9b2J\u202eb\u200f\u2028c\x07"
+    table = replace(_made_up(), study=bad, rows=tuple(replace(row, value=bad) for row in _made_up().rows))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", render(table, form, width=120, terminal=form == "text"))
+    assert not UNSEEN.search(shown.replace("\n", ""))
+    if form == "json":
+        assert json.loads(shown)["study"] == bad
+    else:
+        assert r"\x9b2J\u202eb" in shown
+    say(f"trial 1 failed: {bad}")
+    assert capsys.readouterr().err == r"trial 1 failed: a\x1b[2J\x9b2J\u202eb\u200f\u2028c\x07" + "\n"
 
 
 def test_the_best_config_that_is_the_base_changes_nothing() -> None:

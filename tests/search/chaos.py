@@ -32,8 +32,8 @@ RESUMABLE = 130
 LONGEST = 600
 """Seconds that a study may stand still."""
 
-COMPACTED = 20
-"""Appends that are worth compacting here, so that almost every driver does."""
+COMPACTED = 1
+"""Appends that are worth compacting here, so that every driver does."""
 
 SMALL = [
     *("--set", "data.corpus.train=120", "--set", "data.corpus.dev=40", "--set", "data.corpus.test=40"),

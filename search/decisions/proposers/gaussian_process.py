@@ -8,11 +8,14 @@ from optuna.trial import TrialState
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
-from skipstack.search.decisions.pareto import Vector
+from skipstack.search.decisions.pareto import Vector, best
 from skipstack.search.decisions.proposers.proposer import Curve
 from skipstack.search.decisions.proposers.sampled import Outcome, Sampled
 from skipstack.search.ledger.events import Reason
 from skipstack.spaces.space import Point, Space
+
+CONDITIONED, RUNNING = 100, 32
+"""Trials that are over, and trials that run, that a process is conditioned on at most."""
 
 
 @final
@@ -30,6 +33,10 @@ class GaussianProcess(Sampled):
     it makes no difference. (With the same value in all of them it hopes for the others for ever.) A point has what the
     process says of the axes that are active. Sampled anew, it would be the same: in place of one that is not allowed or
     was proposed before, a neighbour of it is taken, at random.
+
+    An answer takes time in the cube of the trials, and the study waits for it. Of more than ``CONDITIONED`` trials with
+    a score a process knows the best half of so many and, of the others, those proposed last; of those that run, the
+    last ``RUNNING``.
     """
 
     stream: ClassVar[str] = "gp"
@@ -44,6 +51,18 @@ class GaussianProcess(Sampled):
         return optuna.samplers.GPSampler(
             seed=seed, n_startup_trials=self._random_trials, warn_independent_sampling=False
         )
+
+    def _history(self) -> optuna.Study:
+        over = self._study.get_trials(deepcopy=False, states=[TrialState.COMPLETE])
+        running = self._study.get_trials(deepcopy=False, states=[TrialState.RUNNING])
+        if len(over) <= CONDITIONED and len(running) <= RUNNING:
+            return self._study
+        ahead = set(best([tuple(trial.values) for trial in over], CONDITIONED // 2))
+        others = [place for place in range(len(over)) if place not in ahead]
+        known = sorted([*ahead, *others[-(CONDITIONED - len(ahead)) :]])
+        excerpt = optuna.create_study(directions=self._study.directions, sampler=self._recorder)
+        excerpt.add_trials([*(over[place] for place in known), *running[-RUNNING:]])
+        return excerpt
 
     def _instead(self, point: Point, source: np.random.Generator) -> Point | None:
         neighbours = self._space.neighbours(point, source)

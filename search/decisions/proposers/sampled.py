@@ -89,6 +89,10 @@ class Sampled(Proposer):
         """What is proposed in place of the last point that was sampled; None where the space is exhausted."""
         return self._seen.unseen(source)
 
+    def _history(self) -> optuna.Study:
+        """What a sampler is asked for a point in the light of: all that was entered."""
+        return self._study
+
     def _recorded(self, point: Point) -> Point:
         """What Optuna learns of a point: the values of its active axes."""
         return point
@@ -170,13 +174,14 @@ class Sampled(Proposer):
 
     def _sampled(self, seed: int) -> Point:
         """What a fresh sampler proposes. The trial it needs is entered as failed: samplers pass those over."""
-        self._study.sampler = self._sampler(seed)
-        trial = self._study.ask()
+        study = self._history()
+        study.sampler = self._sampler(seed)
+        trial = study.ask()
         try:
             return self._space.compose(lambda path, _: self._axes[path].suggest(trial))
         finally:
-            self._study.tell(trial, state=TrialState.FAIL)
-            self._study.sampler = self._recorder
+            study.tell(trial, state=TrialState.FAIL)
+            study.sampler = self._recorder
 
 
 class _Axis:

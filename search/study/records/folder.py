@@ -46,11 +46,17 @@ class StudyFolder:
 
     def corpus(self, prepared: CorpusPrepared) -> Path:
         """The store of a prepared corpus."""
-        return self.corpora / prepared.store
+        return self._stored(prepared.store)
 
     def vectors(self, prepared: VectorsPrepared) -> Path:
         """The store of pretrained vectors."""
-        return self.corpora / prepared.store
+        return self._stored(prepared.store)
+
+    def _stored(self, name: str) -> Path:
+        """What the ledger, maybe someone else's, calls ``name``. Raises UserError where that leads elsewhere."""
+        if Path(name).name != name or name in ("", "..") or "\0" in name:
+            raise UserError(f"{self.ledger}: got the store {name!r} (allowed: a name in {self.corpora})")
+        return self.corpora / name
 
     @classmethod
     def existing(cls, path: Path) -> "StudyFolder":

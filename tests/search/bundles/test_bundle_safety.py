@@ -319,7 +319,13 @@ def test_a_weight_that_is_no_number_is_refused(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("tags.json", ["a\tb", "c", "d", "e"]), ("tags.json", ["\x1b[2J", "c", "d", "e"]), ("tags.json", [1, 2, 3, 4])],
+    [
+        *(
+            ("tags.json", [f"a{unseen}b", "c", "d", "e"])
+            for unseen in ("\t", "\x1b[2J", "\x9b2J", "\u202e", "\u200f", "\u2028")
+        ),
+        ("tags.json", [1, 2, 3, 4]),
+    ],
 )
 def test_tags_that_would_break_a_line_or_a_terminal_are_refused(name: str, value: Any, bundle: Path) -> None:
     (bundle / name).write_text(json.dumps(value))
@@ -327,6 +333,13 @@ def test_tags_that_would_break_a_line_or_a_terminal_are_refused(name: str, value
     with pytest.raises(UserError, match=name) as told:
         load_bundle(bundle, CPU)
     assert str(told.value).isprintable()
+
+
+def test_cutting_sentences_whose_tokens_have_tags_is_refused(
+    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(bundle, "config.json", "data.longest", 2)
+    refused(bundle, "data.longest: got 2 for a corpus ", capsys, monkeypatch)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.tsv", "a/../../outside.tsv", "../*.tsv"])

@@ -1,6 +1,7 @@
 """Bundles: what is exported is what was trained, verifies exactly, tags text alone, and is data only."""
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import open_study, run_study
 from skipstack.search.study_files.study_file import load_study
 from skipstack.search.trials.worker import TrainingWorker
+from tests.search.finished import exported
 
 CPU = torch.device("cpu")
 SETTINGS = [
@@ -74,6 +76,29 @@ def test_a_bundle_counts_on_the_test_split_what_the_study_measured_for_its_lane(
 
 def test_verifying_gives_the_exported_counts_again(bundle: Path) -> None:
     assert verify_bundle(bundle, data_dir=None, device="cpu") == load_bundle(bundle, CPU).metrics
+
+
+def test_a_bundle_cuts_the_texts_that_it_classifies_as_its_study_did(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text("""
+base:
+  data:
+    corpus: {kind: numbers, train: 30, dev: 20, test: 20, length: 11}
+    vocabulary: {digits_to_nine: false}
+    longest: 3
+  model:
+    embedder: {word_size: 8, capital_size: 0, affix_characters: 0, dropout: 0}
+    stack: {depth: 1, hidden: 8}
+    initial_scale: 3.0
+  training: {epochs: 1, batch_size: 4}
+search: {trials: 1, seeds: 1, scheduler: none}
+""")
+    bundle = load_bundle(exported(tmp_path / "study.yaml"), CPU)
+    draw = random.Random(0)
+    texts = [draw.choices(bundle.vocabulary.words, k=8) for _ in range(40)]
+    cut = bundle.predict([text[:3] for text in texts])
+    assert len({sentence.tags for sentence in cut}) > 1
+    assert [sentence.tags for sentence in bundle.predict(texts)] == [sentence.tags for sentence in cut]
+    assert [list(sentence.words) for sentence in bundle.predict(texts)] == texts
 
 
 def test_verifying_refuses_other_weights_and_another_count(bundle: Path, tmp_path: Path) -> None:

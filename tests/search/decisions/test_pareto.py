@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.search.decisions.fronts import Fronts
-from skipstack.search.decisions.pareto import front, net, places, ranks
+from skipstack.search.decisions.pareto import best, front, net, places, ranks
 from skipstack.search.decisions.schedulers.asha import Asha
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.promotion import FrontRung
@@ -32,6 +32,9 @@ def test_places_put_lower_ranks_first_and_equal_points_together(points: list[tup
             if rank < its_rank:
                 assert place < its_place
             assert (place == its_place) == (points[one] == points[other])
+    distinct = list(dict.fromkeys(points))
+    ordered = sorted(range(len(distinct)), key=places(distinct).__getitem__)
+    assert [best(distinct, most) for most in range(10)] == [ordered[:most] for most in range(10)]
     # A place is a number of points: those in front of it.
     assert found == [sum(each < place for each in found) for place in found]
 

@@ -1,23 +1,29 @@
 """What a study needs is found in its space and stored; a study with vectors, tags cut off, runs from file to bundle."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from skipstack.dashboards.cli import app
+from skipstack.dashboards.commands.next_steps import next_steps
 from skipstack.data.basis.errors import UserError
-from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.corpora.config import GrammarCorpus, NamedCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.models.training.checkpoint import read_tensors
+from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.bundles.export import export_bundle, verify_bundle
-from skipstack.search.ledger.events import VectorsPrepared, from_json
+from skipstack.search.execution import Execution
+from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared, from_json
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.running import reach
+from skipstack.search.running import Run, reach
 from skipstack.search.study.preparation import needs
-from skipstack.search.study.records.folder import BEST
+from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.spaces.config import SpaceConfig
@@ -94,6 +100,47 @@ def test_vectors_and_rare_tags_survive_in_a_bundle(folder: Path) -> None:
     measured = verify_bundle(bundle, data_dir=folder, device="cpu")
     assert measured["dev"]["total"] == 4
     assert measured["dev"]["correct"] <= 3, "a rare tag is never right"
+
+
+def test_a_corpus_in_two_folders_is_verified_by_the_command_that_its_study_prints(
+    folder: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("else where")
+    (folder / "dev.txt").rename(elsewhere / "dev.txt")
+    own = STUDY.replace("dev: dev.txt", f"dev: '{elsewhere}/d*.txt'").replace(
+        "test: dev.txt", f"test: {elsewhere}/dev.txt"
+    )
+    (folder / "study.yaml").write_text(own)
+    study = opened(folder / "study.yaml", ["axes.data.vectors=null", "data.vectors=null"])
+    record = run(study)
+    bundle = export_bundle(record, study, record.ranked()[0], Path(f"{study.path}-best"), "cpu")
+    with pytest.raises(UserError, match=r"dev: got .*outside of .*--data-dir, which may be given more than once"):
+        verify_bundle(bundle, data_dir=folder, device="cpu")
+    finished = Run(study, Execution(engine="serial"), None, again=False, corpus_folder=folder)
+    lines = next_steps(study.path, record, private_runs=True, data=finished.folders(record))
+    (command,) = (line for line in lines if "skipstack verify" in line)
+    done = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert (done.exit_code, done.stdout.count("as exported")) == (0, 2), done.output
+    corpus = record.trials[0].config.data.corpus
+    assert folders_of(corpus, data_dir=None, corpus_folder=folder) == [folder, elsewhere]
+    alike = corpus.model_copy(update={"dev": "dev.txt", "test": "dev.txt"})
+    monkeypatch.chdir(folder)
+    assert folders_of(alike, data_dir=None, corpus_folder=folder) == [], "where verify looks on its own"
+    assert folders_of(GrammarCorpus(), data_dir=None, corpus_folder=elsewhere) == []
+    assert folders_of(NamedCorpus(name="atis"), data_dir=elsewhere, corpus_folder=folder) == [elsewhere]
+
+
+@pytest.mark.parametrize("name", ["/etc", "../../etc", "..", ".", "", "a/b", "a\0"])
+def test_a_ledger_of_others_leads_to_no_store_outside_of_its_study(name: str, tmp_path: Path) -> None:
+    corpus = {"time": 1.0, "corpus": "c", "fingerprint": "f", "store": name, "baseline_dev": 0.1, "baseline_test": 0.1}
+    vectors = dict.fromkeys(("size", "covered_words", "words", "covered_tokens", "tokens"), 1)
+    study = StudyFolder(tmp_path)
+    with pytest.raises(UserError, match=r"ledger: got the store .* \(allowed: a name in .*corpora\)"):
+        study.corpus(CorpusPrepared.model_validate(corpus))
+    with pytest.raises(UserError, match=r"ledger: got the store"):
+        study.vectors(VectorsPrepared.model_validate({"sha256": "s", "store": name, **vectors}))
 
 
 def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:

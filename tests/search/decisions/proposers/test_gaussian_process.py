@@ -2,13 +2,15 @@
 
 import math
 
+import numpy as np
 import optuna
 import pytest
 
+from skipstack.search.decisions.proposers import gaussian_process
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
 from skipstack.search.decisions.proposers.proposer import Proposer, Random
 from skipstack.spaces.space import Space, SpaceConfig
-from tests.search.decisions.proposers.histories import BETA1, BETA2, KIND, MIXED, MOMENTUM, RATE
+from tests.search.decisions.proposers.histories import BETA1, BETA2, KIND, MIXED, MOMENTUM, RATE, quick
 
 CURVED = Space(
     SpaceConfig.model_validate(
@@ -52,6 +54,27 @@ def test_stopped_trials_count_with_their_last_score_and_completed_ones_with_thei
     assert [trial.values for trial in trials_of(process)] == [[0.5], [0.25], None, None]
 
 
+def test_of_many_trials_it_knows_the_best_and_the_latest_and_answers_as_if_there_were_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gaussian_process, "CONDITIONED", 6)
+    monkeypatch.setattr(gaussian_process, "RUNNING", 2)
+    scores = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.4, 0.05, 0.04, 0.03, 0.02, 0.01]
+    known = [1, 3, 5, *(9, 10, 11), *(14, 15)]  # the best three, the latest three others, the latest that run
+    source, every = np.random.default_rng(0), GaussianProcess(CURVED, 0, random_trials=4)
+    few = GaussianProcess(CURVED, 0, random_trials=4)
+    points = [CURVED.sample(source) for _ in range(16)]
+    for process, numbers in ((every, range(16)), (few, known)):
+        for number in numbers:
+            process.proposed(number, points[number])
+            if number < len(scores):
+                process.ended(number, "completed", [(1, scores[number])])
+    answer = quick(few).ask(16)
+    assert quick(every).ask(16) == answer
+    assert every.ask(16) == answer, "asking changes nothing"
+    assert len(trials_of(every)) == 16
+
+
 def climbed(proposer: Proposer, trials: int) -> float:
     """How near proposals come to SGD, a rate of 0.01 and a momentum of 0.6; the best of the last half."""
     scores = []
@@ -73,7 +96,7 @@ def test_it_finds_the_best_value_of_a_conditional_axis(seed: int) -> None:
 
 
 def test_with_two_objectives_it_looks_for_the_front_between_them() -> None:
-    process = GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6)
+    process = quick(GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6))
     for number in range(8):
         point = process.ask(number)
         assert point is not None
@@ -81,7 +104,7 @@ def test_with_two_objectives_it_looks_for_the_front_between_them() -> None:
         size = 3 + math.log10(float(str(point[RATE])))
         process.ended(number, "completed", [(1, size)], (-size,))
     assert [trial.values for trial in trials_of(process) if trial.values][-1] == pytest.approx([size, -size])
-    again = GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6)
+    again = quick(GaussianProcess(CURVED, seed=0, objectives=2, random_trials=6))
     for trial in trials_of(process):
         if trial.values:
             point = {KIND: trial.params[KIND].strip('"'), RATE: trial.params[RATE]}

@@ -1,0 +1,12 @@
+"""Text of others on a terminal: nothing in it moves the cursor, changes colours or turns the order of what is shown."""
+
+import re
+
+UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Control characters (C0, DEL, C1), separators of lines, and the marks that turn the direction of text (Unicode's
+``Bidi_Control``)."""
+
+
+def visible(text: str) -> str:
+    r"""The text with ``\x9b`` and the like in place of ``UNSEEN`` characters, line breaks and tabs excepted."""
+    return UNSEEN.sub(lambda found: found[0] if found[0] in "\n\t" else repr(found[0])[1:-1], text)

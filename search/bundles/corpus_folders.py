@@ -1,0 +1,57 @@
+"""Where the corpus of a bundle may be read from: the folders that the user points at, and no others."""
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import Corpus, NamedCorpus
+from skipstack.data.formats.sentences import SPLITS
+
+MOST_GENERATED = 1_000_000
+"""Sentences of a split that ``verify`` generates for a bundle, at most."""
+
+
+def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
+    """Raise UserError where the bundle at ``path`` names a file outside of ``folders``; relative paths start at the
+    first of them. Nor does a bundle keep a machine busy with a corpus that it has generated.
+    """
+    for split, value in _splits(corpus):
+        if isinstance(value, int) and value > MOST_GENERATED:
+            raise UserError(f"{path}: {split}: got {value} sentences to generate (allowed: {MOST_GENERATED:,})")
+        for name in () if isinstance(value, int) else value:
+            file = Path(os.path.normpath(folders[0].resolve() / name))
+            if not any(file.is_relative_to(folder.resolve()) for folder in folders):
+                raise UserError(
+                    f"{path}: {split}: got {name}, outside of {', '.join(map(str, folders))} "
+                    "(allowed: files under --data-dir, which may be given more than once)"
+                )
+
+
+def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:
+    """The folders to point at, so that a bundle of one's own study finds its corpus: where the study looked for it.
+
+    None where the corpus is generated, or lies where ``verify`` looks on its own.
+    """
+    names = [name for _, value in _splits(corpus) if not isinstance(value, int) for name in value]
+    elsewhere = dict.fromkeys(_settled(Path(name)) for name in names if Path(name).is_absolute())
+    if isinstance(corpus, NamedCorpus):
+        return [] if data_dir is None else [data_dir]
+    relative = any(not Path(name).is_absolute() for name in names)
+    if not elsewhere and (not relative or corpus_folder.resolve() == Path.cwd()):
+        return []
+    return [*([corpus_folder] if relative else []), *elsewhere]
+
+
+def _splits(corpus: Corpus) -> Iterator[tuple[str, int | tuple[str, ...]]]:
+    """How many sentences of a split are generated, or which files it has."""
+    for split in SPLITS:
+        value = getattr(corpus, split, ())
+        yield split, value if isinstance(value, int) else (value,) if isinstance(value, str) else tuple(value)
+
+
+def _settled(path: Path) -> Path:
+    """The folder of a file; of a name with wildcards, the one above all that they stand for."""
+    whole = [parent for parent in path.parents if not glob.has_magic(str(parent))]
+    return whole[0]
