@@ -58,7 +58,6 @@ TrackingUri = Annotated[
     typer.Option(help="MLflow store; else MLFLOW_TRACKING_URI, or a SQLite file in the study's folder.", metavar="URI"),
 ]
 Address = Annotated[str | None, typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001.")]
-GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
 SharePerTrial = Annotated[
     str,
     typer.Option(
