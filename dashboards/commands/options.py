@@ -61,7 +61,6 @@ Address = Annotated[
     str | None,
     typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001; `local`, the default, starts one here."),
 ]
-GpusPerTrial = Annotated[float, typer.Option(min=0, help="Share of a GPU that each trial takes.")]
 SharePerTrial = Annotated[
     str | None,
     typer.Option(

@@ -13,13 +13,13 @@ from skipstack.dashboards.commands.options import (
     Corpus,
     DataDir,
     Epochs,
-    GpusPerTrial,
     Lanes,
     Proposer,
     Scale,
     Seed,
     Seeds,
     Settings,
+    SharePerTrial,
     Study,
     Trials,
     studied,
@@ -49,7 +49,7 @@ def plan(
     seeds: Seeds = None,
     lanes: Lanes = None,
     seed: Seed = None,
-    gpus_per_trial: GpusPerTrial = 0.0,
+    gpus_per_trial: SharePerTrial = None,
     device: ComputeDevice = "auto",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
@@ -70,12 +70,15 @@ def plan(
         seed=seed,
     )
     from skipstack.dashboards.report.plan_report import plan_report
+    from skipstack.search.execution import share
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
     from skipstack.search.study.study import check_study
 
     check_study(config)
-    here = room(device, gpus_per_trial)
+    here = room(device, share(gpus_per_trial or "auto"))
+    if here.device == "cuda" and gpus_per_trial in (None, "auto"):
+        say("a whole GPU is counted for each trial, although `auto` gives less to those that need less")
     say(f"counting the space of {config.name}")
     made = planning.plan(config, here)
     with tempfile.TemporaryDirectory(prefix="skipstack-plan-") as scratch:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from statistics import fmean
-from typing import Self, final
+from typing import Literal, Self, final
 
 import torch
 from torch import Tensor
@@ -164,19 +164,21 @@ def _sized(training: TrainingConfig) -> TrainingConfig:
     )
 
 
-def room(device: str, gpus_per_trial: float) -> Room:
+def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
     """How many trials this machine has room for, one CPU each and as much of a GPU as they ask for, where it has one.
 
-    Raises UserError where ``device`` is not there, or not even one trial fits.
+    ``auto`` counts a whole GPU for each trial, the most that it takes; without a share trials compute on a CPU. Raises
+    UserError where ``device`` is not there, or not even one trial fits.
     """
-    chosen = choose_device(device).type
+    chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
+    share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
     slots = len(os.sched_getaffinity(0))
-    if gpus_per_trial and chosen == "cuda":
+    if chosen == "cuda":
         gpus = torch.cuda.device_count()
-        slots = min(slots, int(gpus / gpus_per_trial + 1e-9))
-        if slots == 0:
-            raise UserError(f"--gpus-per-trial {gpus_per_trial}: got {gpus} GPUs here (allowed: at most that many)")
-    return Room(slots=slots, device=chosen, gpus_per_trial=gpus_per_trial)
+        if not 0 < share <= gpus:
+            raise UserError(f"--gpus-per-trial {share:g}: got {gpus} GPUs here (allowed: above 0, at most that many)")
+        slots = min(slots, gpus // int(share) if share >= 1 else gpus * int(1 / share + 1e-9))
+    return Room(slots=slots, device=chosen, gpus_per_trial=share)
 
 
 def middles(order: Sequence[int], runs: int) -> list[int]:

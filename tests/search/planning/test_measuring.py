@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch, evaluation_batches
 from skipstack.models.evaluate import SENTENCES_AT_ONCE
 from skipstack.models.training.loop import Training
@@ -160,6 +161,24 @@ def test_what_stands_amid_each_run_is_chosen() -> None:
 def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring.os, "sched_getaffinity", lambda _: {0, 1, 2})
     assert room("cpu", 0.5) == Room(slots=3, device="cpu", gpus_per_trial=0.5)
+    assert room("cpu", "auto") == Room(slots=3, device="cpu", gpus_per_trial=0.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "slots", "counted"), [("auto", 4, 1.0), (0.34, 8, 0.34), (2.0, 2, 2.0), (3.0, 1, 3.0), (0.0, 16, 0.0)]
+)
+def test_room_is_counted_gpu_by_gpu_and_without_a_share_trials_compute_on_a_cpu(
+    share: Any, slots: int, counted: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring.os, "sched_getaffinity", lambda _: set(range(16)))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    device = "cuda" if counted else "cpu"
+    assert room("auto", share) == Room(slots=slots, device=device, gpus_per_trial=counted)
+    with pytest.raises(UserError, match="--gpus-per-trial 5: got 4 GPUs here"):
+        room("auto", 5.0)
+    with pytest.raises(UserError, match="--gpus-per-trial 0: got 4 GPUs here"):
+        room("cuda", 0.0)
 
 
 @pytest.mark.gpu
