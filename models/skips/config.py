@@ -61,8 +61,8 @@ class DynamicSkipConfig(Frozen):
     the network whose states the policy sees, which then learns to hold what choices need, such as the place in a text.
     """
     baseline: Literal["none", "moving_average"] = "moving_average"
-    """What a reward is held against: 0, or for each of the tags that it is of the mean reward of a tag so far, late ones
-    weighing most."""
+    """What a reward is held against: 0, or for each of the tags that it is of the mean reward of a tag so far, late
+    ones weighing most."""
 
 
 SkipConfig = FixedSkipConfig | AttentionSkipConfig | DynamicSkipConfig

@@ -186,7 +186,7 @@ def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict
     groups: list[dict[str, torch.Tensor]] = [{} for _ in lanes]
     for name in first:
         own = [tensors[f"{number}.{name}"] for number in range(before)]
-        parts = torch.cat(own).split(list(lanes)) if own[0].dim() else own[:1] * len(lanes)
+        parts = torch.split(torch.cat(own), list(lanes)) if own[0].dim() else own[:1] * len(lanes)
         for group, part in zip(groups, parts, strict=True):
             group[name] = part
     return groups
