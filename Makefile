@@ -1,5 +1,5 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, lint, format, docs, bench, mlflow, clean.
+# The other targets: test-slow, mutation, lint, format, docs, bench, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -9,7 +9,7 @@ STUDY ?= $(shell ls -td $(RUNS)/*/ledger 2>/dev/null | head -n 1 | xargs -r dirn
 # One thread a process: trials run side by side, and threads that spin on shared cores only slow each other down.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: quickstart test test-slow lint format docs bench mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs bench mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -20,6 +20,12 @@ test: .venv/installed
 # The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason.
 test-slow: .venv/installed
 	$(RUN)/python -m pytest -m "slow or cluster or corpus or gpu"
+
+# Small mistakes put into these folders, one at a time: which of them does no test notice?
+FOLDERS ?= models search/decisions/schedulers search/ledger search/ablation
+MUTANTS ?= 300
+mutation: .venv/installed
+	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS)
 
 lint: .venv/installed
 	$(RUN)/ruff format --check .
