@@ -1,5 +1,5 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, lint, format, docs, bench, mlflow, clean.
+# The other targets: test-slow, mutation, lint, format, docs, bench, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow lint format docs bench mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs bench mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -22,6 +22,12 @@ test: .venv/installed
 # The long ones: `corpus` tests need SKIPSTACK_DATA_DIR, `gpu` tests a GPU; they skip with the reason.
 test-slow: .venv/installed
 	$(RUN)/python -m pytest -m "slow or cluster or corpus or gpu"
+
+# Small mistakes put into these folders, one at a time: which of them does no test notice?
+FOLDERS ?= models search/decisions/schedulers search/ledger search/ablation
+MUTANTS ?= 300
+mutation: .venv/installed
+	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS)
 
 lint: .venv/installed
 	$(RUN)/ruff format --check .

@@ -1,0 +1,269 @@
+"""How much of the product's behaviour the tests hold on to: one small mistake at a time is put in, and the tests run.
+
+    python -m tests.mutation models search/ledger --mutants 300 --seed 0
+
+draws so many mutants of the modules in these folders (``tests/mutants.py``: operators swapped, constants changed,
+conditions negated, statements removed, results withheld), runs the tests that come by each, and prints for each whether
+one of them failed: a mutant that survives shows what no test would notice. Nothing is written to the checkout.
+
+Each test file is run once as it is, to learn which tests come by which lines. A mutant then lives in a process forked
+from this one, which has loaded torch already, and has its module compiled from the changed tree. The tests that come by
+the changed line run first, shortest first, up to the first failure; if none fails, all tests of their files run, since
+what a fixture made for a whole file was recorded for one of its tests. Tests are those of the folder of the same name
+and of the files above it; ``--tests`` adds others. Tests marked ``slow``, ``cluster`` and the like are left out, so a
+mutant that only they notice survives.
+"""
+
+import argparse
+import ast
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+from tests.mutants import mutants, mutated
+
+ROOT = Path(__file__).resolve().parents[1]
+LOADED = ("torch", "numpy", "pyarrow.parquet", "pydantic", "safetensors.torch", "yaml", "jsonschema")
+"""What every child would load; never a module of ours, since a mutant has to be loaded in its place."""
+MARKERS = "not slow and not cluster and not gpu and not corpus and not benchmark"
+OFTEN = 300
+"""Calls of a function by a test after which its lines are taken to be known, since writing each of them down costs."""
+PATIENCE, TIMES = 30.0, 6.0
+"""Seconds that a child may take, and how many times as long as its tests took: a mistake may never end."""
+
+
+@dataclass
+class Seen:
+    """What the tests of a file come by: how long each took, and by module, line and test."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
+
+
+class Recorder:
+    """A plugin of pytest that notes which lines of ours each test comes by."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.lines: dict[str, set[tuple[str, int]]] = defaultdict(set)
+        self._now: set[tuple[str, int]] = set()
+        self._ours: dict[str, str | None] = {}
+        self._calls: Counter[CodeType] = Counter()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._now, self._calls, started = self.lines[item.nodeid], Counter(), time.perf_counter()
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+        result = yield
+        sys.settrace(None)
+        threading.settrace(None)
+        self.seconds[item.nodeid] = time.perf_counter() - started
+        return result
+
+    def found(self) -> list[tuple[str | None, int, str]]:
+        """Module, line and test."""
+        return [(self._ours[name], line, test) for test, own in self.lines.items() for name, line in own]
+
+    def _call(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
+        name = frame.f_code.co_filename
+        if name not in self._ours:
+            path = Path(name).resolve()
+            inside = path.is_relative_to(ROOT) and "tests" not in path.parts and ".venv" not in path.parts
+            self._ours[name] = str(path.relative_to(ROOT)) if inside else None
+        if self._ours[name] is None:
+            return None
+        self._calls[frame.f_code] += 1
+        return self._line if self._calls[frame.f_code] <= OFTEN else None
+
+    def _line(self, frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+        self._now.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._line
+
+
+class Changed(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileLoader):
+    """Finds one module, and loads it from a changed tree."""
+
+    def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
+        super().__init__(name, str(path))
+        self.tree = tree
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        return (
+            importlib.util.spec_from_file_location(fullname, self.path, loader=self) if fullname == self.name else None
+        )
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(self.tree, self.path, "exec")
+
+
+def forked(work: Callable[[], int], seconds: float) -> int | None:
+    """What ``work`` returns in a process of its own, whose output goes nowhere; None where it takes longer."""
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        os._exit(_status(work))
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _status(work: Callable[[], int]) -> int:
+    """1 for whatever ends the work: a mutant may break pytest itself."""
+    try:
+        return int(work())
+    except BaseException:  # noqa: BLE001
+        return 1
+
+
+def pytested(tests: Sequence[str], folder: Path, *plugins: object) -> int:
+    """Run these tests in this process, up to the first failure."""
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-m", MARKERS]
+    order = ["--randomly-dont-reset-seed", "--randomly-dont-reorganize", f"--basetemp={folder / str(os.getpid())}"]
+    return int(pytest.main([*options, *order, *tests], plugins=list(plugins)))
+
+
+def record(file: str, folder: Path) -> Seen | None:
+    """What the tests of a file come by; None where they fail as they are, or are none."""
+    notes = folder / f"{file.replace('/', '-')}.json"
+
+    def work() -> int:
+        recorder = Recorder()
+        code = pytested([file], folder, recorder)
+        notes.write_text(json.dumps([recorder.seconds, recorder.found()]))
+        return code
+
+    if forked(work, 900) != 0:
+        return None
+    seconds, lines = json.loads(notes.read_text())
+    seen = Seen(seconds)
+    for module, line, test in lines:
+        seen.lines[module][line].add(test)
+    return seen
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A mutant, by its module and its number there."""
+
+    path: str
+    number: int
+
+
+def tests_of(drawn: Drawn, seen: Sequence[Seen]) -> list[list[str]]:
+    """The tests that come by a mutant, shortest first; then the files that they stand in."""
+    mutant = mutants(ast.parse((ROOT / drawn.path).read_text()))[drawn.number]
+    seconds = {test: took for each in seen for test, took in each.seconds.items()}
+    found: set[str] = set()
+    for each in seen:
+        for line, tests in each.lines.get(drawn.path, {}).items():
+            if not mutant.in_function or mutant.first <= line <= mutant.last:
+                found |= tests
+    if not found and not mutant.in_function:  # a module that only declares: all tests beside it
+        beside = str(Path("tests") / Path(drawn.path).parent)
+        found = {test for test in seconds if test.startswith(beside)}
+    files = sorted({test.partition("::")[0] for test in found})
+    return [sorted(found, key=seconds.__getitem__), files]
+
+
+def tests_beside(folder: str) -> set[str]:
+    """The test files in the folder of the same name, and those that lie in the folders above it."""
+    own = ROOT / "tests" / folder
+    above = [parent for parent in own.parents if parent.is_relative_to(ROOT / "tests" / Path(folder).parts[0])]
+    found = [*own.rglob("test_*.py"), *(path for parent in above for path in parent.glob("test_*.py"))]
+    return {str(path.relative_to(ROOT)) for path in found}
+
+
+def survives(drawn: Drawn, seen: Sequence[Seen], folder: Path) -> str | None:
+    """Why a mutant survives; None where it is killed."""
+    by_line, files = tests_of(drawn, seen)
+    if not by_line:
+        return "no test comes by"
+    path = ROOT / drawn.path
+    name = ".".join(("skipstack", *Path(drawn.path).with_suffix("").parts))
+    seconds = {test: took for each in seen for test, took in each.seconds.items()}
+    for tests in (by_line, files):
+        inside = {test for test in seconds if test in tests or test.partition("::")[0] in tests}
+        limit = PATIENCE + TIMES * sum(seconds[test] for test in inside)
+
+        def work(tests: list[str] = tests) -> int:
+            sys.meta_path.insert(0, Changed(name, path, mutated(path, drawn.number)))
+            return pytested(tests, folder)
+
+        if forked(work, limit) != 0:
+            return None
+    return f"{len(by_line)} tests of {len(files)} files"
+
+
+def main() -> None:
+    """Draw, run, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="+", help="folders of modules, such as models or search/ledger")
+    parser.add_argument("--mutants", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tests", nargs="*", default=[], help="further folders of tests, such as tests/search/study")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    sys.dont_write_bytecode = True
+    os.environ["OMP_NUM_THREADS"] = "1"
+    for name in LOADED:
+        importlib.import_module(name)
+    importlib.import_module("torch").set_num_threads(1)
+    paths = [path for folder in options.folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    every = [
+        Drawn(str(path.relative_to(ROOT)), number)
+        for path in dict.fromkeys(paths)
+        for number in range(len(mutants(ast.parse(path.read_text()))))
+    ]
+    drawn = random.Random(options.seed).sample(every, min(options.mutants, len(every)))
+    files = sorted({file for folder in options.folders for file in tests_beside(folder)})
+    files += [
+        str(path.relative_to(ROOT)) for each in options.tests for path in sorted((ROOT / each).rglob("test_*.py"))
+    ]
+    files = list(dict.fromkeys(files))
+    with TemporaryDirectory() as scratch, ThreadPoolExecutor(options.processes) as pool:
+        folder = Path(scratch)
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / "hypothesis")
+        print(f"{len(drawn)} of {len(every)} mutants; {len(files)} files of tests are run as they are", flush=True)
+        recorded = dict(zip(files, pool.map(lambda file: record(file, folder), files), strict=True))
+        for file in (file for file, found in recorded.items() if found is None):
+            print(f"left out: {file} (fails as it is, or has no fast test)", flush=True)
+        seen = [each for each in recorded.values() if each is not None]
+        alive = 0
+        for each, why in zip(drawn, pool.map(lambda each: survives(each, seen, folder), drawn), strict=True):
+            mutant = mutants(ast.parse((ROOT / each.path).read_text()))[each.number]
+            alive += why is not None
+            told = "killed  " if why is None else "SURVIVED"
+            print(f"{told} {each.path}:{mutant.line}  {mutant.change}{'' if why is None else f'  ({why})'}", flush=True)
+    print(f"{len(drawn) - alive} of {len(drawn)} mutants killed, {100 * (1 - alive / len(drawn)):.1f} %")
+
+
+if __name__ == "__main__":
+    main()
