@@ -1,6 +1,9 @@
 """Drivers that die at an append, and what they and those after them wrote."""
 
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from skipstack.search.ledger.events import Event, Started
 from skipstack.search.ledger.ledger import Ledger
@@ -43,3 +46,30 @@ class DyingLedger(Ledger):
 def appends(study: StudyFolder) -> int:
     """How many appends a study's only driver made: the first segment is that of whoever began the study."""
     return sum(len(segment.read_bytes().splitlines()) for segment in sorted(study.ledger.glob("*.jsonl"))[1:])
+
+
+def killed_and_resumed(
+    path: Path,
+    begin: Callable[[Path], StudyFolder],
+    run: Callable[[StudyFolder, Ledger], object],
+    *,
+    moments: int = 1000,
+    first: int = 1,
+) -> list[Event]:
+    """A study whose driver is killed, at about so many ``moments`` from its ``first`` append on, and resumed each time
+    writes what an uninterrupted one writes, which is returned.
+
+    ``begin`` opens it in a folder; ``run`` runs what is left of it, with a ledger that it enters.
+    """
+    whole = begin(path / "whole")
+    run(whole, Ledger(whole.ledger))
+    expected = timeless(Ledger(whole.ledger).read())
+    last = appends(whole)  # after which nothing is left to resume
+    step = last // moments | 1  # odd, so that a driver is killed before an append as well as after one
+    for kill in range(first, last + 1, step):
+        folder = begin(path / f"killed-{kill}")
+        with pytest.raises(Killed):
+            run(folder, DyingLedger(folder.ledger, kill, after=kill % 2 == 1 and kill < last))
+        run(folder, Ledger(folder.ledger))
+        assert timeless(Ledger(folder.ledger).read()) == expected, f"killed at append {kill}"
+    return expected

@@ -27,7 +27,7 @@ from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.trial import TrialConfig
 from tests.oracles.pareto import dominates
-from tests.search.killing import DyingLedger, Killed, appends, timeless
+from tests.search.killing import killed_and_resumed
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 THREE = ("score", "parameters", "latency")
@@ -51,8 +51,8 @@ def study(*objectives: str, proposer: str = "tpe", trials: int = 14) -> StudyCon
     return toy.model_copy(update={"search": toy.search.model_copy(update={"objectives": objectives})})
 
 
-def run(folder: StudyFolder, **options: Any) -> StudyRecord:
-    with Ledger(folder.ledger) as ledger:
+def run(folder: StudyFolder, own: Ledger | None = None, **options: Any) -> StudyRecord:
+    with own or Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger, parameters=count, **options)
         run_study(driver, SerialEngine(TimedWorker))
         return driver.record
@@ -113,15 +113,8 @@ def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("proposer", ["tpe", "evolution"])
 def test_a_driver_killed_at_any_append_goes_on_as_if_it_had_not_been(proposer: str, tmp_path: Path) -> None:
-    whole = open_toy(tmp_path / "whole", study(*THREE, proposer=proposer, trials=6))
-    run(whole)
-    expected = timeless(Ledger(whole.ledger).read())
-    for kill in range(1, appends(whole), 3):
-        folder = open_toy(tmp_path / f"killed-{kill}", study(*THREE, proposer=proposer, trials=6))
-        with pytest.raises(Killed), DyingLedger(folder.ledger, kill, after=kill % 2 == 1) as ledger:
-            run_study(toy_driver(folder, ledger, parameters=count), SerialEngine(TimedWorker))
-        run(folder)
-        assert timeless(Ledger(folder.ledger).read()) == expected
+    sought = study(*THREE, proposer=proposer, trials=6)
+    killed_and_resumed(tmp_path, lambda path: open_toy(path, sought), run, moments=9)
 
 
 def test_a_rung_keeps_a_small_network_that_the_score_alone_would_stop(tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
-from tests.search.killing import DyingLedger, Killed, appends, timeless
+from tests.search.killing import killed_and_resumed
 from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 PROPOSERS = pytest.mark.parametrize("proposer", ["grid", "random", "tpe"])
 
 
-def run(folder: StudyFolder, worker: type[ToyWorker] = ToyWorker) -> StudyRecord:
-    with Ledger(folder.ledger) as ledger:
+def run(folder: StudyFolder, worker: type[ToyWorker] = ToyWorker, own: Ledger | None = None) -> StudyRecord:
+    with own or Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
         run_study(driver, SerialEngine(worker))
         return driver.record
@@ -36,16 +36,9 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     proposer: str, tmp_path: Path
 ) -> None:
     study = toy_study(trials=6, proposer=proposer)
-    whole = open_toy(tmp_path / "whole", study)
-    run(whole)
-    expected = timeless(Ledger(whole.ledger).read())
-    for kill in range(1, appends(whole) + 1, 2):
-        folder = open_toy(tmp_path / f"killed-{kill}", study)
-        ledger = DyingLedger(folder.ledger, kill, after=kill % 4 == 1)
-        with pytest.raises(Killed), ledger:
-            run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
-        run(folder)
-        assert timeless(Ledger(folder.ledger).read()) == expected
+    killed_and_resumed(
+        tmp_path, lambda path: open_toy(path, study), lambda folder, ledger: run(folder, own=ledger), moments=15
+    )
 
 
 @PROPOSERS

@@ -17,7 +17,7 @@ from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import check_study, run_study
 from skipstack.search.study.task import EpochResult, TrialTask, trial_task
 from tests.search.changed import scheduler_of, searched
-from tests.search.killing import DyingLedger, Killed, appends, timeless
+from tests.search.killing import killed_and_resumed
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 PROMOTION = {"kind": "asha", "variant": "promotion", "reduction": 2}
@@ -70,16 +70,8 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     proposer: str, own: dict[str, Any], tmp_path: Path
 ) -> None:
     config = study(own, proposer)
-    whole = open_toy(tmp_path / "whole", config)
-    run(whole)
-    expected = timeless(Ledger(whole.ledger).read())
-    step = appends(whole) // 10 * 2 + 1  # odd, so that a driver is killed before an append as well as after one
-    for kill in range(2 if proposer == "grid" else 5, appends(whole), step):
-        folder = open_toy(tmp_path / f"killed-{kill}", config)
-        with pytest.raises(Killed):
-            run(folder, DyingLedger(folder.ledger, kill, after=kill % 2 == 1))
-        run(folder)
-        assert timeless(Ledger(folder.ledger).read()) == expected
+    first = 2 if proposer == "grid" else 5
+    killed_and_resumed(tmp_path, lambda path: open_toy(path, config), run, moments=5, first=first)
 
 
 @schedulers

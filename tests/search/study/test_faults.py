@@ -1,6 +1,5 @@
 """Faults told apart, tried again or not, and a driver that replays them as they were."""
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Space
 from tests.search.changed import changed, searched
-from tests.search.killing import DyingLedger, Killed, timeless
+from tests.search.killing import killed_and_resumed
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 CRASH = Fault("crashed", DIED)
@@ -186,23 +185,10 @@ def test_a_driver_killed_at_any_append_amid_faults_and_resumed_writes_what_an_un
         with ledger:
             run_study(toy_driver(folder, ledger), SerialEngine(TroubledWorker))
 
-    whole, ledger = begun(tmp_path / "whole", time_limit=3.0)
-    run(whole, ledger)
-    expected = timeless(Ledger(whole.ledger).read())
+    expected = killed_and_resumed(tmp_path, lambda path: begun(path, time_limit=3.0)[0], run)
     reasons = {event.reason for event in expected if isinstance(event, Ended)}
     assert reasons == {"timed_out", "failed"}
     assert [event.cause for event in expected if isinstance(event, Retried)] == ["out_of_memory"] * 3
-    for kill in itertools.count(1):
-        folder, _ = begun(tmp_path / f"killed-{kill}", time_limit=3.0)
-        dying = DyingLedger(folder.ledger, kill, after=kill % 2 == 0)
-        try:
-            run(folder, dying)
-        except Killed:
-            run(folder, Ledger(folder.ledger))
-        else:
-            break
-        assert timeless(Ledger(folder.ledger).read()) == expected
-    assert kill > 30
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -26,7 +26,7 @@ from skipstack.search.study.warm_start import summary
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
 from tests.search.changed import searched
-from tests.search.killing import DyingLedger, Killed, appends, timeless
+from tests.search.killing import killed_and_resumed
 from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, toy_driver, toy_study
 
 DEPTH, RATE, HIDDEN = "model.stack.depth", "training.optimiser.learning_rate", "model.stack.hidden"
@@ -37,8 +37,8 @@ def changed(study: StudyConfig, axes: dict[str, Axis] | None = None, **search: A
     return study.model_copy(update={"space": space, "search": searched(study, **search).search})
 
 
-def run(folder: StudyFolder, worker: type[ToyWorker] = KeepingWorker) -> StudyRecord:
-    with Ledger(folder.ledger) as ledger:
+def run(folder: StudyFolder, worker: type[ToyWorker] = KeepingWorker, own: Ledger | None = None) -> StudyRecord:
+    with own or Ledger(folder.ledger) as ledger:
         driver = toy_driver(folder, ledger)
         run_study(driver, SerialEngine(worker))
         return driver.record
@@ -271,17 +271,10 @@ def test_a_driver_killed_at_any_append_needs_nothing_but_its_ledger_and_the_weig
     study = warm(toy_study(trials=5, proposer=proposer), earlier)
     if proposer != "grid":
         study = changed(study, {**study.space.axes, RATE: Axis(choice=(0.001, 0.02, 0.1))})
-    whole = open_toy(tmp_path / "whole", study)
-    run(whole)
-    expected = timeless(Ledger(whole.ledger).read())
-    assert any(isinstance(event, Reused) for event in expected)
-    for kill in range(1, appends(whole) + 1):
-        folder = open_toy(tmp_path / f"killed-{kill}", study)
-        ledger = DyingLedger(folder.ledger, kill, after=kill % 2 == 1)
-        with pytest.raises(Killed), ledger:
-            run_study(toy_driver(folder, ledger), SerialEngine(KeepingWorker))
-        run(folder)
-        assert timeless(Ledger(folder.ledger).read()) == expected
+    written = killed_and_resumed(
+        tmp_path, lambda path: open_toy(path, study), lambda folder, ledger: run(folder, own=ledger)
+    )
+    assert any(isinstance(event, Reused) for event in written)
 
 
 def test_two_points_that_give_the_same_config_are_trained_once(tmp_path: Path) -> None:
