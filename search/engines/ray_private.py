@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import ray
 from ray._private import worker as ray_worker
+from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config
 from ray.air.execution._internal import RayActorManager
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.tune.execution import tune_controller
@@ -30,8 +31,17 @@ ray._private.utils.get_entrypoint_name = lambda: "skipstack"
 ray_worker.print_to_stdstream = lambda *_, **__: None
 
 
+# 3. Ray reads RAY_AUTH_MODE when it is imported, as a notebook may have done before ``ray_tune`` chose a mode.
+Config.initialize("")
+
+
+def forget_token() -> None:
+    """4. Read the token of a cluster anew: ray keeps the first that it found for as long as the process lives."""
+    AuthenticationTokenLoader.instance().reset_cache()
+
+
 def raylet_socket() -> str | None:
-    """3. The socket of the raylet on this machine: whether it still listens, no public part of ray says.
+    """5. The socket of the raylet on this machine: whether it still listens, no public part of ray says.
 
     None for a client of a cluster elsewhere.
     """
@@ -40,7 +50,7 @@ def raylet_socket() -> str | None:
 
 
 def last_words() -> str | None:
-    """4. The last line in the latest log of a worker on this machine; ray names the folder of its logs nowhere else.
+    """6. The last line in the latest log of a worker on this machine; ray names the folder of its logs nowhere else.
 
     None where there is none, as for a client of a cluster elsewhere.
     """
@@ -62,7 +72,7 @@ def silent(why: str) -> WorkersSilentError:
 
 
 class ActorManager(RayActorManager):  # type: ignore[misc]
-    """5. What starts Tune's actors, and learns of their deaths.
+    """7. What starts Tune's actors, and learns of their deaths.
 
     Tune 2.60 knows one kind of error as the death of an actor. It would end the study where ray kills a worker because
     its machine runs low on memory, which has a kind of its own: here every error of ray's own is the actor's death.

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from skipstack.search.engines.ray_private import forget_token
+
 VARIABLES: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 """Where Ray looks first; the file in the user's home comes last."""
 
@@ -22,7 +24,9 @@ def own_token() -> Iterator[None]:
         yield
         return
     os.environ[VARIABLES[0]] = secrets.token_hex(32)
+    forget_token()
     try:
         yield
     finally:
         os.environ.pop(VARIABLES[0], None)
+        forget_token()

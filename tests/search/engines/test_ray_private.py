@@ -10,12 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 from ray._private import node, utils, worker
+from ray._private.authentication import authentication_token_setup as authentication
 from ray.air.execution._internal import RayActorManager
 from ray.tune.execution import tune_controller
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines import machines, ray_private
 from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.token import VARIABLES
 from skipstack.search.ledger.events import Interrupted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.faults import WorkersSilentError
@@ -34,6 +36,21 @@ def test_ray_asks_its_utils_for_the_command_line_that_it_keeps() -> None:
 def test_ray_prints_the_lines_of_workers_by_a_name_of_its_module() -> None:
     assert "            print_to_stdstream(" in inspect.getsource(worker.listen_error_messages), "by another name"
     worker.print_to_stdstream({"lines": ["a worker died"]}, ignore_prefix=False)
+
+
+def test_ray_reads_its_mode_and_its_token_again_when_it_is_asked_to() -> None:
+    loader = authentication.AuthenticationTokenLoader.instance()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in VARIABLES:
+            patch.delenv(name, raising=False)
+        patch.setenv("HOME", "/dev/null")
+        ray_private.forget_token()
+        assert not loader.has_token(ignore_auth_mode=True)
+        patch.setenv("RAY_AUTH_TOKEN", "a" * 64)
+        ray_private.forget_token()
+        assert loader.has_token(ignore_auth_mode=True)
+    ray_private.forget_token()
+    assert authentication.get_authentication_mode() == authentication.AuthenticationMode.TOKEN
 
 
 def test_the_node_of_a_driver_names_its_raylet_s_socket_and_its_logs() -> None:
@@ -111,6 +128,7 @@ STUDY = """
 import sys
 from pathlib import Path
 from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.token import VARIABLES
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.study import run_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study

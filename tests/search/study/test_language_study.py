@@ -188,7 +188,7 @@ def test_verifying_tells_the_perplexity_and_refuses_another(tmp_path: Path, caps
     written(tmp_path)
     (tmp_path / "study.yaml").write_text(STUDY)
     path = exported(tmp_path / "study.yaml")
-    verify(path, data_dir=tmp_path, device="cpu")
+    verify(path, data_dir=[tmp_path], device="cpu")
     perplexity = load_bundle(path, torch.device("cpu")).metrics["test"]["perplexity"]
     assert f"test: perplexity {perplexity:.2f}, " in capsys.readouterr().out
     metrics = json.loads((path / "metrics.json").read_text())
@@ -196,7 +196,7 @@ def test_verifying_tells_the_perplexity_and_refuses_another(tmp_path: Path, caps
     (path / "metrics.json").write_text(json.dumps(metrics))
     seal(path)
     with pytest.raises(UserError, match="test gives"):
-        verify(path, data_dir=tmp_path, device="cpu")
+        verify(path, data_dir=[tmp_path], device="cpu")
 
 
 def fmean_of(values: tuple[float, ...]) -> float:
