@@ -8,10 +8,10 @@ one of them failed: a mutant that survives shows what no test would notice. Noth
 
 Each test file is run once as it is, to learn which tests come by which lines. A mutant then lives in a process forked
 from this one, which has loaded torch already, and has its module compiled from the changed tree. The tests that come by
-the changed line run first, shortest first, up to the first failure; if none fails, all tests of their files run, since
-what a fixture made for a whole file was recorded for one of its tests. Tests are those of the folder of the same name
-and of the files above it; ``--tests`` adds others. Tests marked ``slow``, ``cluster`` and the like are left out, so a
-mutant that only they notice survives.
+the changed line run first, shortest first, up to the first failure; if none fails, all tests of those of their files
+that stand beside the module run, since what a fixture made for a whole file was recorded for one of its tests. Tests
+are those of the folder of the same name and of the files above it; ``--tests`` adds others. Tests marked ``slow``,
+``cluster`` and the like are left out, so a mutant that only they notice survives.
 """
 
 import argparse
@@ -41,13 +41,17 @@ import pytest
 from tests.mutants import mutants, mutated
 
 ROOT = Path(__file__).resolve().parents[1]
-LOADED = ("torch", "numpy", "pyarrow.parquet", "pydantic", "safetensors.torch", "yaml", "jsonschema")
+LOADED = (
+    *("torch", "numpy", "pandas", "pyarrow.parquet", "pydantic", "safetensors.torch", "yaml", "jsonschema"),
+    *("optuna", "hypothesis", "typer", "rich", "ray.tune"),
+)
 """What every child would load; never a module of ours, since a mutant has to be loaded in its place."""
 MARKERS = "not slow and not cluster and not gpu and not corpus and not benchmark"
 OFTEN = 300
 """Calls of a function by a test after which its lines are taken to be known, since writing each of them down costs."""
-PATIENCE, TIMES = 30.0, 6.0
-"""Seconds that a child may take, and how many times as long as its tests took: a mistake may never end."""
+LONGEST, PATIENCE, TIMES = 30.0, 30.0, 6.0
+"""Seconds that a test may take; those of a child, and how many times as long as its tests took: a mistake may have no
+end."""
 
 
 @dataclass
@@ -146,6 +150,7 @@ def _status(work: Callable[[], int]) -> int:
 def pytested(tests: Sequence[str], folder: Path, *plugins: object) -> int:
     """Run these tests in this process, up to the first failure."""
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-m", MARKERS]
+    options += [] if plugins else [f"--timeout={LONGEST}"]
     order = ["--randomly-dont-reset-seed", "--randomly-dont-reorganize", f"--basetemp={folder / str(os.getpid())}"]
     return int(pytest.main([*options, *order, *tests], plugins=list(plugins)))
 
@@ -178,7 +183,7 @@ class Drawn:
 
 
 def tests_of(drawn: Drawn, seen: Sequence[Seen]) -> list[list[str]]:
-    """The tests that come by a mutant, shortest first; then the files that they stand in."""
+    """The tests that come by a mutant, shortest first; then the files beside its module that they stand in."""
     mutant = mutants(ast.parse((ROOT / drawn.path).read_text()))[drawn.number]
     seconds = {test: took for each in seen for test, took in each.seconds.items()}
     found: set[str] = set()
@@ -189,7 +194,7 @@ def tests_of(drawn: Drawn, seen: Sequence[Seen]) -> list[list[str]]:
     if not found and not mutant.in_function:  # a module that only declares: all tests beside it
         beside = str(Path("tests") / Path(drawn.path).parent)
         found = {test for test in seconds if test.startswith(beside)}
-    files = sorted({test.partition("::")[0] for test in found})
+    files = sorted({test.partition("::")[0] for test in found} & tests_beside(str(Path(drawn.path).parent)))
     return [sorted(found, key=seconds.__getitem__), files]
 
 
@@ -209,7 +214,7 @@ def survives(drawn: Drawn, seen: Sequence[Seen], folder: Path) -> str | None:
     path = ROOT / drawn.path
     name = ".".join(("skipstack", *Path(drawn.path).with_suffix("").parts))
     seconds = {test: took for each in seen for test, took in each.seconds.items()}
-    for tests in (by_line, files):
+    for tests in filter(None, (by_line, files)):
         inside = {test for test in seconds if test in tests or test.partition("::")[0] in tests}
         limit = PATIENCE + TIMES * sum(seconds[test] for test in inside)
 
