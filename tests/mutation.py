@@ -43,7 +43,7 @@ from tests.mutants import mutants, mutated
 ROOT = Path(__file__).resolve().parents[1]
 LOADED = (
     *("torch", "numpy", "pandas", "pyarrow.parquet", "pydantic", "safetensors.torch", "yaml", "jsonschema"),
-    *("optuna", "hypothesis", "typer", "rich", "ray.tune"),
+    *("optuna", "typer", "rich", "ray.tune"),
 )
 """What every child would load; never a module of ours, since a mutant has to be loaded in its place."""
 MARKERS = "not slow and not cluster and not gpu and not corpus and not benchmark"
