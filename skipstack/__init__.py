@@ -200,8 +200,8 @@ def _execution(
 
     from skipstack.search.placement import execution_of
 
-    said = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial}
-    where = execution_of({**said, "device": device, "tracking_uri": tracking_uri}, _path(before))
+    options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial}
+    where = execution_of({**options, "device": device, "tracking_uri": tracking_uri}, _path(before))
     if progress:
         from skipstack.dashboards.commands.running import watched
 
