@@ -102,7 +102,9 @@ def test_a_cluster_of_its_own_that_does_not_start_is_no_address_that_nobody_answ
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refuse)
     monkeypatch.setattr(ray, "shutdown", lambda: None)
-    with pytest.raises(UserError, match=r"^Ray does not start on this machine \(ConnectionError: no token; allowed: .*--engine serial"):
+    with pytest.raises(
+        UserError, match=r"^Ray does not start on this machine \(ConnectionError: no token; allowed: .*--engine serial"
+    ):
         RayEngine(ToyWorker, address=None, gpus_per_trial=0)
 
 
