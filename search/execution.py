@@ -42,10 +42,10 @@ class Execution:
     """Where the trials of a study run, where MLflow keeps them, and who is shown what happens.
 
     ``address``: of a running Ray cluster; None or ``local`` starts one for the study. ``gpus_per_trial``: the share of
-    a GPU that a trial takes, or ``auto``: where there are GPUs, by the memory that its config needs. A trial without a
-    share computes on a CPU. ``tracking_uri``: None is ``MLFLOW_TRACKING_URI``, or else a file in the study's folder.
-    ``say`` takes what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is
-    none of those allowed.
+    a GPU that a trial on Ray takes, or ``auto``: where there are GPUs, by the memory that its config needs. Without a
+    share it computes on a CPU. The engine ``serial`` heeds ``device`` alone. ``tracking_uri``: None is
+    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``say`` takes what may be worth knowing, ``warn``
+    what was lost or is missing. Raises UserError for a value that is none of those allowed.
     """
 
     engine: EngineName = "ray"

@@ -1,5 +1,6 @@
-"""How a study is run, as its ledger tells it, so that whoever takes the study up runs it in the same way."""
+"""How a study is run, as its ledger has it, so that whoever continues it runs it in the same way."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.tracking.stores import chosen_store
+from skipstack.search.tracking.stores import URI
 
 OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri")
 """The fields of an execution that are written down."""
@@ -20,29 +21,32 @@ CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
 """Those that name who is contacted, with whatever secrets the environment has for them."""
 
 
-def execution_of(said: Mapping[str, Any], before: Path | None = None) -> Execution:
-    """How a study is to be run. ``said`` has values of ``OPTIONS``, None where nothing is said: it is then as the study
-    in the folder ``before`` was run the last time, or by default.
+def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Execution:
+    """How a study is to be run. What ``options`` do not say, or say as None, is as the study in the folder ``before``
+    was run the last time, or by default.
 
-    Raises UserError where that study was copied or moved here and the one who is contacted is not said: a ledger that
-    was received could name anyone.
+    Raises UserError where that study was copied or moved here and would contact somebody whom neither the options nor
+    the environment name: a ledger that was received could name anyone.
     """
-    told = {name: value for name, value in said.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     folder = None if before is None else StudyFolder.existing(before)
     placed = None if folder is None else _last(folder)
     if folder is None or placed is None:
-        return Execution(**told)
+        return Execution(**given)
     recorded = placed.model_dump(include=set(OPTIONS))
-    environment = chosen_store(None)
-    if environment is not None and without_secrets(environment) == recorded["tracking_uri"]:
-        recorded["tracking_uri"] = environment  # with the secrets that the ledger does not have
-    for name, option in CONTACTED.items():
-        if recorded[name] is not None and name not in told and placed.place != _place(folder):
-            raise UserError(
-                f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
-                f"(allowed: {option} with this address, or another)"
-            )
-    return Execution(**{**recorded, **told})
+    environment = os.environ.get(URI, "")
+    if without_secrets(environment) == recorded["tracking_uri"]:
+        given.setdefault("tracking_uri", environment)  # with the secrets that the ledger does not have
+    if placed.place != _place(folder):
+        if given.get("engine", recorded["engine"]) == "serial":
+            recorded["address"] = None
+        for name, option in CONTACTED.items():
+            if recorded[name] is not None and name not in given:
+                raise UserError(
+                    f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
+                    f"(allowed: {option} with this address, or another)"
+                )
+    return Execution(**{**recorded, **given})
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Placed]:

@@ -80,8 +80,8 @@ def search(
     path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
     ``runs/STUDY``. The others are those of ``skipstack search``. ``progress`` shows on stderr how far the study is.
 
-    Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full disk and a
-    lost cluster (UserErrors both) leave a study that ``resume`` finishes.
+    Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
+    lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
     """
     from skipstack.search.running import begin
     from skipstack.search.study.records.folder import free_name
@@ -200,8 +200,8 @@ def _execution(
 
     from skipstack.search.placement import execution_of
 
-    said = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial}
-    where = execution_of({**said, "device": device, "tracking_uri": tracking_uri}, _path(before))
+    options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial}
+    where = execution_of({**options, "device": device, "tracking_uri": tracking_uri}, _path(before))
     if progress:
         from skipstack.dashboards.commands.running import watched
 

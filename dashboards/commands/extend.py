@@ -56,8 +56,8 @@ def extend(
 ) -> int:
     """Add trials, seeds or values of axes to a study, finished or not, and run what is new.
 
-    Where --tracking-uri, --address, --gpus-per-trial, --device or --engine is not given, it is as the command before
-    had it.
+    Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
+    command before; the defaults named below are those of a new study.
     """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:

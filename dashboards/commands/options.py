@@ -55,7 +55,9 @@ Seed = Annotated[
 ]
 TrackingUri = Annotated[
     str | None,
-    typer.Option(help="MLflow store; else MLFLOW_TRACKING_URI, or a SQLite file in the study's folder.", metavar="URI"),
+    typer.Option(
+        help="MLflow store; by default MLFLOW_TRACKING_URI, or else a SQLite file in the study's folder.", metavar="URI"
+    ),
 ]
 Address = Annotated[
     str | None,
@@ -66,7 +68,8 @@ SharePerTrial = Annotated[
     typer.Option(
         "--gpus-per-trial",
         metavar="SHARE|auto",
-        help="Share of a GPU that each trial takes, or whole GPUs; `auto`: where there are any, what its config needs.",
+        help="Share of a GPU that each trial takes, or whole GPUs; `auto`, the default: where there are any, what its "
+        "config needs.",
     ),
 ]
 Device = Annotated[

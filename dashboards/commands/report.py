@@ -68,8 +68,9 @@ def verify(
     data_dir: Annotated[
         list[Path] | None,
         typer.Option(
-            help="The folder that holds its corpus; may be repeated: relative paths start at the first, absolute ones "
-            "may lead into any of them."
+            help="Where its corpus lies; files of your own by default in the working directory. May be repeated: "
+            "relative paths start at the first folder, absolute ones may lead into any of them.",
+            metavar="DIR",
         ),
     ] = None,
     device: ComputeDevice = "auto",

@@ -25,12 +25,12 @@ INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
 
 
-def execution(before: Path | None = None, *, gpus_per_trial: str | None, **said: str | None) -> Execution:
-    """What the options say of where trials run, and what they do not say as the study in the folder ``before`` was run;
-    with progress and messages on stderr.
+def execution(before: Path | None = None, *, gpus_per_trial: str | None, **options: str | None) -> Execution:
+    """Where trials run by the options, or where those are None as in the study in the folder ``before``; with progress
+    and messages on stderr.
     """
     share_per_trial = None if gpus_per_trial is None else share(gpus_per_trial)
-    return watched(execution_of({"gpus_per_trial": share_per_trial, **said}, before))
+    return watched(execution_of({"gpus_per_trial": share_per_trial, **options}, before))
 
 
 def watched(where: Execution) -> Execution:

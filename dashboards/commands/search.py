@@ -91,8 +91,8 @@ def resume(
 ) -> int:
     """Continue an interrupted study: finish the trials that were running, then run those still to come.
 
-    Where --tracking-uri, --address, --gpus-per-trial, --device or --engine is not given, it is as the command before
-    had it.
+    Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
+    command before; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.running import resume as resumed

@@ -32,7 +32,7 @@ def check_corpus(path: Path, corpus: Corpus, folders: Sequence[Path]) -> None:
 def folders_of(corpus: Corpus, *, data_dir: Path | None, corpus_folder: Path) -> list[Path]:
     """The folders to point at, so that a bundle of one's own study finds its corpus: where the study looked for it.
 
-    None where the corpus is generated, or lies where ``verify`` looks on its own.
+    Empty where the corpus is generated, or lies where ``verify`` looks on its own.
     """
     names = [name for _, value in _splits(corpus) if not isinstance(value, int) for name in value]
     elsewhere = dict.fromkeys(_settled(Path(name)) for name in names if Path(name).is_absolute())

@@ -25,14 +25,14 @@ if ! command -v skipstack > /dev/null; then
 fi
 
 if [ -d "$folder/ledger" ]; then
-    skipstack resume "$folder" &
+    skipstack resume "$folder" --address local &
 else
     skipstack search "$@" --out "$folder" &
 fi
 study=$!
 
 trap 'kill -TERM "$study"' TERM
-for _ in first told again; do
+for _ in 1 2 3; do
     wait "$study"
     code=$?
     [ "$code" -eq 143 ] || break

@@ -73,9 +73,9 @@ else
 fi
 study=$!
 
-# The shell gets Slurm's signal, and a wait ends with it (143): the study is told, and waited for again.
+# The shell gets Slurm's signal, and a wait ends with it (143): it is handed on to the study, which is waited for again.
 trap 'kill -TERM "$study"' TERM
-for _ in first told again; do
+for _ in 1 2 3; do
     wait "$study"
     code=$?
     [ "$code" -eq 143 ] || break

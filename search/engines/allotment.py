@@ -63,7 +63,10 @@ def allotted(
     if device == "cuda" and "gpu" not in made.resources:
         raise UserError(f"--device cuda: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)")
     if not slots(machines, made.resources):
-        raise UserError(f"no trial fits: it needs {in_words(made.resources)}, and {_described(machines)}")
+        raise UserError(
+            f"no trial fits: it needs {in_words(made.resources)}, and {_described(machines)} (allowed: larger "
+            "machines, or a smaller --gpus-per-trial)"
+        )
     return made
 
 

@@ -173,5 +173,9 @@ def _knock(address: str) -> None:
 
 
 def _unanswered(address: str | None, error: Exception) -> UserError:
-    """What is said of an address, which may also be one that the study was run with before."""
+    """What is said of an address, which may also be one that the study was run with before; None: of a start here."""
+    if address is None:
+        return UserError(
+            f"Ray does not start on this machine ({one_line(error)}; allowed: where it does, --engine serial)"
+        )
     return UserError(f"--address {address}: no Ray cluster answers ({one_line(error)}; allowed: a running one, local)")

@@ -22,7 +22,7 @@ os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
 
 import ray
 from ray import tune
-from ray.exceptions import NodeDiedError, OutOfMemoryError, WorkerCrashedError
+from ray.exceptions import NodeDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
 from ray.tune.error import TuneError
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 from ray.tune.execution.tune_controller import TuneController
@@ -284,10 +284,12 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
 
 
 def _outcome(reference: "ray.ObjectRef[Metrics | Fault]") -> Metrics | Fault:
-    """What came of measuring a trial; that its process died is a fault, too."""
+    """What came of measuring a trial; that its process died is a fault, too. Raises what the worker raised."""
     try:
         outcome: Metrics | Fault = ray.get(reference)
         return outcome
+    except RayTaskError as error:
+        raise error.cause from error  # which is one line, and Ray's a traceback
     except OutOfMemoryError:
         return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
     except (WorkerCrashedError, NodeDiedError):

@@ -167,7 +167,7 @@ class Segments:
             yield from _split(segment)
 
     def _whole(self, content: _Content) -> Iterator[Line]:
-        """The lines without a torn last one, which ``cut`` then tells.
+        """The lines without a torn last one, which ``cut`` then describes.
 
         Raises UserError on damage before it, and where an append is missing, doubled or out of its place.
         """

@@ -1,4 +1,4 @@
-"""What a driver is given of the past, and whom it tells of the present."""
+"""What a driver is given of the past, where it writes what happens, and who reads that."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Protocol
 from skipstack.search.ledger.events import Event, Extended
 
 Reader = Callable[[Event], None]
-"""Hears every event once it is in the ledger: progress, tracking."""
+"""Receives every event once it is in the ledger: progress, tracking."""
 
 
 class History(Protocol):

@@ -105,12 +105,14 @@ def test_a_head_that_does_not_start_ends_the_job_in_one_line(cluster: dict[str, 
     assert "skipstack" not in calls(cluster).replace("skipstack/search/cluster", "")
 
 
-@pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])
-def test_a_script_goes_on_with_a_study_that_is_there(script: str, cluster: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("script", "address"), [("slurm.sh", r"\S+:\d+"), ("slurm-one-node.sh", "local")])
+def test_a_script_goes_on_with_a_study_that_is_there_on_the_machines_of_its_own_job(
+    script: str, address: str, cluster: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "study" / "ledger").mkdir(parents=True)
     typed = (str(FOLDER / script), str(tmp_path / "study"), "quickstart")
     subprocess.run(submitted(cluster, *typed), env=cluster, check=True)
-    assert f"skipstack resume {tmp_path / 'study'}" in calls(cluster)
+    assert re.search(rf"skipstack resume {tmp_path / 'study'} --address {address}\n", calls(cluster))
 
 
 @pytest.mark.parametrize("script", ["slurm.sh", "slurm-one-node.sh"])

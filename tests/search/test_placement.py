@@ -123,3 +123,26 @@ def test_the_store_of_the_environment_is_remembered_and_its_secrets_are_taken_fr
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     command("resume", "study")
     assert [each["store"] for each in started] == [secret, secret, STORE, STORE]
+
+
+def test_a_store_of_the_environment_that_is_not_asked_for_hinders_nothing(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("search", "quickstart", *QUICK, "--out", "study", "--tracking-uri", STORE)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "gopher://127.0.0.1:9")
+    assert command("resume", "study") == 130
+    assert command("resume", "study", "--tracking-uri", f"{STORE}/2") == 130
+    assert [each["store"] for each in started] == [STORE, STORE, f"{STORE}/2"]
+
+
+def test_a_copy_does_not_ask_for_what_the_environment_names_nor_for_a_cluster_that_is_not_joined(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "10.0.0.1:6379"
+    command("search", "quickstart", *QUICK, "--out", "sent", "--address", address, "--tracking-uri", STORE)
+    shutil.copytree("sent", "received")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", STORE)
+    assert command("resume", "received", "--engine", "serial") == 130
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    assert command("resume", "received", "--engine", "ray") == 130
+    assert [(each["address"], each["store"]) for each in started] == [(address, STORE), (None, STORE), (None, STORE)]

@@ -1,4 +1,4 @@
-"""A study as its ledger tells it: the reading that tables, tracking, exports and the driver share."""
+"""A study as its ledger has it: the reading that tables, tracking, exports and the driver share."""
 
 from collections.abc import Iterable
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""A trial as its ledger tells it: what it reported, what was decided of it, and what it is ranked by."""
+"""A trial as its ledger has it: what it reported, what was decided of it, and what it is ranked by."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

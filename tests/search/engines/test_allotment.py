@@ -118,7 +118,7 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
             "auto",
             [{"CPU": 8.0, "GPU": 1.0}] * 2,
             (),
-            r"it needs 1 CPU and 2 GPUs, and the machines have: 8 CPUs and 1 GPU \(2 of them\)",
+            r"it needs 1 CPU and 2 GPUs, and the machines have: 8 CPUs and 1 GPU \(2 of them\) \(allowed: .*per-trial",
         ),
         (0.5, "auto", [{"CPU": 8.0}, {"GPU": 1.0}], (), "the machines have: 8 CPUs and no GPU; no CPU and 1 GPU"),
         ("auto", "auto", [{"CPU": 8.0}, {"GPU": 1.0}], (("b", GB),), "it needs 1 CPU and 0.01 of a GPU"),

@@ -80,6 +80,14 @@ class MistakenWorker(ToyWorker):
         raise UserError("the corpus has gone (allowed: a corpus that is there)")
 
 
+class MistakenTests(ToyWorker):
+    """Trains, but the corpus is gone once it is tested on it."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Metrics:
+        raise UserError("the corpus has gone (allowed: a corpus that is there)")
+
+
 class InterruptingWorker(ToyWorker):
     """Ends the whole study at trial 6."""
 
@@ -247,6 +255,8 @@ def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: Ra
         run(engine, MistakenWorker, tmp_path)
     ends = [event for event in Ledger(tmp_path / "ledger").read() if isinstance(event, Ended)]
     assert not ends, "the trials wait for the next driver"
+    with pytest.raises(UserError, match=r"^the corpus has gone \(allowed: a corpus that is there\)$"):
+        run(engine, MistakenTests, tmp_path / "tested", trials=2)
 
 
 def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stand(engine: RayEngine) -> None:

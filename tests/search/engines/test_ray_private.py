@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import ray
 from ray._private import node, utils, worker
 from ray._private.authentication import authentication_token_setup as authentication
 from ray.air.execution._internal import RayActorManager
@@ -90,6 +91,21 @@ def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(
         (tmp_path / name).write_text(text)
         os.utime(tmp_path / name, (1000 - age, 1000 - age))
     assert ray_private.last_words() == "no module named numpy"
+
+
+def test_a_cluster_of_its_own_that_does_not_start_is_no_address_that_nobody_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(**_: object) -> None:
+        raise ConnectionError("no token")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refuse)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    with pytest.raises(
+        UserError, match=r"^Ray does not start on this machine \(ConnectionError: no token; allowed: .*--engine serial"
+    ):
+        RayEngine(ToyWorker, address=None, gpus_per_trial=0)
 
 
 def test_machines_that_do_not_answer_interrupt_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
