@@ -22,6 +22,7 @@ from skipstack.models.inputs.feature_maps import FeatureMapEmbedder, largest
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Stacked, Tokens
 from tests.models.corpora import small_corpus
+from tests.models.gradients import equal_central_differences
 from tests.oracles import lddnn
 
 CORPUS = small_corpus()
@@ -147,17 +148,7 @@ def test_a_networks_gradients_equal_central_differences_of_its_twin(mix: Mix) ->
             for place, length in enumerate(LENGTHS[lane])
         )
 
-    rng = np.random.default_rng(8)
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        flat, gradient = parameter.data.view(-1), parameter.grad.reshape(-1)
-        for index in rng.choice(len(flat), size=min(4, len(flat)), replace=False):
-            values = []
-            for sign in (1, -1):
-                flat[index] += sign * 1e-6
-                values.append(value(int(index) * len(LENGTHS) // len(flat)))
-                flat[index] -= sign * 1e-6
-            assert abs((values[0] - values[1]) / 2e-6 - float(gradient[index])) < 1e-6, name
+    equal_central_differences(model.named_parameters(), value, tolerance=1e-6)
 
 
 @EVERY_NETWORK
