@@ -1,17 +1,16 @@
 """Every mistake of a user: exit 2, one line that says what was got and what is allowed, nothing written or lost."""
 
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.cli import main
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.study import run_study
 from skipstack.search.study_files.study_file import load_study
+from tests.command_line import refusal
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 from tests.splits import read_splits
 
@@ -39,20 +38,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def refused(here: Path, *arguments: str) -> str:
     """The one line that the command line answers with; nothing under ``here`` has changed."""
     before = {path: path.read_bytes() for path in sorted(here.rglob("*")) if path.is_file()}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["skipstack", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    out, error = capsys.readouterr()
-    assert stopped.value.code == 2, error
-    assert out == ""
-    assert error.startswith("skipstack: ")
-    assert error.count("\n") == 1
-    assert error.endswith("\n")
-    assert "Traceback" not in error
+    error = refusal(*arguments)
     assert {path: path.read_bytes() for path in sorted(here.rglob("*")) if path.is_file()} == before
     assert not list(here.glob(".*")), "something half-written was left"
     return error
@@ -146,10 +135,8 @@ def refused(here: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> 
     ],
     ids=" ".join,
 )
-def test_a_wrong_argument_is_told_in_one_line(
-    arguments: list[str], says: list[str], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    error = refused(here, capsys, *arguments)
+def test_a_wrong_argument_is_told_in_one_line(arguments: list[str], says: list[str], here: Path) -> None:
+    error = refused(here, *arguments)
     assert all(text in error for text in says), error
 
 
@@ -172,11 +159,9 @@ def test_a_wrong_argument_is_told_in_one_line(
         ("- a list\n", ["study.yaml", "allowed"]),
     ],
 )
-def test_a_wrong_study_file_is_told_with_its_line(
-    study: str, says: list[str], here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_study_file_is_told_with_its_line(study: str, says: list[str], here: Path) -> None:
     (here / "study.yaml").write_text(study)
-    error = refused(here, capsys, "search", "study.yaml", "--out", "out")
+    error = refused(here, "search", "study.yaml", "--out", "out")
     assert all(text in error for text in says), error
 
 
@@ -191,13 +176,13 @@ def test_a_wrong_study_file_is_told_with_its_line(
     ],
 )
 def test_a_wrong_corpus_file_is_told_with_its_line(
-    name: str, content: bytes | None, says: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+    name: str, content: bytes | None, says: list[str], here: Path
 ) -> None:
     if content is None:
         (here / name).unlink()
     else:
         (here / name).write_bytes(content)
-    error = refused(here, capsys, "search", "study.yaml", "--out", "out")
+    error = refused(here, "search", "study.yaml", "--out", "out")
     assert all(text in error for text in says), error
 
 
@@ -249,76 +234,70 @@ OWN_KINDS = {
     ],
 )
 def test_what_is_wrong_in_a_file_of_any_kind_is_told_with_its_line(
-    kind: str, added: bytes, says: str, split: str, here: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, added: bytes, says: str, split: str, here: Path
 ) -> None:
     options, right = OWN_KINDS[kind]
     paths = ", ".join(f"{name}: {name}.tsv" for name in ("train", "dev", "test"))
     (here / "study.yaml").write_text(f"extends: quickstart\nbase: {{data: {{corpus: {{{options}, {paths}}}}}}}\n")
     for name in ("train", "dev", "test"):
         (here / f"{name}.tsv").write_bytes(right + added if name == split else right)
-    assert f"{split}.tsv:{says}" in refused(here, capsys, "search", "study.yaml", "--out", "out")
+    assert f"{split}.tsv:{says}" in refused(here, "search", "study.yaml", "--out", "out")
     (here / f"{split}.tsv").write_bytes(right)
     corpus = load_study(here / "study.yaml")[0].space.base.data.corpus
     assert read_splits(corpus, data_dir=None, folder=here), "it was this line and nothing else"
 
 
 @pytest.mark.parametrize("encoding", ["gbk2", "base64", ""])
-def test_an_encoding_that_is_none_is_told_with_the_line_of_the_study(
-    encoding: str, here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_encoding_that_is_none_is_told_with_the_line_of_the_study(encoding: str, here: Path) -> None:
     (here / "study.yaml").write_text(STUDY.replace("test.tsv", f"test.tsv, encoding: '{encoding}'"))
-    error = refused(here, capsys, "search", "study.yaml", "--out", "out")
+    error = refused(here, "search", "study.yaml", "--out", "out")
     assert f"study.yaml:4: data.corpus.encoding: unknown encoding '{encoding}' (allowed: a text encoding" in error
 
 
-def test_a_wrong_line_of_a_named_corpus_without_digests_is_told_with_its_file(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_line_of_a_named_corpus_without_digests_is_told_with_its_file(here: Path) -> None:
     for section in range(25):
         folder = here / "corpora" / "treebank_3" / "tagged/pos/wsj" / f"{section:02}"
         folder.mkdir(parents=True)
         (folder / f"wsj_{section:02}00.pos").write_bytes(b"it/PRP ./.\n" if section != 20 else b"it/PRP\nis\n")
     arguments = ("search", "quickstart", "--corpus", "wsj", "--data-dir", "corpora", "--out", "out")
-    assert "20/wsj_2000.pos:2: got 'is', allowed: word/TAG, [ and ]" in refused(here, capsys, *arguments)
+    assert "20/wsj_2000.pos:2: got 'is', allowed: word/TAG, [ and ]" in refused(here, *arguments)
     (folder.parent / "20" / "wsj_2000.pos").write_bytes(b"caf\xe9/NN ./.\n")
-    assert "20/wsj_2000.pos:1: got the byte 0xe9, allowed: utf-8 text" in refused(here, capsys, *arguments)
+    assert "20/wsj_2000.pos:1: got the byte 0xe9, allowed: utf-8 text" in refused(here, *arguments)
 
 
-def test_a_named_corpus_in_another_encoding_is_another_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_corpus_in_another_encoding_is_another_file(here: Path) -> None:
     """Its digest is checked before a byte of it is read as text."""
     folder = here / "corpora" / "pku_199801"
     folder.mkdir(parents=True)
     (folder / "199801.txt").write_text(TAGGED, encoding="utf-8")
-    error = refused(here, capsys, "search", "quickstart", "--corpus", "pku-199801", "--data-dir", "corpora")
+    error = refused(here, "search", "quickstart", "--corpus", "pku-199801", "--data-dir", "corpora")
     assert "199801.txt is damaged or another version: got sha256 " in error
     assert "expected 1e2574641b92" in error
 
 
-def test_a_damaged_file_of_a_named_corpus_is_told_with_both_digests(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_file_of_a_named_corpus_is_told_with_both_digests(here: Path) -> None:
     folder = here / "corpora" / "pmb4_ccg_en"
     folder.mkdir(parents=True)
     for split in ("train", "dev", "test"):
         (folder / f"{split}.conll").write_text("not what it was\n")
-    error = refused(here, capsys, "search", "quickstart", "--corpus", "pmb-ccg-en", "--data-dir", "corpora")
+    error = refused(here, "search", "quickstart", "--corpus", "pmb-ccg-en", "--data-dir", "corpora")
     assert "train.conll" in error
     assert "cdbb6035a711" in error
 
 
-def test_a_damaged_ledger_is_refused_by_whoever_reads_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_ledger_is_refused_by_whoever_reads_it(here: Path) -> None:
     segment = here / "done" / "ledger" / "000002.jsonl"
     lines = segment.read_bytes().splitlines(keepends=True)
     segment.write_bytes(b"".join([lines[0], lines[1].replace(b"trial", b"trail"), *lines[2:]]))
     for command in ("report", "resume", "simulate"):
-        error = refused(here, capsys, command, "done")
+        error = refused(here, command, "done")
         assert "000002.jsonl:2" in error
 
 
-def test_a_failed_search_leaves_the_name_of_its_folder_free(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_search_leaves_the_name_of_its_folder_free(here: Path) -> None:
     good = (here / "dev.tsv").read_bytes()
     (here / "dev.tsv").write_bytes(b"")
-    refused(here, capsys, "search", "study.yaml", "--out", "out")
+    refused(here, "search", "study.yaml", "--out", "out")
     assert not (here / "out").exists()
     (here / "dev.tsv").write_bytes(good)
     shutil.rmtree(here / "done")
