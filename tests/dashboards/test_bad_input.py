@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.study import run_study
 from skipstack.search.study_files.study_file import load_study
 from tests.command_line import refusal
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import open_toy, run_toy, toy_study
 from tests.splits import read_splits
 
 GOOD = "the\tDET\ncat\tNOUN\n\nit\tPRON\n\n"
@@ -29,9 +26,7 @@ Written = Callable[[str, str], str]
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a finished study, a study file and its corpus."""
     monkeypatch.chdir(tmp_path)
-    folder = open_toy(tmp_path / "done", toy_study(trials=3))
-    with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
+    run_toy(open_toy(tmp_path / "done", toy_study(trials=3)))
     for split in ("train", "dev", "test"):
         (tmp_path / f"{split}.tsv").write_text(GOOD)
     (tmp_path / "study.yaml").write_text(STUDY)
