@@ -21,7 +21,7 @@ from skipstack.search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parse
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from tests.command_line import refusal, typed
-from tests.search.finished import exported
+from tests.search.finished import exported, resealed
 
 CPU = torch.device("cpu")
 STUDY = """\
@@ -58,18 +58,6 @@ def bundle(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def refused(path: Path, says: str, *commands: str) -> None:
     for command in commands or ("predict", "verify", "inspect"):
         assert says in refusal(command, path, stdin=TEXT)
-
-
-def change(bundle: Path, name: str, place: str, value: Any) -> None:
-    """Put a value at a dotted place of a JSON file, and seal the bundle as its owner would."""
-    tree = json.loads((bundle / name).read_text())
-    *parents, last = place.split(".")
-    inner = tree
-    for parent in parents:
-        inner = inner[parent]
-    inner[last] = value
-    (bundle / name).write_text(json.dumps(tree))
-    seal(bundle)
 
 
 def test_a_folder_and_an_archive_say_the_same(bundle: Path) -> None:
@@ -218,7 +206,7 @@ HUGE = 10**12
 def test_a_network_that_the_weights_do_not_fit_is_refused_before_it_is_built(
     place: str, value: Any, bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change(bundle, "config.json", place, value)
+    resealed(bundle, "config.json", place, value)
 
     def allocated(*arguments: object, **options: object) -> None:
         raise AssertionError("weights were unpacked")
@@ -294,21 +282,21 @@ def test_tags_that_would_break_a_line_or_a_terminal_are_refused(name: str, value
 
 
 def test_cutting_sentences_whose_tokens_have_tags_is_refused(bundle: Path) -> None:
-    change(bundle, "config.json", "data.longest", 2)
+    resealed(bundle, "config.json", "data.longest", 2)
     refused(bundle, "data.longest: got 2 for a corpus ")
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.tsv", "a/../../outside.tsv", "../*.tsv"])
 def test_verifying_reads_no_file_outside_of_the_folder_it_is_given(path: str, bundle: Path) -> None:
-    change(bundle, "config.json", "data.corpus.dev", path)
+    resealed(bundle, "config.json", "data.corpus.dev", path)
     refused(bundle, f"dev: got {path}, outside of ", "verify")
-    change(bundle, "config.json", "data.corpus.dev", ["dev.tsv", path])
+    resealed(bundle, "config.json", "data.corpus.dev", ["dev.tsv", path])
     refused(bundle, f"dev: got {path}, outside of ", "verify")
     assert typed("predict", bundle, stdin=TEXT).code == 0, "which reads no corpus"
 
 
 def test_verifying_generates_no_corpus_without_end(bundle: Path) -> None:
-    change(bundle, "config.json", "data.corpus", {"kind": "grammar", "train": HUGE})
+    resealed(bundle, "config.json", "data.corpus", {"kind": "grammar", "train": HUGE})
     refused(bundle, f"train: got {HUGE} sentences to generate", "verify")
 
 

@@ -1,6 +1,5 @@
 """Bundles: what is exported is what was trained, verifies exactly, tags text alone, and is data only."""
 
-import json
 import random
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ from skipstack.search.bundles.export import chosen_trials, export_bundle, verify
 from skipstack.search.bundles.files import seal
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
-from tests.search.finished import exported, opened, run
+from tests.search.finished import exported, opened, resealed, run
 
 CPU = torch.device("cpu")
 SETTINGS = [
@@ -99,19 +98,13 @@ def test_verifying_refuses_other_weights_and_another_count(bundle: Path, tmp_pat
     seal(other)
     with pytest.raises(UserError, match="its metrics say"):
         verify_bundle(other, data_dir=None, device="cpu")
-    metrics = json.loads((bundle / "metrics.json").read_text())
-    metrics["test"]["correct"] += 1
-    (bundle / "metrics.json").write_text(json.dumps(metrics))
-    seal(bundle)
+    resealed(bundle, "metrics.json", "test.correct", load_bundle(bundle, CPU).metrics["test"]["correct"] + 1)
     with pytest.raises(UserError, match="its metrics say"):
         verify_bundle(bundle, data_dir=None, device="cpu")
 
 
 def test_verifying_refuses_another_corpus(bundle: Path) -> None:
-    config = json.loads((bundle / "config.json").read_text())
-    config["data"]["corpus"]["seed"] = 99
-    (bundle / "config.json").write_text(json.dumps(config))
-    seal(bundle)
+    resealed(bundle, "config.json", "data.corpus.seed", 99)
     with pytest.raises(UserError, match="which it was trained on"):
         verify_bundle(bundle, data_dir=None, device="cpu")
 

@@ -1,9 +1,9 @@
 """Language models from text files to tables and bundles."""
 
-import json
 import math
 import random
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -29,9 +29,8 @@ from skipstack.models.training.config import Adam, TrainingConfig
 from skipstack.models.training.loop import Training
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
-from skipstack.search.bundles.files import seal
 from skipstack.search.study.records.reading import read_study
-from tests.search.finished import exported
+from tests.search.finished import exported, resealed
 
 EMBEDDER = EmbedderConfig(word_size=8, capital_size=0, affix_characters=0, window=0, dropout=0)
 STACK = StackConfig(depth=2, hidden=8, composition=(0, 0), directions="forward", dropout=0)
@@ -170,7 +169,7 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(tmp_path: Path) 
     assert other.score is not None
     assert -best.score < -other.score < -record.corpora[next(iter(record.corpora))].baseline_dev
     assert best.best is not None
-    assert fmean_of(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
+    assert fmean(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
     ((table,), *_) = ablation_report(ablation(record)).page.groups
     assert isinstance(table, Table)
     cells = {row.names: [cell.text for cell in row.cells] for row in table.rows}
@@ -191,13 +190,6 @@ def test_verifying_tells_the_perplexity_and_refuses_another(tmp_path: Path, caps
     verify(path, data_dir=[tmp_path], device="cpu")
     perplexity = load_bundle(path, torch.device("cpu")).metrics["test"]["perplexity"]
     assert f"test: perplexity {perplexity:.2f}, " in capsys.readouterr().out
-    metrics = json.loads((path / "metrics.json").read_text())
-    metrics["test"]["perplexity"] *= 1.001
-    (path / "metrics.json").write_text(json.dumps(metrics))
-    seal(path)
+    resealed(path, "metrics.json", "test.perplexity", perplexity * 1.001)
     with pytest.raises(UserError, match="test gives"):
         verify(path, data_dir=[tmp_path], device="cpu")
-
-
-def fmean_of(values: tuple[float, ...]) -> float:
-    return sum(values) / len(values)
