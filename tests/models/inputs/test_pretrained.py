@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.store.batches import training_batches
 from skipstack.data.store.vectors import Pretrained
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
@@ -15,6 +14,7 @@ from skipstack.models.lanes import Lane
 from skipstack.models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
 from skipstack.models.training.loop import Training
 from tests.models.corpora import small_corpus
+from tests.models.steps import steps
 
 PLAIN = small_corpus()
 SIZE = 6
@@ -56,20 +56,6 @@ def training(
 
 def table(run: Training) -> torch.Tensor:
     return run.model.embedder.words.table.detach().cpu().clone()
-
-
-def steps(run: Training, count: int) -> list[torch.Tensor]:
-    run.model.train()
-    seeds = [lane.seed for lane in run.lanes]
-    losses: list[torch.Tensor] = []
-    for epoch in range(count):
-        for batch in training_batches(
-            run.corpus.stored.splits["train"], batch_size=4, order_seed=11, lane_seeds=seeds, epoch=epoch
-        ):
-            losses.append(run.step(batch)[0].cpu())
-            if len(losses) == count:
-                return losses
-    raise AssertionError("not reached")
 
 
 def test_every_lane_starts_with_the_vectors_and_other_rows_start_as_before() -> None:

@@ -33,6 +33,7 @@ from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
 from skipstack.models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
+from tests.models.steps import steps
 from tests.oracles import conlleval
 
 CORPUS = small_corpus()
@@ -82,21 +83,6 @@ def curve(run: Training, epochs: int) -> list[dict[str, object]]:
 
 def parameters(run: Training) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in run.model.named_parameters()}
-
-
-def steps(run: Training, count: int) -> list[torch.Tensor]:
-    """The losses of ``count`` updates, through as many epochs as they need."""
-    losses: list[torch.Tensor] = []
-    run.model.train()
-    for epoch in range(count):
-        seeds = [lane.seed for lane in run.lanes]
-        for batch in training_batches(
-            CORPUS.stored.splits["train"], batch_size=4, order_seed=11, lane_seeds=seeds, epoch=epoch
-        ):
-            losses.append(run.step(batch)[0].cpu())
-            if len(losses) == count:
-                return losses
-    raise AssertionError("not reached")
 
 
 @RECIPES
