@@ -1,4 +1,6 @@
-"""Updates of a run, counted across its epochs."""
+"""Updates of a run, counted across its epochs, and lanes that do not know of each other."""
+
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -17,3 +19,14 @@ def steps(run: Training, count: int) -> list[torch.Tensor]:
             if len(losses) == count:
                 return losses
     raise AssertionError("not reached")
+
+
+def equal_solo_runs(training: Callable[..., Training], lanes: Sequence[object], count: int) -> None:
+    """In a run of several lanes each loses and learns, update by update, as in the run of this lane alone."""
+    fused = training(*lanes)
+    losses, learnt = steps(fused, count), dict(fused.model.named_parameters())
+    for number, lane in enumerate(lanes):
+        solo = training(lane)
+        assert all(abs(f[number] - s[0]) < 1e-10 for f, s in zip(losses, steps(solo, count), strict=True))
+        for name, value in solo.model.named_parameters():
+            assert (learnt[name][number] - value[0]).abs().max() < 1e-10, name

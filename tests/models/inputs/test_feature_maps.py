@@ -117,21 +117,23 @@ def test_every_value_has_a_twin() -> None:
     assert len(GRID) == 11 + 1  # the eleven of Table 3, and the one without any layer
 
 
-@EVERY_NETWORK
-def test_a_network_equals_its_twin_on_every_sentence_of_every_lane(mix: Mix) -> None:
-    model, tokens = network(config_of(mix)), sentences()
+def equals_its_twin(model: Stacked, mix: Mix) -> None:
+    """On every sentence of every lane."""
+    tokens = sentences()
     ours = scores(model, tokens).detach().numpy()
     for lane, place, length in places(tokens):
         assert np.abs(ours[lane, :length, place] - twin(model, mix, tokens, lane, place)).max() < 1e-10
+
+
+@EVERY_NETWORK
+def test_a_network_equals_its_twin(mix: Mix) -> None:
+    equals_its_twin(network(config_of(mix)), mix)
 
 
 @pytest.mark.parametrize("sets", [1, 2, 3, 4, 6, 7])
 def test_the_widest_q_gram_may_be_of_any_width(sets: int) -> None:
     mix = ("convolution", "none")
-    model, tokens = network(config_of(mix, sets=sets)), sentences()
-    ours = scores(model, tokens).detach().numpy()
-    for lane, place, length in places(tokens):
-        assert np.abs(ours[lane, :length, place] - twin(model, mix, tokens, lane, place)).max() < 1e-10
+    equals_its_twin(network(config_of(mix, sets=sets)), mix)
 
 
 @EVERY_NETWORK

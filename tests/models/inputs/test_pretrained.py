@@ -1,6 +1,7 @@
 """Pretrained vectors in training: placed in every lane alike, trained like other words or held still."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from skipstack.models.lanes import Lane
 from skipstack.models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
 from skipstack.models.training.loop import Training
 from tests.models.corpora import small_corpus
-from tests.models.steps import steps
+from tests.models.steps import equal_solo_runs, steps
 
 PLAIN = small_corpus()
 SIZE = 6
@@ -93,12 +94,7 @@ def test_trainable_rows_are_trained(optimiser: Optimiser) -> None:
 @pytest.mark.parametrize("word_vectors", ["trainable", "frozen"])
 @OPTIMISERS
 def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(optimiser: Optimiser, word_vectors: str) -> None:
-    fused = training(optimiser, 3, 4, model=network(word_vectors))
-    losses = steps(fused, 20)
-    for lane, seed in enumerate((3, 4)):
-        solo = training(optimiser, seed, model=network(word_vectors))
-        assert all(abs(a[lane] - b[0]) < 1e-10 for a, b in zip(losses, steps(solo, 20), strict=True))
-        assert (table(fused)[lane] - table(solo)[0]).abs().max() < 1e-10
+    equal_solo_runs(partial(training, optimiser, model=network(word_vectors)), (3, 4), 20)
 
 
 @pytest.mark.parametrize("word_vectors", ["trainable", "frozen"])
