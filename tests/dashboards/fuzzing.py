@@ -1,44 +1,9 @@
-"""Damage to bytes, at random, and a command line in this process that nothing is hidden from."""
+"""Damage to bytes, at random."""
 
-import io
 import random
-import sys
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pytest
-
-from skipstack.dashboards.cli import main
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command came to."""
-
-    code: object
-    out: str
-    error: str
-
-
-def typed(*arguments: str, stdin: bytes = b"") -> Answer:
-    """Run a command in this process. It must end in exit 0, 2 or 3, a mistake told in one line, a defect never."""
-    out, error = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
-        patch.setattr(sys, "argv", ["skipstack", *arguments])
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    answer = Answer(stopped.value.code, out.getvalue(), error.getvalue())
-    assert answer.code in (0, 2, 3), answer
-    assert "Traceback" not in answer.out + answer.error, answer
-    if answer.code == 2:
-        last = answer.error.splitlines()[-1]
-        assert last.startswith("skipstack: "), answer
-        assert answer.out == "", answer
-    return answer
 
 
 def flipped(content: bytes, draw: random.Random) -> bytes:

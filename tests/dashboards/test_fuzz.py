@@ -23,7 +23,8 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.task import EpochResult, TrialTask
 from skipstack.search.study_files.study_file import load_study
-from tests.dashboards.fuzzing import Answer, Nobody, damage, typed
+from tests.command_line import Answer, typed
+from tests.dashboards.fuzzing import Nobody, damage
 from tests.search.finished import opened, run
 from tests.search.toy import ToyWorker
 

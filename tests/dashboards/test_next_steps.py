@@ -16,12 +16,10 @@ from skipstack.dashboards.report.printing import print_everywhere
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.execution import Execution
-from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.running import Run
 from skipstack.search.study.records.folder import new_folder
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 PLACE = "it's a study"
 
@@ -39,10 +37,8 @@ class BrokenWorker(ToyWorker):
 def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
     path = tmp_path / PLACE
     folder = open_toy(path, toy_study(trials=2))
-    with Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
-        run_study(driver, SerialEngine(ToyWorker))
-    heading, *lines = next_steps(path, driver.record, private_runs=True)
+    record = run_toy(folder)
+    heading, *lines = next_steps(path, record, private_runs=True)
     assert heading == "next:"
     best = f"{path}-best"
     assert [shlex.split(line) for line in lines] == [
@@ -52,7 +48,7 @@ def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
         ["echo", "Words of a sentence", "|", "skipstack", "predict", best],
         ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{path}/mlflow.db"],
     ]
-    assert next_steps(path, driver.record, private_runs=False) == [heading, *lines[:-1]]
+    assert next_steps(path, record, private_runs=False) == [heading, *lines[:-1]]
     with pytest.raises(UserError) as refused, new_folder(path):
         pass
     assert shlex.split(str(refused.value).split("`")[1]) == ["skipstack", "resume", str(path)]
@@ -75,8 +71,7 @@ def test_a_terminal_that_knows_only_ascii_gets_the_whole_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = open_toy(tmp_path / "étude", toy_study(trials=3))
-    with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
+    run_toy(folder)
     printed = {}
     for encoding in ("ascii", "utf-8"):
         streams = [TextIOWrapper(BytesIO(), encoding) for _ in range(2)]

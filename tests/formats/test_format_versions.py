@@ -13,7 +13,7 @@ from skipstack.search.bundles import files
 from skipstack.search.bundles.files import read_files
 from skipstack.search.ledger import upgrade
 from skipstack.search.ledger.lines import encoded
-from tests.dashboards.fuzzing import typed
+from tests.command_line import typed
 from tests.formats.before_files import copied
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")

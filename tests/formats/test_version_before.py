@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dashboards.fuzzing import typed
+from tests.command_line import typed
 from tests.formats.before_files import BEFORE, STUDIES, agrees, copied, here, report, said
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")

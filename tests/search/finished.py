@@ -1,10 +1,15 @@
 """Studies from their files to their ends, in this process, with real networks; and bundles of them."""
 
+import json
 import time
 from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
 from pathlib import Path
+from typing import Any
 
 from skipstack.search.bundles.export import export_bundle
+from skipstack.search.bundles.files import seal
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
@@ -55,3 +60,12 @@ def exported(file: Path, overrides: Sequence[str] = ()) -> Path:
     study = trained(file, overrides)
     record = read_study(study.path)
     return export_bundle(record, study, record.trials[0], file.parent / "bundle", "cpu")
+
+
+def resealed(bundle: Path, name: str, place: str, value: Any) -> None:
+    """Put a value at a dotted place of a JSON file of a bundle, and seal the bundle as its owner would."""
+    tree = json.loads((bundle / name).read_text())
+    *parents, last = place.split(".")
+    reduce(getitem, parents, tree)[last] = value
+    (bundle / name).write_text(json.dumps(tree))
+    seal(bundle)

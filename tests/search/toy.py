@@ -8,10 +8,13 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult, TrialTask, Worker
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.config import Axis, SpaceConfig
@@ -91,3 +94,13 @@ def open_toy(path: Path, study: StudyConfig, fingerprint: str = "f" * 16) -> Stu
 
 def toy_driver(folder: StudyFolder, ledger: Ledger, **options: object) -> Driver:
     return Driver(folder, ledger, device="cpu", clock=time.time, **options)  # type: ignore[arg-type]
+
+
+def run_toy(
+    folder: StudyFolder, ledger: Ledger | None = None, *, worker: type[Worker] = ToyWorker, **options: object
+) -> StudyRecord:
+    """Run what is left of a study to its end, one trial after the other; ``options`` are the driver's."""
+    with ledger or Ledger(folder.ledger) as own:
+        driver = toy_driver(folder, own, **options)
+        run_study(driver, SerialEngine(worker))
+    return driver.record

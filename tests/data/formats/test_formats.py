@@ -10,10 +10,10 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import ColumnCorpus, FileCorpus
 from skipstack.data.corpora.sources import open_source
 from skipstack.data.formats.derivations import DerivationFormat
-from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.piped import PipedFormat
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.treebank import TreebankFormat
+from tests.data.formats.reading import file_of, told
 from tests.splits import read_splits
 
 ID = "ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1\n"
@@ -23,17 +23,6 @@ TREE = (
 )
 DOGS = Sentence(("Dogs", "bark", "."), ("N", r"S[dcl]\NP", "."))
 atoms = st.text("abcNPS[]/\\|.,_-1", min_size=1, max_size=6)
-
-
-def file_of(text: str | bytes, name: str = "made") -> SourceFile:
-    return SourceFile(Path(name), text if isinstance(text, bytes) else text.encode())
-
-
-def told(text: str | bytes, read: object) -> str:
-    with pytest.raises(UserError) as error:
-        read(file_of(text))  # type: ignore[operator]
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def test_the_leaves_of_a_derivation_are_its_words_and_categories() -> None:
@@ -69,20 +58,23 @@ def test_any_tree_that_is_written_is_read_back(tree: tuple[object, ...]) -> None
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (TREE, "made:1: got '(<T S[dcl] 1 2> (<T NP 0 1> (<L N NNS NN', allowed here: a line ID=..."),
-        (ID + ID + TREE, "made:2: got 'ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1', allowed here: a derivation after its ID"),
-        (ID + TREE + "\n" + ID, "made:3: got an ID at the end of the file"),
-        (ID + TREE[:-1], "made:2: got a derivation that is cut off"),
-        (ID + TREE[:40], "made:2: got '(<L N NNS NN', allowed: (<L CATEGORY POS POS WORD PREDARG>)"),
-        (ID + TREE + " )", f"made:2: got a ) too early, at column {len(TREE) + 2}"),
-        (ID + TREE + " " + TREE, f"made:2: got one node too many, at column {len(TREE) + 2}"),
-        (ID + TREE.replace("NP 0 1", "NP 0 2"), "made:2: got a ) too early, at column 52"),
-        (ID + TREE.replace("NNS NNP", "NNS"), "made:2: got '(<L N NNS Dogs N>)"),
-        (ID.encode() + b"(<L N NN NN \xff N>)", "made:2: got the byte 0xff, allowed: utf-8 text"),
+        (TREE, "train.txt:1: got '(<T S[dcl] 1 2> (<T NP 0 1> (<L N NNS NN', allowed here: a line ID=..."),
+        (
+            ID + ID + TREE,
+            "train.txt:2: got 'ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1', allowed here: a derivation after its ID",
+        ),
+        (ID + TREE + "\n" + ID, "train.txt:3: got an ID at the end of the file"),
+        (ID + TREE[:-1], "train.txt:2: got a derivation that is cut off"),
+        (ID + TREE[:40], "train.txt:2: got '(<L N NNS NN', allowed: (<L CATEGORY POS POS WORD PREDARG>)"),
+        (ID + TREE + " )", f"train.txt:2: got a ) too early, at column {len(TREE) + 2}"),
+        (ID + TREE + " " + TREE, f"train.txt:2: got one node too many, at column {len(TREE) + 2}"),
+        (ID + TREE.replace("NP 0 1", "NP 0 2"), "train.txt:2: got a ) too early, at column 52"),
+        (ID + TREE.replace("NNS NNP", "NNS"), "train.txt:2: got '(<L N NNS Dogs N>)"),
+        (ID.encode() + b"(<L N NN NN \xff N>)", "train.txt:2: got the byte 0xff, allowed: utf-8 text"),
     ],
 )
 def test_a_derivation_that_is_none_is_told(text: str | bytes, expected: str) -> None:
-    assert told(text, lambda file: DerivationFormat().read(file, "category")).startswith(expected)
+    assert told(DerivationFormat().read, file_of(text), "category").startswith(expected)
 
 
 def test_piped_tokens_are_read_in_either_layer() -> None:
@@ -95,8 +87,8 @@ def test_piped_tokens_are_read_in_either_layer() -> None:
 
 @pytest.mark.parametrize("token", ["Dogs", "Dogs|N", "|NNS|N", "Dogs||N", "Dogs|NNS|"])
 def test_a_token_without_its_three_parts_is_told(token: str) -> None:
-    message = told(f"a|b|c\n\na|b|c {token}\n", lambda file: PipedFormat().read(file, "pos"))
-    assert message == f"made:3: got {token!r}, allowed: word|pos|category"
+    message = told(PipedFormat().read, file_of(f"a|b|c\n\na|b|c {token}\n"), "pos")
+    assert message == f"train.txt:3: got {token!r}, allowed: word|pos|category"
 
 
 TAGGED = r"""
@@ -146,10 +138,8 @@ def test_a_token_of_the_treebank_without_word_and_tag_is_told(token: str) -> Non
     if token == "[the/DT]x":
         assert TreebankFormat().read(file_of(token), "pos") == [Sentence(("[the",), ("DT]x",))]
         return
-    assert (
-        told(f"\na/DT {token} ./.\n", lambda file: TreebankFormat().read(file, "pos"))
-        == f"made:2: got {token!r}, allowed: word/TAG, [ and ]"
-    )
+    message = told(TreebankFormat().read, file_of(f"\na/DT {token} ./.\n"), "pos")
+    assert message == f"train.txt:2: got {token!r}, allowed: word/TAG, [ and ]"
 
 
 KINDS = {

@@ -1,6 +1,5 @@
 """Readers of labelled spans: slot lines, tagged words, segmented text; what is wrong is told with file and line."""
 
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -20,20 +19,16 @@ from skipstack.data.corpora.config import (
 )
 from skipstack.data.corpora.sources import token_unit
 from skipstack.data.formats.characters import in_characters, in_words
-from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.segmented import SegmentedFormat
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.slots import SlotFormat
 from skipstack.data.formats.word_tags import Mark, WordTagFormat
 from skipstack.data.labels.schemes import Scheme, Span, converted, spans_of
+from tests.data.formats.reading import file_of, read_columns, told
 
 words = st.text("a_/漢字-[]1", min_size=1, max_size=4)
 tagged = st.lists(st.tuples(words, st.sampled_from(["n", "NR", "v-x"])), min_size=1, max_size=5)
-
-
-def file_of(text: str, encoding: str = "utf-8") -> SourceFile:
-    return SourceFile(Path("train.txt"), text.encode(encoding))
 
 
 def read_slots(file: SourceFile) -> list[Sentence]:
@@ -46,10 +41,6 @@ def read_word_tags(file: SourceFile, separator: Mark, **options: Any) -> list[Se
 
 def read_segmented(file: SourceFile, **options: Any) -> list[Sentence]:
     return SegmentedFormat(**options).read(file, "segmentation")
-
-
-def read_columns(file: SourceFile, word: int, tag: int, **options: Any) -> list[Sentence]:
-    return ColumnFormat(word=word, tags={"tag": tag}, **options).read(file, "tag")
 
 
 def sentence(text: str, tags: str) -> Sentence:
@@ -78,9 +69,7 @@ def test_illegal_slots_are_repaired() -> None:
     ],
 )
 def test_what_is_wrong_in_slot_lines_is_told_with_file_and_line(line: str, said: str) -> None:
-    with pytest.raises(UserError) as error:
-        read_slots(file_of(f"BOS fine EOS\tO O O\n{line}\n"))
-    assert str(error.value) == f"train.txt:2: {said}"
+    assert told(read_slots, file_of(f"BOS fine EOS\tO O O\n{line}\n")) == f"train.txt:2: {said}"
 
 
 @settings(deadline=None)
@@ -119,9 +108,7 @@ def test_brackets_are_characters_like_others_where_they_mean_nothing() -> None:
     ],
 )
 def test_what_is_wrong_in_tagged_words_is_told_with_file_and_line(line: str, said: str) -> None:
-    with pytest.raises(UserError) as error:
-        read_word_tags(file_of(f"[a/n]nt\n{line}\n"), separator="/", brackets=True)
-    assert str(error.value) == f"train.txt:2: {said}"
+    assert told(read_word_tags, file_of(f"[a/n]nt\n{line}\n"), separator="/", brackets=True) == f"train.txt:2: {said}"
 
 
 def test_an_id_without_words_is_told() -> None:
@@ -133,7 +120,7 @@ def test_another_encoding_is_told_with_file_and_line() -> None:
     with pytest.raises(UserError, match=r"train.txt:2: got the byte 0x.., allowed: utf-8 text"):
         read_word_tags(file_of("a/n\n漢/n\n", "gbk"), separator="/")
     with pytest.raises(UserError, match=r"train.txt:1: got the byte 0xff, allowed: gbk text"):
-        read_segmented(SourceFile(Path("train.txt"), b"\xff\xff"), encoding="gbk")
+        read_segmented(file_of(b"\xff\xff"), encoding="gbk")
 
 
 @settings(deadline=None)
@@ -197,9 +184,10 @@ def test_columns_are_read_in_their_scheme_and_repaired() -> None:
 
 
 def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> None:
-    with pytest.raises(UserError) as error:
-        read_columns(file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, label_scheme="bio")
-    assert str(error.value) == "train.txt:4: got the tag 'E-x', allowed in bio: O, B-type, I-type"
+    assert (
+        told(read_columns, file_of("a\tO\nb\tI-x\n\nc\tE-x\n"), word=0, tag=1, label_scheme="bio")
+        == "train.txt:4: got the tag 'E-x', allowed in bio: O, B-type, I-type"
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,9 +198,10 @@ def test_a_tag_outside_the_scheme_of_columns_is_told_with_file_and_line() -> Non
     ],
 )
 def test_spans_with_and_without_a_type_in_one_file_are_told(tags: list[str], said: str) -> None:
-    with pytest.raises(UserError) as error:
-        read_columns(file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, label_scheme="bio")
-    assert str(error.value) == f"train.txt:{said}"
+    assert (
+        told(read_columns, file_of("".join(f"a\t{tag}\n" for tag in tags)), word=0, tag=1, label_scheme="bio")
+        == f"train.txt:{said}"
+    )
     untyped = [tag[:1] for tag in tags]
     read = read_columns(file_of("".join(f"a\t{tag}\n" for tag in untyped)), word=0, tag=1, label_scheme="bio")
     assert [tag[:1] for tag in read[0].tags] == [tag.replace("I", "B") for tag in untyped]

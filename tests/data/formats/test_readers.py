@@ -1,17 +1,16 @@
 """The readers: what is written is read back, and what is wrong is told with file and line."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.data.basis.errors import UserError
-from skipstack.data.formats.columns import ColumnFormat, Separator
+from skipstack.data.formats.columns import Separator
 from skipstack.data.formats.conllu import ConlluFormat, Layer
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.sentences import Sentence
+from tests.data.formats.reading import file_of, read_columns, told
 from tests.oracles.trees import trees
 
 HARD = "a\u2028\u0085\u00a0\x0b\x0c\x1c#_é漢\U0001f600-.3"
@@ -28,16 +27,8 @@ marks = st.sampled_from(["", "\ufeff"])
 last = st.sampled_from([0, 1, 2, 5])
 
 
-def file_of(text: str | bytes) -> SourceFile:
-    return SourceFile(Path("train.txt"), text if isinstance(text, bytes) else text.encode())
-
-
 def read_conllu(file: SourceFile, layer: Layer) -> list[Sentence]:
     return ConlluFormat(tags=(layer,)).read(file, layer)
-
-
-def read_columns(file: SourceFile, word: int, tag: int, **options: Any) -> list[Sentence]:
-    return ColumnFormat(word=word, tags={"tag": tag}, **options).read(file, "tag")
 
 
 def conllu_line(
@@ -48,12 +39,6 @@ def conllu_line(
 
 def arcs(*heads: int | str) -> list[str]:
     return [conllu_line(str(number), "w", head=head) for number, head in enumerate(heads, start=1)]
-
-
-def message(error: pytest.ExceptionInfo[UserError]) -> str:
-    text = str(error.value)
-    assert "\n" not in text
-    return text
 
 
 @settings(deadline=None)
@@ -144,9 +129,7 @@ def test_a_conllu_file_without_words_has_no_sentences(text: str) -> None:
     ],
 )
 def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], layer: Layer, expected: str) -> None:
-    with pytest.raises(UserError) as error:
-        read_conllu(file_of("\n".join(["# comment", "", *lines])), layer)
-    assert message(error).startswith(expected)
+    assert told(read_conllu, file_of("\n".join(["# comment", "", *lines])), layer).startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -167,15 +150,15 @@ def test_what_is_wrong_in_conllu_is_told_with_file_and_line(lines: list[str], la
 def test_what_is_wrong_in_columns_is_told_with_file_and_line(
     lines: list[str], separator: Separator, expected: str
 ) -> None:
-    with pytest.raises(UserError) as error:
-        read_columns(file_of("\n".join(["# comment", "", *lines])), word=0, tag=1, separator=separator, comments=("#",))
-    assert message(error).startswith(expected)
+    assert told(
+        read_columns, file_of("\n".join(["# comment", "", *lines])), word=0, tag=1, separator=separator, comments=("#",)
+    ).startswith(expected)
 
 
 def test_a_count_of_columns_that_is_known_holds_from_the_first_line() -> None:
-    with pytest.raises(UserError) as error:
-        read_columns(file_of("a\tX\n"), word=0, tag=1, columns=7)
-    assert message(error).startswith("train.txt:1: got 2 columns (separator: tab), allowed: 7")
+    assert told(read_columns, file_of("a\tX\n"), word=0, tag=1, columns=7).startswith(
+        "train.txt:1: got 2 columns (separator: tab), allowed: 7"
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,13 +171,9 @@ def test_a_count_of_columns_that_is_known_holds_from_the_first_line() -> None:
     ],
 )
 def test_bytes_that_are_no_text_are_told(content: bytes, encoding: str, expected: str) -> None:
-    with pytest.raises(UserError) as error:
-        read_columns(file_of(content), word=0, tag=1, encoding=encoding)
-    assert message(error).startswith(expected)
+    assert told(read_columns, file_of(content), word=0, tag=1, encoding=encoding).startswith(expected)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     for path in (tmp_path / "none.tsv", tmp_path):
-        with pytest.raises(UserError) as error:
-            SourceFile.read(path)
-        assert str(path) in message(error)
+        assert str(path) in told(SourceFile.read, path)

@@ -1,8 +1,10 @@
 """The most-frequent-tag baseline, against a Counter a word and figures known from real corpora."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,17 +37,24 @@ def corpus_of(train: Tokens, test: Tokens) -> StoredCorpus:
     return StoredCorpus("0" * 16, FORMS, counts, TAGS, {"train": one_sentence(train), "test": one_sentence(test)})
 
 
-@given(train_tokens, other_tokens)
-def test_the_figure_agrees_with_a_counter_a_word(train: Tokens, test: Tokens) -> None:
-    by_form: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for form, tag in train:
-        by_form[form][tag] += 1
-    overall = Counter(tag for _, tag in train)
+def most_frequent(train: Iterable[tuple[Any, Any]]) -> Callable[[Any], Any]:
+    """A word's most frequent tag in train, the most frequent of all for other words; of several, the smallest."""
+    by_word: defaultdict[Any, Counter[Any]] = defaultdict(Counter)
+    for word, tag in train:
+        by_word[word][tag] += 1
+    overall = sum(by_word.values(), Counter())
 
-    def guess(form: int) -> int:
-        counter = by_form.get(form, overall)
+    @cache
+    def guess(word: Any) -> Any:
+        counter = by_word.get(word, overall)
         return min(counter, key=lambda tag: (-counter[tag], tag))
 
+    return guess
+
+
+@given(train_tokens, other_tokens)
+def test_the_figure_agrees_with_a_counter_a_word(train: Tokens, test: Tokens) -> None:
+    guess = most_frequent(train)
     right = sum(guess(form) == tag for form, tag in test)
     assert TASKS["tagging"].baseline(corpus_of(train, test), "test") == right / len(test)
 
@@ -84,15 +93,7 @@ def test_where_sentences_are_parsed_the_figure_is_the_las_of_the_most_frequent_a
             for place, (word, relation, head) in enumerate(zip(one.words, one.tags, one.heads or (), strict=True), 1)
         ]
 
-    by_word: defaultdict[str, Counter[tuple[int, bool, str]]] = defaultdict(Counter)
-    for word, arc in arcs("train"):
-        by_word[word][arc] += 1
-    overall = sum(by_word.values(), Counter())
-
-    def guess(word: str) -> tuple[int, bool, str]:
-        counter = by_word.get(word, overall)
-        return min(counter, key=lambda arc: (-counter[arc], arc))
-
+    guess = most_frequent(arcs("train"))
     right = sum(guess(word) == arc for word, arc in arcs("test"))
     assert TASKS[stored.task].baseline(stored, "test") == right / len(arcs("test"))
     assert 0.2 < right / len(arcs("test")) < 0.5
@@ -146,17 +147,9 @@ def test_where_tags_have_a_scheme_the_figure_is_the_f1_of_conlleval(data: st.Dat
     }
     corpus = StoredCorpus("0" * 16, FORMS, counts, tags, splits, "bio", ("x",))
 
-    by_form: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for form, tag in train:
-        by_form[form][tag] += 1
-    overall = Counter(tag for _, tag in train)
-
-    def guess(form: int) -> str:
-        counter = by_form.get(form, overall)
-        return tags[min(counter, key=lambda tag: (-counter[tag], tag))]
-
+    guess = most_frequent(train)
     gold, predicted, correct = conlleval.counts(
-        [([tags[tag] for _, tag in tokens], [guess(form) for form, _ in tokens]) for tokens in test]
+        [([tags[tag] for _, tag in tokens], [tags[guess(form)] for form, _ in tokens]) for tokens in test]
     )
     wanted = 2 * correct / (gold + predicted) if gold + predicted else 0.0
     assert TASKS[corpus.task].baseline(corpus, "test") == wanted
@@ -168,16 +161,9 @@ def test_real_corpora_of_spans_give_what_conlleval_counts(name: str, f1: float, 
     corpus = NamedCorpus(name=name)
     stored = open_store(store(corpus, root=tmp_path, data_dir=data_dir, folder=tmp_path))
     splits = read_splits(corpus, data_dir=data_dir, folder=tmp_path)
-    by_word: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for sentence in splits["train"]:
-        for word, tag in zip(sentence.words, sentence.tags, strict=True):
-            by_word[word][tag] += 1
-    overall = sum(by_word.values(), Counter())
-    guesses = {
-        word: min(counter, key=lambda tag: (-counter[tag], tag)) for word, counter in (*by_word.items(), ("", overall))
-    }
+    guess = most_frequent(pair for one in splits["train"] for pair in zip(one.words, one.tags, strict=True))
     gold, predicted, correct = conlleval.counts(
-        [(one.tags, [guesses.get(word, guesses[""]) for word in one.words]) for one in splits["test"]]
+        [(one.tags, [guess(word) for word in one.words]) for one in splits["test"]]
     )
     assert TASKS[stored.task].baseline(stored, "test") == 2 * correct / (gold + predicted)
     assert round(100 * TASKS[stored.task].baseline(stored, "test"), 2) == f1

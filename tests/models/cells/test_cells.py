@@ -15,6 +15,7 @@ from skipstack.models.cells.shortcut import ShortcutCell
 from skipstack.models.lanes import Streams
 from skipstack.models.time.cell import Cell
 from skipstack.models.time.layer import Layer, LayerSizes
+from tests.models.gradients import equal_central_differences
 from tests.oracles import networks
 
 LANES, DIRECTIONS, STEPS, SENTENCES, BELOW, HIDDEN = 2, 2, 4, 2, 4, 3
@@ -83,30 +84,16 @@ def twin(case: Case, cell: Layer, below: Tensor, skipped: Tensor | None, **optio
     for group in range(GROUPS):
         weights = {name: p.detach().flatten(0, 1)[group].numpy() for name, p in cell.named_parameters()}
         for sentence in range(SENTENCES):
-            x = list(below[group, :, sentence].numpy())
+            x = list(below[group, :, sentence].detach().numpy())
             if isinstance(case, str):
                 layer = networks.CELLS[case](x, weights)
             else:
                 assert skipped is not None
-                skip = list(skipped[group, :, sentence].numpy())
+                skip = list(skipped[group, :, sentence].detach().numpy())
                 own = {name: values[:, group, :, sentence] for name, values in options.items()}
                 layer = networks.shortcut_layer(x, skip, weights, *case, probability=PROBABILITY, **own)
             outputs[group, :, sentence] = layer
     return outputs
-
-
-def agree(cell: Layer, gradients: dict[str, Tensor], value: Any, tolerance: float = 1e-7) -> None:
-    """Gradients of ``cell``'s weights equal central differences of ``value()``, at four places of each."""
-    step, rng = 1e-6, np.random.default_rng(8)
-    for name, parameter in cell.named_parameters():
-        flat, gradient = parameter.data.view(-1), gradients[name].reshape(-1)
-        for index in rng.choice(len(flat), size=min(4, len(flat)), replace=False):
-            values = []
-            for sign in (1, -1):
-                flat[index] += sign * step
-                values.append(value())
-                flat[index] -= sign * step
-            assert abs((values[0] - values[1]) / (2 * step) - float(gradient[index])) < tolerance, name
 
 
 def test_every_cell_topology_and_gate_has_a_twin_and_is_compared_with_it() -> None:
@@ -127,33 +114,19 @@ def test_a_cell_equals_its_twin_in_every_lane_and_direction(case: Case) -> None:
 
 @EVERY_CASE
 def test_a_cells_gradients_equal_central_differences_of_its_twin(case: Case) -> None:
+    """Those of its weights, and of what it reads."""
     cell, (below, skipped) = cell_of(case), inputs(case)
+    read = {"below": below} if skipped is None else {"below": below, "skipped": skipped}
+    for x in read.values():
+        x.requires_grad_()
     output = outputs_of(cell, below, skipped)
     weight = random(*output.shape, seed=7)
     (output * weight).sum().backward()
-    gradients = {name: p.grad for name, p in cell.named_parameters() if p.grad is not None}
-    agree(cell, gradients, lambda: float((twin(case, cell, below, skipped) * weight.numpy()).sum()))
 
-
-@EVERY_CASE
-def test_the_gradient_reaches_what_the_cell_reads(case: Case) -> None:
-    cell, (below, skipped) = cell_of(case), inputs(case)
-    read = [x.requires_grad_() for x in (below, skipped) if x is not None]
-    weight = random(*outputs_of(cell, below, skipped).shape, seed=7)
-    (outputs_of(cell, below, skipped) * weight).sum().backward()
-
-    def value(below: Tensor, skipped: Tensor | None) -> float:
+    def value(_: int) -> float:
         return float((twin(case, cell, below, skipped) * weight.numpy()).sum())
 
-    for which, x in enumerate(read):
-        assert x.grad is not None
-        for place in [(0, 0, 0, 1), (3, 2, 1, 0), (2, 3, 0, 2)]:
-            values = []
-            for sign in (1, -1):
-                moved = [x.detach().clone() for x in read]
-                moved[which][place] += sign * 1e-6
-                values.append(value(moved[0], moved[1] if len(moved) > 1 else None))
-            assert abs((values[0] - values[1]) / 2e-6 - float(x.grad[place])) < 1e-7
+    equal_central_differences([*cell.named_parameters(), *read.items()], value)
 
 
 @pytest.mark.parametrize(
@@ -236,9 +209,9 @@ def test_a_bernoulli_gate_learns_straight_through_its_draw(case: tuple[str, str]
     output = outputs_of(cell, below, skipped)
     weight = random(*output.shape, seed=7)
     (output * weight).sum().backward()
-    gradients = {name: p.grad for name, p in cell.named_parameters() if p.grad is not None}
-    assert len(gradients) == len(list(cell.parameters()))
-    agree(cell, gradients, lambda: float((twin(case, cell, below, skipped, **held) * weight.numpy()).sum()))
+    equal_central_differences(
+        cell.named_parameters(), lambda _: float((twin(case, cell, below, skipped, **held) * weight.numpy()).sum())
+    )
 
 
 @pytest.mark.parametrize("case", [("block", "bernoulli"), ("block", "bernoulli_below")], ids="-".join)

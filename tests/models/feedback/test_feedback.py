@@ -20,6 +20,7 @@ from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.lanes import Lane, Streams
 from skipstack.models.model import Tokens
 from tests.models.corpora import WORDS, small_corpus
+from tests.models.gradients import equal_central_differences
 from tests.oracles import feedback as oracle
 
 CORPUS = small_corpus()
@@ -168,17 +169,11 @@ def test_gradients_equal_central_differences_of_the_twin_whose_context_is_given_
     weight = torch.rand(LENGTHS.shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     (ours.model.loss(ours.tokens, ours.gold, LEXICON) * weight).sum().backward()
     _, held = ours.twin()
-    step, rng = 1e-6, np.random.default_rng(8)
-    for name, parameter in ours.model.named_parameters():
-        assert parameter.grad is not None, name
-        flat, gradient = parameter.data.view(-1), parameter.grad.reshape(-1)
-        for index in rng.choice(len(flat), size=3, replace=False):
-            values = []
-            for sign in (1, -1):
-                flat[index] += sign * step
-                values.append(float((ours.losses(ours.twin(held=held)[0]) * weight.numpy()).sum()))
-                flat[index] -= sign * step
-            assert abs((values[0] - values[1]) / (2 * step) - float(gradient[index])) < 1e-7, name
+    equal_central_differences(
+        ours.model.named_parameters(),
+        lambda _: float((ours.losses(ours.twin(held=held)[0]) * weight.numpy()).sum()),
+        places=3,
+    )
 
 
 @EVERY_DIRECTION

@@ -25,6 +25,7 @@ from skipstack.models.heads.chain import ChainHead
 from skipstack.models.heads.config import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
 from skipstack.models.initialise import initialise
 from skipstack.models.lanes import Lane, Streams
+from tests.models.gradients import equal_central_differences
 from tests.oracles import chain as oracle
 from tests.oracles.chain import Scores
 
@@ -150,17 +151,8 @@ def test_the_gradient_of_a_loss_equals_central_differences(config: TaggingConfig
         return (head.loss(x, Gold(tags), LENGTHS) * weight_RB).sum()
 
     value().backward()
-    rng, step = np.random.default_rng(8), 1e-6
-    for name, tensor in [("features", x), *head.named_parameters()]:
-        assert tensor.grad is not None
-        flat, gradient = tensor.data.view(-1), tensor.grad.view(-1)
-        for index in rng.choice(len(flat), size=min(9, len(flat)), replace=False):
-            values = []
-            for sign in (1, -1):
-                flat[index] += sign * step
-                values.append(float(value().detach()))
-                flat[index] -= sign * step
-            assert abs((values[0] - values[1]) / (2 * step) - float(gradient[index])) < 1e-7, name
+    tensors = [("features", x), *head.named_parameters()]
+    equal_central_differences(tensors, lambda _: float(value().detach()), places=9)
 
 
 @EVERY_HEAD

@@ -16,6 +16,7 @@ from skipstack.models.inputs.lookup import Distinct
 from skipstack.models.inputs.tokens import TokenEmbedder
 from skipstack.models.lanes import Streams
 from tests.models.corpora import WORDS, small_corpus
+from tests.models.gradients import equal_central_differences
 from tests.oracles import spellings as oracles
 
 CORPUS = small_corpus()
@@ -204,21 +205,12 @@ def test_a_part_learns_as_its_central_differences_say(config: EmbedderConfig) ->
     weight = torch.randn(module(forms, LEXICON).shape, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
     (module(forms, LEXICON) * weight).sum().backward()
 
-    def value() -> float:
+    def value(_: int) -> float:
         words = [WORDS[form] for form in (0, 1, 8, 3, 9, 0)]
         expected = np.stack([window(module, 0, words[t : t + 3]) for t in range(4)])
         return float((expected * weight[0, :, 0].numpy()).sum())
 
-    for parameter in module.parameters():
-        assert parameter.grad is not None
-        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
-        for index in np.random.default_rng(1).choice(len(flat), size=min(4, len(flat)), replace=False):
-            values = []
-            for sign in (1, -1):
-                flat[index] += sign * 1e-6
-                values.append(value())
-                flat[index] -= sign * 1e-6
-            assert abs((values[0] - values[1]) / 2e-6 - float(gradient[index])) < 1e-7
+    equal_central_differences(module.named_parameters(), value)
 
 
 def test_the_papers_sizes_give_the_papers_width() -> None:

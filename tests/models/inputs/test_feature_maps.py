@@ -22,6 +22,7 @@ from skipstack.models.inputs.feature_maps import FeatureMapEmbedder, largest
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Stacked, Tokens
 from tests.models.corpora import small_corpus
+from tests.models.gradients import equal_central_differences
 from tests.oracles import lddnn
 
 CORPUS = small_corpus()
@@ -116,21 +117,23 @@ def test_every_value_has_a_twin() -> None:
     assert len(GRID) == 11 + 1  # the eleven of Table 3, and the one without any layer
 
 
-@EVERY_NETWORK
-def test_a_network_equals_its_twin_on_every_sentence_of_every_lane(mix: Mix) -> None:
-    model, tokens = network(config_of(mix)), sentences()
+def equals_its_twin(model: Stacked, mix: Mix) -> None:
+    """On every sentence of every lane."""
+    tokens = sentences()
     ours = scores(model, tokens).detach().numpy()
     for lane, place, length in places(tokens):
         assert np.abs(ours[lane, :length, place] - twin(model, mix, tokens, lane, place)).max() < 1e-10
+
+
+@EVERY_NETWORK
+def test_a_network_equals_its_twin(mix: Mix) -> None:
+    equals_its_twin(network(config_of(mix)), mix)
 
 
 @pytest.mark.parametrize("sets", [1, 2, 3, 4, 6, 7])
 def test_the_widest_q_gram_may_be_of_any_width(sets: int) -> None:
     mix = ("convolution", "none")
-    model, tokens = network(config_of(mix, sets=sets)), sentences()
-    ours = scores(model, tokens).detach().numpy()
-    for lane, place, length in places(tokens):
-        assert np.abs(ours[lane, :length, place] - twin(model, mix, tokens, lane, place)).max() < 1e-10
+    equals_its_twin(network(config_of(mix, sets=sets)), mix)
 
 
 @EVERY_NETWORK
@@ -147,17 +150,7 @@ def test_a_networks_gradients_equal_central_differences_of_its_twin(mix: Mix) ->
             for place, length in enumerate(LENGTHS[lane])
         )
 
-    rng = np.random.default_rng(8)
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        flat, gradient = parameter.data.view(-1), parameter.grad.reshape(-1)
-        for index in rng.choice(len(flat), size=min(4, len(flat)), replace=False):
-            values = []
-            for sign in (1, -1):
-                flat[index] += sign * 1e-6
-                values.append(value(int(index) * len(LENGTHS) // len(flat)))
-                flat[index] -= sign * 1e-6
-            assert abs((values[0] - values[1]) / 2e-6 - float(gradient[index])) < 1e-6, name
+    equal_central_differences(model.named_parameters(), value, tolerance=1e-6)
 
 
 @EVERY_NETWORK

@@ -1,13 +1,13 @@
 """Pretrained vectors in training: placed in every lane alike, trained like other words or held still."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.store.batches import training_batches
 from skipstack.data.store.vectors import Pretrained
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
@@ -15,6 +15,7 @@ from skipstack.models.lanes import Lane
 from skipstack.models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
 from skipstack.models.training.loop import Training
 from tests.models.corpora import small_corpus
+from tests.models.steps import equal_solo_runs, steps
 
 PLAIN = small_corpus()
 SIZE = 6
@@ -58,20 +59,6 @@ def table(run: Training) -> torch.Tensor:
     return run.model.embedder.words.table.detach().cpu().clone()
 
 
-def steps(run: Training, count: int) -> list[torch.Tensor]:
-    run.model.train()
-    seeds = [lane.seed for lane in run.lanes]
-    losses: list[torch.Tensor] = []
-    for epoch in range(count):
-        for batch in training_batches(
-            run.corpus.stored.splits["train"], batch_size=4, order_seed=11, lane_seeds=seeds, epoch=epoch
-        ):
-            losses.append(run.step(batch)[0].cpu())
-            if len(losses) == count:
-                return losses
-    raise AssertionError("not reached")
-
-
 def test_every_lane_starts_with_the_vectors_and_other_rows_start_as_before() -> None:
     with_vectors, without = training(Sgd(), 3, 4), training(Sgd(), 3, 4, corpus=PLAIN)
     assert CORPUS.vectors is not None
@@ -107,12 +94,7 @@ def test_trainable_rows_are_trained(optimiser: Optimiser) -> None:
 @pytest.mark.parametrize("word_vectors", ["trainable", "frozen"])
 @OPTIMISERS
 def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(optimiser: Optimiser, word_vectors: str) -> None:
-    fused = training(optimiser, 3, 4, model=network(word_vectors))
-    losses = steps(fused, 20)
-    for lane, seed in enumerate((3, 4)):
-        solo = training(optimiser, seed, model=network(word_vectors))
-        assert all(abs(a[lane] - b[0]) < 1e-10 for a, b in zip(losses, steps(solo, 20), strict=True))
-        assert (table(fused)[lane] - table(solo)[0]).abs().max() < 1e-10
+    equal_solo_runs(partial(training, optimiser, model=network(word_vectors)), (3, 4), 20)
 
 
 @pytest.mark.parametrize("word_vectors", ["trainable", "frozen"])

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
@@ -33,6 +34,7 @@ from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
 from skipstack.models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
+from tests.models.steps import equal_solo_runs, steps
 from tests.oracles import conlleval
 
 CORPUS = small_corpus()
@@ -84,21 +86,6 @@ def parameters(run: Training) -> dict[str, torch.Tensor]:
     return {name: value.detach().clone() for name, value in run.model.named_parameters()}
 
 
-def steps(run: Training, count: int) -> list[torch.Tensor]:
-    """The losses of ``count`` updates, through as many epochs as they need."""
-    losses: list[torch.Tensor] = []
-    run.model.train()
-    for epoch in range(count):
-        seeds = [lane.seed for lane in run.lanes]
-        for batch in training_batches(
-            CORPUS.stored.splits["train"], batch_size=4, order_seed=11, lane_seeds=seeds, epoch=epoch
-        ):
-            losses.append(run.step(batch)[0].cpu())
-            if len(losses) == count:
-                return losses
-    raise AssertionError("not reached")
-
-
 @RECIPES
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(recipe: TrainingConfig, device: str) -> None:
@@ -107,14 +94,7 @@ def test_a_lane_of_a_fused_run_equals_the_solo_run_with_its_seed(recipe: Trainin
         Lane(seed=4, learning_rate=0.07, stack_dropout=0.0),
         Lane(seed=5, embedder_dropout=0.6, stack_dropout=0.1),
     ]
-    fused = training(recipe, *lanes, device=device)
-    fused_losses = steps(fused, 20)
-    for number, lane in enumerate(lanes):
-        solo = training(recipe, lane, device=device)
-        solo_losses = steps(solo, 20)
-        assert all(abs(f[number] - s[0]) < 1e-10 for f, s in zip(fused_losses, solo_losses, strict=True))
-        for name, value in parameters(solo).items():
-            assert (parameters(fused)[name][number] - value[0]).abs().max() < 1e-10, name
+    equal_solo_runs(partial(training, recipe, device=device), lanes, 20)
 
 
 def shortcut(topology: str, gate: str) -> ModelConfig:
@@ -170,13 +150,7 @@ NETWORKS = {
 @pytest.mark.parametrize("model", NETWORKS.values(), ids=NETWORKS.keys())
 def test_in_every_network_a_lane_equals_the_solo_run_with_its_seed(model: ModelConfig) -> None:
     lanes = [Lane(seed=3), Lane(seed=4, embedder_dropout=0.0)]
-    fused = training(SGD, *lanes, model=model)
-    fused_losses = steps(fused, 4)
-    for number, lane in enumerate(lanes):
-        solo = training(SGD, lane, model=model)
-        assert all(abs(f[number] - s[0]) < 1e-10 for f, s in zip(fused_losses, steps(solo, 4), strict=True))
-        for name, value in parameters(solo).items():
-            assert (parameters(fused)[name][number] - value[0]).abs().max() < 1e-10, name
+    equal_solo_runs(partial(training, SGD, model=model), lanes, 4)
 
 
 def test_forget_gates_that_start_open_are_those_of_the_stack() -> None:

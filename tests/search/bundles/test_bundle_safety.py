@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import struct
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,14 +14,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from skipstack.dashboards.cli import main
 from skipstack.data.basis.errors import UserError
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle
 from skipstack.search.bundles.files import FILES, MANIFEST, WEIGHTS, pack, parsed, seal
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
-from tests.search.finished import exported
+from tests.command_line import refusal, typed
+from tests.search.finished import exported, resealed
 
 CPU = torch.device("cpu")
 STUDY = """\
@@ -35,6 +34,7 @@ base:
   training: {epochs: 1}
 search: {trials: 1, seeds: 1, scheduler: none}
 """
+TEXT = b"the cat\n"
 WORDS = "the\tDET\ncat\tNOUN\nsleeps\tVERB\n\nit\tPRON\nbarks\tVERB\n\n" * 4
 
 
@@ -55,48 +55,18 @@ def bundle(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return shutil.copytree(original, tmp_path / "bundle")
 
 
-def typed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str
-) -> tuple[object, str, str]:
-    monkeypatch.setattr(sys, "argv", ["skipstack", *arguments])
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"the cat\n")))
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    return stopped.value.code, *capsys.readouterr()
-
-
-def refused(
-    path: Path, says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *commands: str
-) -> None:
+def refused(path: Path, says: str, *commands: str) -> None:
     for command in commands or ("predict", "verify", "inspect"):
-        code, out, error = typed(capsys, monkeypatch, command, str(path))
-        assert (code, out) == (2, ""), error
-        assert error.startswith("skipstack: ")
-        assert error.count("\n") == 1, error
-        assert says in error
+        assert says in refusal(command, path, stdin=TEXT)
 
 
-def change(bundle: Path, name: str, place: str, value: Any) -> None:
-    """Put a value at a dotted place of a JSON file, and seal the bundle as its owner would."""
-    tree = json.loads((bundle / name).read_text())
-    *parents, last = place.split(".")
-    inner = tree
-    for parent in parents:
-        inner = inner[parent]
-    inner[last] = value
-    (bundle / name).write_text(json.dumps(tree))
-    seal(bundle)
-
-
-def test_a_folder_and_an_archive_say_the_same(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_and_an_archive_say_the_same(bundle: Path) -> None:
     pack(bundle, Path("bundle.zip"))
     for command in ("predict", "verify", "inspect"):
-        folder, archive = (typed(capsys, monkeypatch, command, str(path)) for path in (bundle, "bundle.zip"))
-        assert folder[:2] == archive[:2]
-        assert folder[0] == 0
-        assert folder[1]
+        folder, archive = (typed(command, path, stdin=TEXT) for path in (bundle, "bundle.zip"))
+        assert (folder.code, folder.out) == (archive.code, archive.out)
+        assert folder.code == 0
+        assert folder.out
 
 
 def test_an_archive_is_exported_and_the_same_twice(original: Path, tmp_path: Path) -> None:
@@ -111,17 +81,15 @@ def test_an_archive_is_exported_and_the_same_twice(original: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", [MANIFEST, *FILES])
-def test_a_link_that_leads_out_is_refused_and_one_within_is_not(
-    name: str, bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_that_leads_out_is_refused_and_one_within_is_not(name: str, bundle: Path) -> None:
     outside = shutil.copy(bundle / name, bundle.parent / "elsewhere")
     (bundle / name).unlink()
     (bundle / name).symlink_to(outside)
-    refused(bundle, f"{name}: leads out of the bundle", capsys, monkeypatch)
+    refused(bundle, f"{name}: leads out of the bundle")
     (bundle / name).unlink()
     shutil.copy(outside, bundle / "copy")
     (bundle / name).symlink_to("copy")
-    assert typed(capsys, monkeypatch, "predict", str(bundle))[0] == 0
+    assert typed("predict", bundle, stdin=TEXT).code == 0
 
 
 MADE: list[Callable[[Path], object]] = [
@@ -133,25 +101,23 @@ MADE: list[Callable[[Path], object]] = [
 
 
 @pytest.mark.parametrize("make", MADE, ids=["pipe", "folder", "link to itself", "nothing"])
-def test_a_pipe_a_folder_and_nothing_are_no_files(
-    make: Callable[[Path], object], bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pipe_a_folder_and_nothing_are_no_files(make: Callable[[Path], object], bundle: Path) -> None:
     (bundle / "tags.json").unlink()
     make(bundle / "tags.json")
-    refused(bundle, "", capsys, monkeypatch)
+    refused(bundle, "")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_not_what_was_sealed_is_refused(
-    name: str, bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_not_what_was_sealed_is_refused(name: str, bundle: Path) -> None:
     content = (bundle / name).read_bytes()
     (bundle / name).write_bytes(content + b" ")
-    refused(bundle, f"{name}: got {len(content) + 1:,} bytes (allowed: {len(content):,}", capsys, monkeypatch)
+    refused(bundle, f"{name}: got {len(content) + 1:,} bytes (allowed: {len(content):,}")
     (bundle / name).write_bytes(content[:-1])
-    refused(bundle, f"{name}: got {len(content) - 1:,} bytes", capsys, monkeypatch)
+    refused(bundle, f"{name}: got {len(content) - 1:,} bytes")
     (bundle / name).write_bytes(content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
-    refused(bundle, f"{name}: got sha256 ", capsys, monkeypatch)
+    refused(bundle, f"{name}: got sha256 ")
+    (bundle / name).unlink()
+    refused(bundle, name)
 
 
 @pytest.mark.parametrize(
@@ -173,19 +139,12 @@ def test_a_file_that_is_not_what_was_sealed_is_refused(
         ("files", [1], "files"),
     ],
 )
-def test_a_manifest_names_the_files_of_a_bundle_and_no_others(
-    place: str,
-    value: Any,
-    says: str,
-    bundle: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_manifest_names_the_files_of_a_bundle_and_no_others(place: str, value: Any, says: str, bundle: Path) -> None:
     manifest = json.loads((bundle / MANIFEST).read_text())
     parent, _, name = place.partition(".")
     (manifest if not name else manifest[parent])[name or parent] = value
     (bundle / MANIFEST).write_text(json.dumps(manifest))
-    refused(bundle, says, capsys, monkeypatch)
+    refused(bundle, says)
 
 
 @pytest.mark.parametrize("name", [each for each in FILES if each != WEIGHTS])
@@ -216,11 +175,9 @@ def test_json_that_is_broken_deep_or_something_else_is_refused(name: str, text: 
     assert len(str(told.value)) < 2000
 
 
-def test_json_as_large_as_a_disk_is_refused_before_it_is_read(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_as_large_as_a_disk_is_refused_before_it_is_read(bundle: Path) -> None:
     os.truncate(bundle / MANIFEST, 2**40)
-    refused(bundle, "manifest.json: got 1,099,511,627,776 bytes (allowed: 65,536)", capsys, monkeypatch)
+    refused(bundle, "manifest.json: got 1,099,511,627,776 bytes (allowed: 65,536)")
 
 
 HUGE = 10**12
@@ -247,19 +204,15 @@ HUGE = 10**12
     ],
 )
 def test_a_network_that_the_weights_do_not_fit_is_refused_before_it_is_built(
-    place: str,
-    value: Any,
-    bundle: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    place: str, value: Any, bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    change(bundle, "config.json", place, value)
+    resealed(bundle, "config.json", place, value)
 
     def allocated(*arguments: object, **options: object) -> None:
         raise AssertionError("weights were unpacked")
 
     monkeypatch.setattr("skipstack.search.bundles.bundle.unpacked", allocated)
-    refused(bundle, "config.json" if place != "model.stack.hidden" or value != 9 else "fit", capsys, monkeypatch)
+    refused(bundle, "config.json" if place != "model.stack.hidden" or value != 9 else "do not fit")
 
 
 def header(content: bytes, replaced: bytes) -> bytes:
@@ -287,15 +240,10 @@ def header(content: bytes, replaced: bytes) -> bytes:
         lambda content: b"\x80\x04\x95cposix\nsystem\n(S'touch pwned'\ntR." + content,
     ],
 )
-def test_weights_with_another_header_are_refused(
-    damage: Callable[[bytes], bytes],
-    bundle: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_weights_with_another_header_are_refused(damage: Callable[[bytes], bytes], bundle: Path) -> None:
     (bundle / WEIGHTS).write_bytes(damage((bundle / WEIGHTS).read_bytes()))
     seal(bundle)
-    refused(bundle, "", capsys, monkeypatch)
+    refused(bundle, "")
     assert not Path("pwned").exists()
 
 
@@ -307,14 +255,12 @@ def announced(content: bytes, **changes: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_weight_that_is_no_number_is_refused(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_weight_that_is_no_number_is_refused(bundle: Path) -> None:
     weights = load_file(bundle / WEIGHTS)
     weights["head.bias"][..., 0] = torch.nan
     save_file(weights, bundle / WEIGHTS, {"notes": "{}"})
     seal(bundle)
-    refused(bundle, "a weight that is no number", capsys, monkeypatch)
+    refused(bundle, "a weight that is no number")
 
 
 @pytest.mark.parametrize(
@@ -335,29 +281,23 @@ def test_tags_that_would_break_a_line_or_a_terminal_are_refused(name: str, value
     assert str(told.value).isprintable()
 
 
-def test_cutting_sentences_whose_tokens_have_tags_is_refused(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(bundle, "config.json", "data.longest", 2)
-    refused(bundle, "data.longest: got 2 for a corpus ", capsys, monkeypatch)
+def test_cutting_sentences_whose_tokens_have_tags_is_refused(bundle: Path) -> None:
+    resealed(bundle, "config.json", "data.longest", 2)
+    refused(bundle, "data.longest: got 2 for a corpus ")
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../outside.tsv", "a/../../outside.tsv", "../*.tsv"])
-def test_verifying_reads_no_file_outside_of_the_folder_it_is_given(
-    path: str, bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(bundle, "config.json", "data.corpus.dev", path)
-    refused(bundle, f"dev: got {path}, outside of ", capsys, monkeypatch, "verify")
-    change(bundle, "config.json", "data.corpus.dev", ["dev.tsv", path])
-    refused(bundle, f"dev: got {path}, outside of ", capsys, monkeypatch, "verify")
-    assert typed(capsys, monkeypatch, "predict", str(bundle))[0] == 0, "which reads no corpus"
+def test_verifying_reads_no_file_outside_of_the_folder_it_is_given(path: str, bundle: Path) -> None:
+    resealed(bundle, "config.json", "data.corpus.dev", path)
+    refused(bundle, f"dev: got {path}, outside of ", "verify")
+    resealed(bundle, "config.json", "data.corpus.dev", ["dev.tsv", path])
+    refused(bundle, f"dev: got {path}, outside of ", "verify")
+    assert typed("predict", bundle, stdin=TEXT).code == 0, "which reads no corpus"
 
 
-def test_verifying_generates_no_corpus_without_end(
-    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(bundle, "config.json", "data.corpus", {"kind": "grammar", "train": HUGE})
-    refused(bundle, f"train: got {HUGE} sentences to generate", capsys, monkeypatch, "verify")
+def test_verifying_generates_no_corpus_without_end(bundle: Path) -> None:
+    resealed(bundle, "config.json", "data.corpus", {"kind": "grammar", "train": HUGE})
+    refused(bundle, f"train: got {HUGE} sentences to generate", "verify")
 
 
 Members = dict[str, bytes]
@@ -420,19 +360,14 @@ def lying(members: Members) -> bytes:
     ],
 )
 def test_an_archive_that_means_harm_is_refused(
-    make: Callable[[Members], bytes],
-    says: str,
-    bundle: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[Members], bytes], says: str, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {name: (bundle / name).read_bytes() for name in (MANIFEST, *FILES)}
     (tmp_path / "some" / "where").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "some" / "where")
     Path("harm.zip").write_bytes(make(files))
     before = sorted(tmp_path.rglob("*"))
-    refused(Path("harm.zip"), says, capsys, monkeypatch)
+    refused(Path("harm.zip"), says)
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -1,11 +1,9 @@
 """Bundles: what is exported is what was trained, verifies exactly, tags text alone, and is data only."""
 
-import json
 import random
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,16 +15,9 @@ from skipstack.data.store.stored import open_store
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle, verify_bundle
 from skipstack.search.bundles.files import seal
-from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.records.folder import StudyFolder, new_folder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import open_study, run_study
-from skipstack.search.study_files.study_file import load_study
-from skipstack.search.trials.worker import TrainingWorker
-from tests.search.finished import exported
+from tests.search.finished import exported, opened, resealed, run
 
 CPU = torch.device("cpu")
 SETTINGS = [
@@ -35,19 +26,17 @@ SETTINGS = [
     "data.corpus.test=30",
     "model.stack.hidden=8",
     "search.scheduler=none",
+    "search.trials=2",
+    "training.epochs=2",
 ]
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyRecord, StudyFolder]:
-    path = tmp_path_factory.mktemp("study") / "small"
-    config, folder = load_study("quickstart", overrides=SETTINGS, trials=2, epochs=2)
-    with new_folder(path) as beside:
-        open_study(config, beside, data_dir=None, corpus_folder=folder, clock=time.time)
-    with Ledger(StudyFolder(path).ledger) as ledger:
-        driver = Driver(StudyFolder(path), ledger, device="cpu", clock=time.time)
-        run_study(driver, SerialEngine(TrainingWorker))
-    return read_study(path), StudyFolder(path)
+    file = tmp_path_factory.mktemp("study") / "small.yaml"
+    file.write_text("extends: quickstart")
+    folder = opened(file, SETTINGS)
+    return run(folder), folder
 
 
 @pytest.fixture
@@ -109,19 +98,13 @@ def test_verifying_refuses_other_weights_and_another_count(bundle: Path, tmp_pat
     seal(other)
     with pytest.raises(UserError, match="its metrics say"):
         verify_bundle(other, data_dir=None, device="cpu")
-    metrics = json.loads((bundle / "metrics.json").read_text())
-    metrics["test"]["correct"] += 1
-    (bundle / "metrics.json").write_text(json.dumps(metrics))
-    seal(bundle)
+    resealed(bundle, "metrics.json", "test.correct", load_bundle(bundle, CPU).metrics["test"]["correct"] + 1)
     with pytest.raises(UserError, match="its metrics say"):
         verify_bundle(bundle, data_dir=None, device="cpu")
 
 
 def test_verifying_refuses_another_corpus(bundle: Path) -> None:
-    config = json.loads((bundle / "config.json").read_text())
-    config["data"]["corpus"]["seed"] = 99
-    (bundle / "config.json").write_text(json.dumps(config))
-    seal(bundle)
+    resealed(bundle, "config.json", "data.corpus.seed", 99)
     with pytest.raises(UserError, match="which it was trained on"):
         verify_bundle(bundle, data_dir=None, device="cpu")
 
@@ -164,29 +147,6 @@ def test_predict_loads_neither_ray_nor_mlflow_nor_optuna(bundle: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     lines = ran.stdout.split("\n")
     assert [line.split("\t")[0] for line in lines] == ["a", "b", "c", "", "", "d", "", ""]
-
-
-@pytest.mark.parametrize("name", ["config.json", "weights.safetensors", "vocabulary.json", "tags.json", "metrics.json"])
-@pytest.mark.parametrize("damage", ["missing", "cut", "garbage"])
-def test_a_damaged_bundle_is_refused_in_one_line(name: str, damage: str, bundle: Path) -> None:
-    content = (bundle / name).read_bytes()
-    if damage == "missing":
-        (bundle / name).unlink()
-    else:
-        (bundle / name).write_bytes(content[: len(content) // 2] if damage == "cut" else b"\x80\x04garbage")
-    with pytest.raises(UserError) as refused:
-        load_bundle(bundle, CPU)
-    assert name in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_weights_that_do_not_fit_the_config_are_refused(bundle: Path) -> None:
-    config = json.loads((bundle / "config.json").read_text())
-    config["model"]["stack"]["hidden"] = 9
-    (bundle / "config.json").write_text(json.dumps(config))
-    seal(bundle)
-    with pytest.raises(UserError, match="do not fit"):
-        load_bundle(bundle, CPU)
 
 
 def test_the_best_and_a_trial_by_number_can_be_chosen(study: StudyRecord) -> None:

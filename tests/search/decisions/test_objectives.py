@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,17 @@ from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.objectives import further
-from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.simulation.recordings import recordings
 from skipstack.search.simulation.simulation import simulate
-from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.selection import selected
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.trial import TrialConfig
 from tests.oracles.pareto import dominates
 from tests.search.killing import killed_and_resumed
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 THREE = ("score", "parameters", "latency")
 
@@ -51,11 +48,7 @@ def study(*objectives: str, proposer: str = "tpe", trials: int = 14) -> StudyCon
     return toy.model_copy(update={"search": toy.search.model_copy(update={"objectives": objectives})})
 
 
-def run(folder: StudyFolder, own: Ledger | None = None, **options: Any) -> StudyRecord:
-    with own or Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger, parameters=count, **options)
-        run_study(driver, SerialEngine(TimedWorker))
-        return driver.record
+run = partial(run_toy, worker=TimedWorker, parameters=count)
 
 
 def test_only_what_is_sought_is_recorded(tmp_path: Path) -> None:

@@ -16,18 +16,16 @@ from skipstack.search.decisions.schedulers.config import (
     MedianConfig,
     NeverStopConfig,
 )
-from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import FORMAT, StudyOpened, from_json
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import decoded, encoded
 from skipstack.search.ledger.upgrade import upgraded
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.study import run_study
 from skipstack.search.tracking.runs import study_id
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, timeless
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import open_toy, run_toy, toy_study
 
 # As version 0.1.0 wrote it, and the identity by which its runs are found in MLflow.
 WRITTEN = (
@@ -88,19 +86,14 @@ def as_before(folder: StudyFolder) -> None:
     first.write_bytes(encoded(number + b" " + json.dumps(events).encode()) + b"".join(rest))
 
 
-def run(folder: StudyFolder, ledger: Ledger) -> None:
-    with ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
-
-
 def test_a_study_that_the_version_before_began_goes_on_with_the_same_decisions(tmp_path: Path) -> None:
     study = searched(toy_study(trials=8), scheduler=PAUSING)
     whole, cut = open_toy(tmp_path / "whole", study), open_toy(tmp_path / "cut", study)
-    run(whole, Ledger(whole.ledger))
+    run_toy(whole)
     with pytest.raises(Killed):
-        run(cut, DyingLedger(cut.ledger, 20, after=True))
+        run_toy(cut, DyingLedger(cut.ledger, 20, after=True))
     as_before(cut)
-    run(cut, Ledger(cut.ledger))
+    run_toy(cut)
     ours, theirs = read_study(cut.path), read_study(whole.path)
     assert ours.study == theirs.study
     assert timeless(Ledger(cut.ledger).read())[1:] == timeless(Ledger(whole.ledger).read())[1:]

@@ -14,19 +14,17 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.schedulers.config import AshaConfig
-from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.simulation.recordings import RecordedSpace, recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Point, Space
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.made_up import DEPTH, GATE, RATE, ended, opening, proposed, record_of, reported, study
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 EPOCHS = 6
 
@@ -41,10 +39,7 @@ class SlowToyWorker(ToyWorker):
 
 
 def run(path: Path, config: StudyConfig) -> StudyRecord:
-    folder = open_toy(path, config)
-    with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(SlowToyWorker))
-    return read_study(folder.path)
+    return run_toy(open_toy(path, config), worker=SlowToyWorker)
 
 
 @pytest.fixture(scope="module")

@@ -10,25 +10,14 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.decisions.schedulers.asha import Asha
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.decisions.schedulers.scheduler import Decision
-from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Event, Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from tests.search.killing import killed_and_resumed
-from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import FailingWorker, ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 PROPOSERS = pytest.mark.parametrize("proposer", ["grid", "random", "tpe"])
-
-
-def run(folder: StudyFolder, worker: type[ToyWorker] = ToyWorker, own: Ledger | None = None) -> StudyRecord:
-    with own or Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
-        run_study(driver, SerialEngine(worker))
-        return driver.record
 
 
 @PROPOSERS
@@ -36,15 +25,13 @@ def test_a_driver_killed_at_any_append_and_resumed_writes_what_an_uninterrupted_
     proposer: str, tmp_path: Path
 ) -> None:
     study = toy_study(trials=6, proposer=proposer)
-    killed_and_resumed(
-        tmp_path, lambda path: open_toy(path, study), lambda folder, ledger: run(folder, own=ledger), moments=15
-    )
+    killed_and_resumed(tmp_path, lambda path: open_toy(path, study), run_toy, moments=15)
 
 
 @PROPOSERS
 def test_decisions_are_those_of_asha_on_the_reports_in_the_order_of_the_ledger(proposer: str, tmp_path: Path) -> None:
     folder = open_toy(tmp_path, toy_study(proposer=proposer))
-    run(folder)
+    run_toy(folder)
     asha = Asha(AshaConfig(grace=1, reduction=2), 4, spared=frozenset({0}))
     events = Ledger(folder.ledger).read()
     decided = [event for event in events if isinstance(event, Decided)]
@@ -55,7 +42,7 @@ def test_decisions_are_those_of_asha_on_the_reports_in_the_order_of_the_ledger(p
 
 
 def test_the_base_comes_first_and_is_never_stopped(tmp_path: Path) -> None:
-    record = run(open_toy(tmp_path, toy_study(trials=20)))
+    record = run_toy(open_toy(tmp_path, toy_study(trials=20)))
     assert record.trials[0].config == record.study.space.base
     assert record.base is record.trials[0]
     assert record.trials[0].reason == "completed"
@@ -63,14 +50,14 @@ def test_the_base_comes_first_and_is_never_stopped(tmp_path: Path) -> None:
 
 
 def test_a_grid_ends_with_its_last_point_and_no_config_runs_twice(tmp_path: Path) -> None:
-    record = run(open_toy(tmp_path, toy_study(trials=50, proposer="grid")))
+    record = run_toy(open_toy(tmp_path, toy_study(trials=50, proposer="grid")))
     assert len(record.trials) == 9
     assert len({trial.config.identity for trial in record.trials.values()}) == 9
     assert record.finished
 
 
 def test_a_failed_trial_and_a_diverged_one_end_by_themselves_and_take_no_place_in_the_ranking(tmp_path: Path) -> None:
-    record = run(open_toy(tmp_path, toy_study(trials=9, proposer="grid")), FailingWorker)
+    record = run_toy(open_toy(tmp_path, toy_study(trials=9, proposer="grid")), worker=FailingWorker)
     by_depth = {trial.config.model.stack.depth: trial for trial in record.trials.values() if len(trial.reports) > 1}
     assert by_depth[2].reason == "diverged"
     failed = [trial for trial in record.trials.values() if trial.reason == "failed"]
@@ -88,8 +75,7 @@ def test_report_decision_and_end_are_one_append(tmp_path: Path) -> None:
             super().append(*events)
 
     folder = open_toy(tmp_path, toy_study(trials=3))
-    with Watching(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
+    run_toy(folder, Watching(folder.ledger))
     kinds = Counter(batches)
     assert ("reported",) not in kinds
     assert kinds["reported", "decided", "ended"] == 3
@@ -98,13 +84,13 @@ def test_report_decision_and_end_are_one_append(tmp_path: Path) -> None:
 
 def test_only_selected_trials_are_tested_and_resuming_tests_nothing_twice(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, toy_study())
-    record = run(folder)
+    record = run_toy(folder)
     best = record.ranked()[0]
     tested = [trial.number for trial in record.trials.values() if trial.tested]
     assert best.number in tested
     assert 0 < len(tested) < len(record.trials)
     before = len([event for event in Ledger(folder.ledger).read() if event.kind == "tested"])
-    run(folder)
+    run_toy(folder)
     assert len([event for event in Ledger(folder.ledger).read() if event.kind == "tested"]) == before
 
 
@@ -131,14 +117,13 @@ def test_a_reader_hears_every_event_after_it_is_on_the_disk(tmp_path: Path) -> N
         heard.append(event)
         assert event in Ledger(folder.ledger).read()
 
-    with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger, readers=[reader]), SerialEngine(ToyWorker))
+    run_toy(folder, readers=[reader])
     assert heard == Ledger(folder.ledger).read()[2:]
 
 
 def test_what_is_read_from_the_folder_is_what_the_driver_had(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, toy_study())
-    record = run(folder)
+    record = run_toy(folder)
     again = read_study(folder.path)
     assert again.trials == record.trials
     assert [trial.number for trial in again.ranked()] == [trial.number for trial in record.ranked()]
@@ -154,10 +139,10 @@ def test_interrupting_says_so_in_the_ledger_and_leaves_the_trial_to_the_next_dri
 
     folder = open_toy(tmp_path, toy_study(trials=5))
     with pytest.raises(KeyboardInterrupt):
-        run(folder, Interrupted)
+        run_toy(folder, worker=Interrupted)
     events = Ledger(folder.ledger).read()
     assert events[-1].kind == "interrupted"
     assert not [event for event in events if isinstance(event, Ended) and event.trial == 2]
-    record = run(folder)
+    record = run_toy(folder)
     assert len([event for event in Ledger(folder.ledger).read() if isinstance(event, Proposed)]) == 5
     assert record.trials[2].reason is not None

@@ -18,7 +18,7 @@ from skipstack.search.study.study import check_study, run_study
 from skipstack.search.study.task import EpochResult, TrialTask, trial_task
 from tests.search.changed import scheduler_of, searched
 from tests.search.killing import killed_and_resumed
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 PROMOTION = {"kind": "asha", "variant": "promotion", "reduction": 2}
 SCHEDULERS: dict[str, dict[str, Any]] = {
@@ -185,10 +185,7 @@ def test_a_bracket_goes_on_without_its_failed_trials_and_one_cut_short_by_the_en
 
     config = study(SCHEDULERS["hyperband"], "random", trials=12)
     folder = open_toy(tmp_path, config)
-    with Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
-        run_study(driver, SerialEngine(Failing))
-    trials = driver.record.trials
+    trials = run_toy(folder, worker=Failing).trials
     assert sum(len(trials[number].reports) > 1 for number in (1, 3)) in (1, 2), "one goes on beside the base, or both"
     completed = {number for number, trial in trials.items() if trial.reason == "completed"}
     assert len(completed & {4, 6}) == 1

@@ -1,5 +1,6 @@
 """Faults told apart, tried again or not, and a driver that replays them as they were."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,13 @@ from skipstack.search.study.faults import (
     kernel_kills,
 )
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Space
 from tests.search.changed import changed, searched
 from tests.search.killing import killed_and_resumed
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 CRASH = Fault("crashed", DIED)
 STARVED = Fault("out_of_memory", "MemoryError: no room")
@@ -149,9 +149,7 @@ def test_a_trial_ends_with_the_epoch_that_uses_up_its_time_and_one_that_ends_by_
     tmp_path: Path,
 ) -> None:
     folder, ledger = begun(tmp_path, time_limit=2.5)
-    with ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(TroubledWorker))
-    record = read_study(folder.path)
+    record = run_toy(folder, ledger, worker=TroubledWorker)
     first = record.trials[0]
     assert (first.reason, len(first.reports)) == ("timed_out", 3)
     assert first.message == "it trained for 3.0 s (search.time_limit: 2.5)"
@@ -159,9 +157,7 @@ def test_a_trial_ends_with_the_epoch_that_uses_up_its_time_and_one_that_ends_by_
     assert told == ["continue"] * 3, "it is not the scheduler who ended it"
     assert first.score is None
     folder, ledger = begun(tmp_path / "enough", time_limit=4.0)
-    with ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(TroubledWorker))
-    assert read_study(folder.path).trials[0].reason == "completed"
+    assert run_toy(folder, ledger, worker=TroubledWorker).trials[0].reason == "completed"
 
 
 def test_the_time_that_is_left_counts_what_earlier_workers_used(tmp_path: Path) -> None:
@@ -181,10 +177,7 @@ def test_the_time_that_is_left_counts_what_earlier_workers_used(tmp_path: Path) 
 def test_a_driver_killed_at_any_append_amid_faults_and_resumed_writes_what_an_uninterrupted_one_writes(
     tmp_path: Path,
 ) -> None:
-    def run(folder: StudyFolder, ledger: Ledger) -> None:
-        with ledger:
-            run_study(toy_driver(folder, ledger), SerialEngine(TroubledWorker))
-
+    run = partial(run_toy, worker=TroubledWorker)
     expected = killed_and_resumed(tmp_path, lambda path: begun(path, time_limit=3.0)[0], run)
     reasons = {event.reason for event in expected if isinstance(event, Ended)}
     assert reasons == {"timed_out", "failed"}
@@ -237,9 +230,7 @@ def test_a_ledger_that_cannot_be_written_interrupts_the_study_which_goes_on_late
         with pytest.raises(interruption, match=told) as raised:
             run_study(driver, SerialEngine(ToyWorker))
     assert "\n" not in str(raised.value)
-    with Ledger(folder.ledger) as again:
-        run_study(toy_driver(folder, again), SerialEngine(ToyWorker))
-    assert read_study(folder.path).finished
+    assert run_toy(folder).finished
 
 
 def test_each_start_is_counted_so_that_no_two_workers_of_a_trial_have_the_same_number() -> None:

@@ -1,9 +1,10 @@
 """Language models from text files to tables and bundles."""
 
-import json
 import math
 import random
+import shutil
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -29,9 +30,8 @@ from skipstack.models.training.config import Adam, TrainingConfig
 from skipstack.models.training.loop import Training
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
-from skipstack.search.bundles.files import seal
 from skipstack.search.study.records.reading import read_study
-from tests.search.finished import exported
+from tests.search.finished import exported, resealed
 
 EMBEDDER = EmbedderConfig(word_size=8, capital_size=0, affix_characters=0, window=0, dropout=0)
 STACK = StackConfig(depth=2, hidden=8, composition=(0, 0), directions="forward", dropout=0)
@@ -160,17 +160,24 @@ def test_what_sees_the_next_word_is_refused_before_anything_is_trained(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(tmp_path: Path) -> None:
-    written(tmp_path)
-    (tmp_path / "study.yaml").write_text(STUDY)
-    bundle = load_bundle(exported(tmp_path / "study.yaml"), torch.device("cpu"))
-    record = read_study(tmp_path / "runs")
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study that was run to its end, and of the bundle of its first trial."""
+    folder = tmp_path_factory.mktemp("study")
+    written(folder)
+    (folder / "study.yaml").write_text(STUDY)
+    return exported(folder / "study.yaml").parent
+
+
+def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) -> None:
+    bundle = load_bundle(finished / "bundle", torch.device("cpu"))
+    record = read_study(finished / "runs")
     best, other = record.ranked()
     assert best.score is not None
     assert other.score is not None
     assert -best.score < -other.score < -record.corpora[next(iter(record.corpora))].baseline_dev
     assert best.best is not None
-    assert fmean_of(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
+    assert fmean(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
     ((table,), *_) = ablation_report(ablation(record)).page.groups
     assert isinstance(table, Table)
     cells = {row.names: [cell.text for cell in row.cells] for row in table.rows}
@@ -184,20 +191,13 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(tmp_path: Path) 
     assert bundle.metrics["dev"]["perplexity"] == pytest.approx(told, rel=1e-6)
 
 
-def test_verifying_tells_the_perplexity_and_refuses_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    written(tmp_path)
-    (tmp_path / "study.yaml").write_text(STUDY)
-    path = exported(tmp_path / "study.yaml")
-    verify(path, data_dir=[tmp_path], device="cpu")
+def test_verifying_tells_the_perplexity_and_refuses_another(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(finished / "bundle", tmp_path / "bundle")
+    verify(path, data_dir=[finished], device="cpu")
     perplexity = load_bundle(path, torch.device("cpu")).metrics["test"]["perplexity"]
     assert f"test: perplexity {perplexity:.2f}, " in capsys.readouterr().out
-    metrics = json.loads((path / "metrics.json").read_text())
-    metrics["test"]["perplexity"] *= 1.001
-    (path / "metrics.json").write_text(json.dumps(metrics))
-    seal(path)
+    resealed(path, "metrics.json", "test.perplexity", perplexity * 1.001)
     with pytest.raises(UserError, match="test gives"):
-        verify(path, data_dir=[tmp_path], device="cpu")
-
-
-def fmean_of(values: tuple[float, ...]) -> float:
-    return sum(values) / len(values)
+        verify(path, data_dir=[finished], device="cpu")

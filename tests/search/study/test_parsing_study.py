@@ -1,6 +1,5 @@
 """A study on dependency trees, from CoNLL-U files to the table and the bundle: LAS all the way, UAS beside it."""
 
-import json
 from pathlib import Path
 from statistics import fmean
 
@@ -18,12 +17,11 @@ from skipstack.data.tasks.las import AttachmentCounts, attachment_counts
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
-from skipstack.search.bundles.files import seal
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles.trees import reaches_the_root
-from tests.search.finished import curves, opened, trained
+from tests.search.finished import curves, opened, resealed, trained
 
 STUDY = """
 base:
@@ -126,10 +124,7 @@ def test_verifying_tells_uas_and_las_and_refuses_another_count(study: StudyFolde
         f"test: {counts.attached} of {counts.words} words have the right head (UAS {counts.uas:.2%}), "
         f"{counts.labelled} the right relation to it (LAS {counts.las:.2%}), as exported"
     ) in answer.stdout
-    metrics = json.loads((bundle / "metrics.json").read_text())
-    metrics["dev"]["attached_words"] += 1
-    (bundle / "metrics.json").write_text(json.dumps(metrics))
-    seal(bundle)
+    resealed(bundle, "metrics.json", "test.attached_words", counts.attached + 1)
     with pytest.raises(UserError, match=r"gives .* attached words, .* say .* attached words"):
         verify_bundle(bundle, data_dir=study.path.parent, device="cpu")
 

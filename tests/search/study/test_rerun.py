@@ -6,15 +6,12 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.config import SearchConfig
-from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.rerun import Difference, rerun
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
-from tests.search.toy import FailingWorker, ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.changed import searched
+from tests.search.toy import FailingWorker, ToyWorker, open_toy, run_toy, toy_study
 
 
 class Drifting(ToyWorker):
@@ -41,8 +38,7 @@ class Broken(ToyWorker):
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     folder = open_toy(tmp_path / "study", toy_study(trials=9, proposer="grid"))
-    with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(FailingWorker))
+    run_toy(folder, worker=FailingWorker)
     return folder.path
 
 
@@ -66,17 +62,9 @@ def test_the_same_program_gives_the_same_curve_of_every_trial_that_reported(stud
 
 
 def test_seeds_that_raced_are_trained_again_group_by_group(tmp_path: Path) -> None:
-    config = toy_study(trials=9, proposer="grid")
-    race = {
-        **config.search.model_dump(),
-        "scheduler": {"kind": "asha", "reduction": 2, "resource": "seeds"},
-        "seeds": 4,
-    }
-    config = config.model_copy(update={"search": SearchConfig.model_validate(race)})
-    folder = open_toy(tmp_path / "race", config)
-    with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
-    trials = read_study(folder.path).trials.values()
+    race = {"kind": "asha", "reduction": 2, "resource": "seeds"}
+    folder = open_toy(tmp_path / "race", searched(toy_study(trials=9, proposer="grid"), scheduler=race, seeds=4))
+    trials = run_toy(folder).trials.values()
     assert max(len({report.seeds for report in trial.reports}) for trial in trials) > 1
     for trial in trials:
         found, told = again(folder.path, trial.number, ToyWorker, tmp_path / "scratch")

@@ -1,6 +1,5 @@
 """A study on a corpus of spans, from column files to the table and the bundle: F1 all the way, legal tags alone."""
 
-import json
 import random
 from pathlib import Path
 from statistics import fmean
@@ -22,12 +21,11 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
-from skipstack.search.bundles.files import seal
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles import conlleval
-from tests.search.finished import curves, opened, trained
+from tests.search.finished import curves, opened, resealed, trained
 
 SCHEME = "data.scheme"
 STUDY = """
@@ -135,10 +133,7 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
     answer = CliRunner().invoke(app, ["verify", str(path), "--data-dir", str(study.path.parent), "--device", "cpu"])
     told = f"{spans.correct} of {spans.gold} spans found among {spans.predicted} (F1 {spans.f1:.2%}), as exported"
     assert told in answer.stdout
-    metrics = json.loads((path / "metrics.json").read_text())
-    metrics["dev"]["correct_spans"] += 1
-    (path / "metrics.json").write_text(json.dumps(metrics))
-    seal(path)
+    resealed(path, "metrics.json", "dev.correct_spans", spans.correct + 1)
     with pytest.raises(UserError, match=rf"gives .*, {spans.correct} correct .* say .*, {spans.correct + 1} correct "):
         verify_bundle(path, data_dir=study.path.parent, device="cpu")
 

@@ -2,23 +2,21 @@
 
 import os
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Ended, Event, Extended, Metrics, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.faults import WeightsLostError
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import is_finished, read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import TrialTask
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends, timeless
-from tests.search.toy import KeepingWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import KeepingWorker, open_toy, run_toy, toy_study
 
 
 class TroubledTests(KeepingWorker):
@@ -44,11 +42,7 @@ def begun(path: Path) -> StudyFolder:
     return open_toy(path, searched(toy_study(trials=5, proposer="grid"), scheduler="none", retries=1))
 
 
-def run(folder: StudyFolder, ledger: Ledger | None = None, *first: Event) -> StudyRecord:
-    with ledger or Ledger(folder.ledger) as own:
-        driver = toy_driver(folder, own, first=first)
-        run_study(driver, SerialEngine(TroubledTests))
-        return driver.record
+run = partial(run_toy, worker=TroubledTests)
 
 
 def untested(folder: StudyFolder) -> list[tuple[int, str, str]]:
@@ -75,7 +69,7 @@ def test_what_fails_is_measured_again_trained_again_or_given_up_on_and_all_other
     assert {trial.reason for trial in record.trials.values()} == {"completed"}
     trained = record.trials[2]
     assert (folder.trial(2) / BEST).read_text() == f"{trained.config.identity} {len(trained.reports)}"
-    again = run(folder, None, Extended(time=9.0, trials=1))
+    again = run(folder, first=[Extended(time=9.0, trials=1)])
     assert again.trials[5].tested, "a study that gave up on a trial goes on"
     assert untested(folder).count((1, "failed", "give_up")) == 2, "and asks it once more"
 
@@ -101,8 +95,8 @@ def test_what_no_trial_could_do_without_ends_the_test_phase(tmp_path: Path) -> N
             raise UserError("the corpus is gone")
 
     folder = begun(tmp_path)
-    with Ledger(folder.ledger) as ledger, pytest.raises(UserError, match="the corpus is gone"):
-        run_study(toy_driver(folder, ledger), SerialEngine(NoCorpus))
+    with pytest.raises(UserError, match="the corpus is gone"):
+        run_toy(folder, worker=NoCorpus)
     assert not is_finished(folder.path)
     assert not any(trial.given_up for trial in read_study(folder.path).trials.values())
 

@@ -4,6 +4,7 @@ import math
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,13 @@ from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, St
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult
 from skipstack.search.study.warm_start import summary
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
 from tests.search.changed import searched
 from tests.search.killing import killed_and_resumed
-from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import FailingWorker, KeepingWorker, open_toy, run_toy, toy_driver, toy_study
 
 DEPTH, RATE, HIDDEN = "model.stack.depth", "training.optimiser.learning_rate", "model.stack.hidden"
 
@@ -37,11 +36,7 @@ def changed(study: StudyConfig, axes: dict[str, Axis] | None = None, **search: A
     return study.model_copy(update={"space": space, "search": searched(study, **search).search})
 
 
-def run(folder: StudyFolder, worker: type[ToyWorker] = KeepingWorker, own: Ledger | None = None) -> StudyRecord:
-    with own or Ledger(folder.ledger) as ledger:
-        driver = toy_driver(folder, ledger)
-        run_study(driver, SerialEngine(worker))
-        return driver.record
+run = partial(run_toy, worker=KeepingWorker)
 
 
 @pytest.fixture
@@ -62,7 +57,7 @@ def started(folder: StudyFolder) -> WarmStarted:
 
 def test_a_study_that_was_run_before_trains_nothing_and_ends_in_the_same_table(earlier: Path, tmp_path: Path) -> None:
     study = warm(changed(toy_study(trials=9, proposer="grid"), scheduler="none"), earlier)
-    record = run(open_toy(tmp_path / "again", study), FailingWorker)
+    record = run(open_toy(tmp_path / "again", study), worker=FailingWorker)
     before = read_study(earlier)
     assert not [event for event in Ledger(tmp_path / "again" / "ledger").read() if isinstance(event, Started)]
     assert all(trial.reused is not None and not trial.epochs for trial in record.trials.values())
@@ -171,9 +166,9 @@ RACE = {"kind": "asha", "grace": 1, "reduction": 2, "resource": "seeds"}
 def test_what_counts_as_a_whole_trial_is_what_it_reported_in_the_resource_of_the_new_study(tmp_path: Path) -> None:
     """Two epochs of four make a second: whole where a trial has a second, a beginning where it has four epochs."""
     grid = toy_study(trials=9, proposer="grid")
-    run(open_toy(tmp_path / "second", changed(grid, scheduler=SECONDS)), Timed)
-    run(open_toy(tmp_path / "race", changed(grid, scheduler=RACE)), Timed)
-    run(open_toy(tmp_path / "whole", changed(grid, scheduler="none")), Timed)
+    run(open_toy(tmp_path / "second", changed(grid, scheduler=SECONDS)), worker=Timed)
+    run(open_toy(tmp_path / "race", changed(grid, scheduler=RACE)), worker=Timed)
+    run(open_toy(tmp_path / "whole", changed(grid, scheduler="none")), worker=Timed)
     completed = {name: {"completed": len(read_study(tmp_path / name).trials)} for name in ("second", "whole")}
     assert completed == {"second": {"completed": 9}, "whole": {"completed": 9}}
 
@@ -246,7 +241,7 @@ def test_a_study_whose_trials_are_all_known_adds_nothing_but_weights_that_the_ot
         f"warm start: 1 trials of {copy}, 1 of them reusable as they are, 8 known from another study left out",
     ]
     folder = StudyFolder(tmp_path / "new")
-    assert all(trial.reused is not None for trial in run(folder, FailingWorker).trials.values())
+    assert all(trial.reused is not None for trial in run(folder, worker=FailingWorker).trials.values())
 
 
 class Diverging(KeepingWorker):
@@ -257,7 +252,7 @@ class Diverging(KeepingWorker):
 
 def test_a_trial_that_diverged_does_so_again_without_being_trained(tmp_path: Path) -> None:
     grid = toy_study(trials=9, proposer="grid")
-    run(open_toy(tmp_path / "earlier", grid), Diverging)
+    run(open_toy(tmp_path / "earlier", grid), worker=Diverging)
     record = run(open_toy(tmp_path / "again", warm(grid, tmp_path / "earlier")))
     diverged = [trial for trial in record.trials.values() if trial.reason == "diverged"]
     assert len(diverged) == 3
@@ -271,9 +266,7 @@ def test_a_driver_killed_at_any_append_needs_nothing_but_its_ledger_and_the_weig
     study = warm(toy_study(trials=5, proposer=proposer), earlier)
     if proposer != "grid":
         study = changed(study, {**study.space.axes, RATE: Axis(choice=(0.001, 0.02, 0.1))})
-    written = killed_and_resumed(
-        tmp_path, lambda path: open_toy(path, study), lambda folder, ledger: run(folder, own=ledger)
-    )
+    written = killed_and_resumed(tmp_path, lambda path: open_toy(path, study), run)
     assert any(isinstance(event, Reused) for event in written)
 
 

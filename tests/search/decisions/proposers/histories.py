@@ -156,3 +156,15 @@ def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectiv
             further = tuple(-float(draw.randint(1000, 9000)) for _ in range(objectives - 1))
             proposer.ended(ending, reason, curve, further)
             yield Told(ending, running.pop(ending), reason, curve, further)
+
+
+def climb(proposer: Proposer, trials: int, score: Callable[[Point], float]) -> list[float]:
+    """The scores of so many trials one after the other, each told to the proposer before it is asked again."""
+    scores: list[float] = []
+    for number in range(trials):
+        point = proposer.ask(number)
+        assert point is not None
+        proposer.proposed(number, point)
+        scores.append(score(point))
+        proposer.ended(number, "completed", [(1, scores[-1] - 0.1), (2, scores[-1])])
+    return scores

@@ -11,7 +11,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState, create_trial
 
 from skipstack.data.basis.seeding import derive
-from skipstack.search.decisions.proposers.proposer import Proposer, Random
+from skipstack.search.decisions.proposers.proposer import Random
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.spaces.space import Point
 from tests.search.decisions.proposers.histories import (
@@ -24,6 +24,7 @@ from tests.search.decisions.proposers.histories import (
     MOMENTUM,
     RATE,
     Told,
+    climb,
     live,
     tell,
 )
@@ -131,21 +132,10 @@ def planted(point: Point) -> float:
     return score - 0.2 * (point[KIND] != "adam") - 0.2 * (point[DEPTH] != 3)
 
 
-def best(proposer: Proposer, trials: int) -> float:
-    scores = []
-    for number in range(trials):
-        point = proposer.ask(number)
-        assert point is not None
-        proposer.proposed(number, point)
-        scores.append(planted(point))
-        proposer.ended(number, "completed", [(1, scores[-1] - 0.1), (2, scores[-1])])
-    return max(scores)
-
-
 def test_it_beats_random_search_on_a_planted_objective() -> None:
     seeds = range(5)
-    learnt = [best(Tpe(MIXED, seed), trials=32) for seed in seeds]
-    drawn = [best(Random(MIXED, seed), trials=32) for seed in seeds]
+    learnt = [max(climb(Tpe(MIXED, seed), 32, planted)) for seed in seeds]
+    drawn = [max(climb(Random(MIXED, seed), 32, planted)) for seed in seeds]
     assert statistics.mean(learnt) > statistics.mean(drawn) + 0.02
     assert sum(ours > theirs for ours, theirs in zip(learnt, drawn, strict=True)) >= 4
 

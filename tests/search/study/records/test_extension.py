@@ -22,7 +22,7 @@ from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Json
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_driver, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 PROPOSERS = pytest.mark.parametrize("proposer", ["grid", "one_at_a_time", "random", "tpe"])
@@ -73,8 +73,8 @@ def test_enough_is_enough_whenever_it_is_said_and_more_may_be_asked_for_again(pr
     whole = told(run(first))
     for kill in range(2, appends(first), 5):
         folder = open_toy(tmp_path / f"killed-{kill}", finite(proposer, trials=7))
-        with pytest.raises(Killed), DyingLedger(folder.ledger, kill, after=False) as dying:
-            run_study(toy_driver(folder, dying), SerialEngine(ToyWorker))
+        with pytest.raises(Killed):
+            run_toy(folder, DyingLedger(folder.ledger, kill, after=False))
         begun = read_study(folder.path)
         if not begun.trials:
             continue
@@ -131,8 +131,8 @@ def test_a_base_that_an_extension_lets_in_changes_nothing_that_was_decided(
 
 def test_an_extension_that_cannot_be_replayed_is_not_written(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, finite("grid", trials=3))
+    run_toy(folder)
     with Ledger(folder.ledger) as ledger:
-        run_study(toy_driver(folder, ledger), SerialEngine(ToyWorker))
         ledger.append(Promoted(time=2.0, trial=1))
     before = Ledger(folder.ledger).read()
     with Ledger(folder.ledger) as ledger, pytest.raises(UserError, match="says that it was promoted"):

@@ -1,0 +1,47 @@
+"""The command line in this process: nothing that a command prints is hidden, and every refusal is one line."""
+
+import io
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+
+import pytest
+
+from skipstack.dashboards.cli import main
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command came to."""
+
+    code: object
+    out: str
+    error: str
+
+
+def typed(*arguments: object, stdin: bytes = b"") -> Answer:
+    """Run a command. It must end in exit 0, 2 or 3, a mistake told in one line, a defect never."""
+    out, error = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
+        patch.setattr(sys, "argv", ["skipstack", *map(str, arguments)])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    answer = Answer(stopped.value.code, out.getvalue(), error.getvalue())
+    assert answer.code in (0, 2, 3), answer
+    assert "Traceback" not in answer.out + answer.error, answer
+    if answer.code == 2:
+        last = answer.error.splitlines()[-1]
+        assert last.startswith("skipstack: "), answer
+        assert answer.out == "", answer
+    return answer
+
+
+def refusal(*arguments: object, stdin: bytes = b"") -> str:
+    """The one line, on stderr alone, with which a command is refused."""
+    answer = typed(*arguments, stdin=stdin)
+    assert answer.code == 2, answer
+    assert answer.error.startswith("skipstack: ")
+    assert answer.error.endswith("\n")
+    assert answer.error.count("\n") == 1, answer.error
+    return answer.error
