@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -242,9 +244,18 @@ def _name(process: psutil.Process) -> str:
 
 
 def essence(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """What was proposed, reported, decided, ended and tested, without the clock."""
+    """What was proposed, reported, decided, ended and tested, without the clock.
+
+    The trials of a test phase stand in the order of their numbers: one whose weights were torn is measured later.
+    """
     kinds = {"proposed", "reported", "decided", "ended", "tested", "finished"}
-    return [event.model_dump(exclude={"time", "seconds"}) for event in events if event.kind in kinds]
+    found: list[dict[str, Any]] = []
+    for tested, together in groupby(
+        (event for event in events if event.kind in kinds), lambda event: event.kind == "tested"
+    ):
+        dumped = [event.model_dump(exclude={"time", "seconds"}) for event in together]
+        found += sorted(dumped, key=itemgetter("trial")) if tested else dumped
+    return found
 
 
 def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]]]:
