@@ -12,7 +12,7 @@ from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.tracking.stores import URI
+from skipstack.search.tracking.stores import URI, from_anywhere
 
 OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri")
 """The fields of an execution that are written down."""
@@ -35,7 +35,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
         return Execution(**given)
     recorded = placed.model_dump(include=set(OPTIONS))
     environment = os.environ.get(URI, "")
-    if without_secrets(environment) == recorded["tracking_uri"]:
+    if environment and without_secrets(from_anywhere(environment)) == recorded["tracking_uri"]:
         given.setdefault("tracking_uri", environment)  # with the secrets that the ledger does not have
     if placed.place != _place(folder):
         if given.get("engine", recorded["engine"]) == "serial":
@@ -54,7 +54,7 @@ def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Pl
     options = {name: getattr(execution, name) for name in OPTIONS}
     if execution.address == "local":
         options["address"] = None
-    options["tracking_uri"] = None if execution.store is None else without_secrets(execution.store)
+    options["tracking_uri"] = None if execution.store is None else without_secrets(from_anywhere(execution.store))
     now = Placed.model_validate({"time": time, "place": _place(folder), **options})
     last = _last(folder)
     return [] if last is not None and last.model_copy(update={"time": time}) == now else [now]

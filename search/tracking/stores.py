@@ -2,6 +2,7 @@
 
 import os
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError, unknown
@@ -40,6 +41,14 @@ def experiment(own: str) -> str:
 def is_folder(uri: str) -> bool:
     """Whether MLflow keeps the runs as files in a folder."""
     return _kind(uri) in ("", "file")
+
+
+def from_anywhere(uri: str) -> str:
+    """The same store, named so that it does not depend on the working directory."""
+    before, slashes, path = uri.partition(":///")
+    if _kind(uri) == "sqlite" and path and not path.startswith("/"):
+        return f"{before}{slashes}{Path.cwd() / path}"
+    return uri if _kind(uri) else str(Path.cwd() / uri)
 
 
 def _kind(uri: str) -> str:

@@ -146,3 +146,15 @@ def test_a_copy_does_not_ask_for_what_the_environment_names_nor_for_a_cluster_th
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     assert command("resume", "received", "--engine", "ray") == 130
     assert [(each["address"], each["store"]) for each in started] == [(address, STORE), (None, STORE), (None, STORE)]
+
+
+@pytest.mark.parametrize("store", ["sqlite:///runs.db", "runs"])
+def test_a_store_by_a_relative_path_is_the_same_from_another_folder(
+    store: str, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    command("search", "quickstart", *QUICK, "--out", "study", "--tracking-uri", store)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    command("resume", str(tmp_path / "study"))
+    assert started[1]["store"] == store.replace("runs", f"{tmp_path}/runs")
