@@ -60,4 +60,6 @@ clean:
 	  { echo "skipstack needs Python 3.11 or newer; got $$($(PYTHON) --version): make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv .venv
 	$(RUN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@# The path to src/ from there: with LC_ALL=C, Python 3.11 reads no path that has letters beyond ASCII.
+	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
 	@touch $@
