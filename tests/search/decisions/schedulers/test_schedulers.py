@@ -67,6 +67,15 @@ def test_median_decisions_equal_the_oracle_on_any_order_of_arrival(
     assert [decision.action for _, decision in lived] == expected
 
 
+@pytest.mark.parametrize(("others", "median"), [([0.2, 0.6], 0.4), ([0.1, 0.2, 0.6], 0.2), ([0.1, 0.2, 0.6, 0.9], 0.4)])
+def test_a_trial_stops_below_the_median_of_the_others(others: list[float], median: float) -> None:
+    for score, action in ((median - 0.05, "stop"), (median + 0.05, "continue")):
+        subject = Median(MedianConfig(grace=1, minimum_trials=1), 4)
+        for trial, other in enumerate(others):
+            subject.report(trial, 1, other)
+        assert subject.report(9, 1, score).action == action
+
+
 @given(PICKS, st.integers(1, 6), st.integers(1, 8), st.integers(1, 25))
 def test_keep_best_decisions_equal_the_oracle_on_any_order_of_arrival(
     picks: list[tuple[int, float]], keep: int, maximum: int, trials: int
