@@ -59,7 +59,8 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "skipstack needs Python 3.11 or newer; got $$($(PYTHON) --version): make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(RUN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	@# The path to src/ from there: with LC_ALL=C, Python 3.11 reads no path that has letters beyond ASCII.
+	@# Of an editable install Python 3.11 writes and reads, with LC_ALL=C, no path that has letters beyond ASCII: so the
+	@# path to src/ is written from there.
+	LC_ALL=C.UTF-8 $(RUN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
 	@touch $@
