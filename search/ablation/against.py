@@ -35,7 +35,7 @@ class ComparedRow:
     paper_difference: float | None
     trial: int | None = None
     state: str | None = None
-    whole: bool = False
+    whole: bool
     seeds: tuple[int, ...] = ()
     dev: Spread | None = None
     test: Spread | None = None

@@ -74,7 +74,7 @@ class Hyperband(RungScheduler):
     """
 
     def __init__(
-        self, config: HyperbandConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
+        self, config: HyperbandConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int
     ) -> None:
         super().__init__(config, maximum, spared, seeds=seeds, brackets=None)
         self._reduction = config.reduction

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event, Finished, Started
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.segments import Segments
 from tests.search.ledger.batches import BATCH, DECIDED, REPORTED, Batch
 
 SESSIONS = st.lists(st.lists(BATCH, min_size=1, max_size=3), min_size=1, max_size=2)
@@ -102,6 +103,27 @@ def test_a_changed_byte_never_changes_an_event(sessions: list[list[Batch]], mask
             segment.write_bytes(content)
 
 
+def test_a_file_that_goes_while_a_driver_compacts_is_looked_for_three_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger(tmp_path) as ledger:
+        ledger.append(Started(time=1.0, trial=0))
+    lines, missing = Segments.lines, 2
+
+    def lines_later(segments: Segments) -> Iterator[Any]:
+        nonlocal missing
+        missing -= 1
+        if missing >= 0:
+            raise FileNotFoundError("compacted meanwhile")
+        return lines(segments)
+
+    monkeypatch.setattr(Segments, "lines", lines_later)
+    assert Ledger(tmp_path).read() == [Started(time=1.0, trial=0)]
+    missing = 3
+    with pytest.raises(UserError, match="compacted meanwhile"):
+        Ledger(tmp_path).read()
+
+
 @pytest.mark.parametrize("torn", [b"0", b"01234567 [", b"00000000 []\n"], ids=["a digit", "half a line", "wrong sum"])
 def test_writing_goes_on_after_a_torn_line_is_taken_away(tmp_path: Path, torn: bytes) -> None:
     with Ledger(tmp_path) as ledger:
@@ -109,6 +131,7 @@ def test_writing_goes_on_after_a_torn_line_is_taken_away(tmp_path: Path, torn: b
     first = tmp_path / "000001.jsonl"
     whole = first.read_bytes()
     first.write_bytes(whole + torn)
+    assert list(Ledger(tmp_path).only("started")) == [Started(time=1.0, trial=0)]
     with Ledger(tmp_path) as ledger:
         assert ledger.cut is not None
         assert ledger.cut.startswith(f"{first}:2: ")
@@ -227,6 +250,7 @@ import sys
 from pathlib import Path
 from skipstack.search.ledger.events import Started
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.segments import Segments
 with Ledger(Path(sys.argv[1])) as ledger:
     for trial in range(10**6):
         ledger.append(Started(time=1.0, trial=trial))
