@@ -1,6 +1,7 @@
 """Layers that skip against their twins, their gradients, and what their policies learn from."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from itertools import product
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
@@ -472,3 +474,9 @@ def test_a_text_of_which_nothing_is_left_teaches_nothing(reward: str) -> None:
     assert loss.item() == 0
     for name, parameter in model.named_parameters():
         assert parameter.grad is None or not parameter.grad.any(), name
+
+
+@pytest.mark.parametrize(("share", "allowed"), [(0, True), (0.5, True), (1, True), (-0.01, False), (1.01, False)])
+def test_lambda_lies_between_0_and_1(share: float, allowed: bool) -> None:
+    with nullcontext() if allowed else pytest.raises(ValidationError, match="share"):
+        DynamicSkipConfig(share=share)
