@@ -480,3 +480,21 @@ def test_a_text_of_which_nothing_is_left_teaches_nothing(reward: str) -> None:
 def test_lambda_lies_between_0_and_1(share: float, allowed: bool) -> None:
     with nullcontext() if allowed else pytest.raises(ValidationError, match="share"):
         DynamicSkipConfig(share=share)
+
+
+def test_all_but_the_last_of_layers_that_join_directions_are_credited_with_whole_sentences() -> None:
+    skip = {"kind": "dynamic", "reach": 2, "policy_hidden": 3}
+    stack = {**NETWORK["stack"], "depth": 3, "composition": [0, 1, 2], "join": "each_layer", "skip": skip}
+    model, tokens, gold = tagger({**NETWORK, "stack": stack}, Lane(seed=6))
+    whole: list[bool] = []
+
+    assert model.reinforce is not None
+
+    class Credit(Reinforce):
+        def forward(self, made: list[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
+            whole.extend(each.seen_before for each in made)
+            return torch.zeros(lengths_RB.shape, dtype=torch.float64)
+
+    model.reinforce = Credit(model.reinforce.config, lanes=1)
+    model.loss(tokens, gold, LEXICON)
+    assert whole == [True, True, False]

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ledger import segments
 from skipstack.search.ledger.events import Event, Finished, Started
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.lines import encoded
@@ -302,3 +303,12 @@ def test_a_reader_that_is_overtaken_by_a_compaction_reads_again(
     monkeypatch.setattr(ledger._segments, "lines", lines)
     assert [event.trial for event in ledger.read() if isinstance(event, Started)][:4] == [0, 1, 2, 3]
     assert overtaken
+
+
+def test_the_name_of_a_new_segment_reaches_the_disk_before_anything_is_appended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled: list[tuple[Path, list[str]]] = []
+    monkeypatch.setattr(segments, "settle", lambda path: settled.append((path, files(tmp_path, "jsonl"))))
+    write(tmp_path, started(0))
+    assert settled[0] == (tmp_path, ["000001.jsonl"])
