@@ -484,7 +484,7 @@ def test_lambda_lies_between_0_and_1(share: float, allowed: bool) -> None:
 
 def test_all_but_the_last_of_layers_that_join_directions_are_credited_with_whole_sentences() -> None:
     skip = {"kind": "dynamic", "reach": 2, "policy_hidden": 3}
-    stack = {**NETWORK["stack"], "depth": 3, "composition": [0, 1, 2], "join": "each_layer", "skip": skip}
+    stack = {**NETWORK["stack"], "depth": 3, "composition": [0, 0, 0], "join": "each_layer", "skip": skip}
     model, tokens, gold = tagger({**NETWORK, "stack": stack}, Lane(seed=6))
     whole: list[bool] = []
 
