@@ -193,7 +193,7 @@ def test_a_job_that_is_stopped_ends_its_study_in_order_and_another_job_goes_on(h
     assert head.job("stop", "study") == "STOPPED"
     told = events(folder)
     assert isinstance(told[-1], Interrupted), head.logs("study")
-    assert f"skipstack resume {folder}" in head.logs("study")
+    assert shlex.join(["skipstack", "resume", str(folder)]) in head.logs("study")
     head.job("submit", "again", f"{SKIPSTACK} resume {folder} --address auto")
     assert head.job("wait", "again") == "SUCCEEDED", head.logs("again")
     assert read_study(folder).finished

@@ -1,5 +1,6 @@
 """The command line killed, or asked to end by a user or by a cluster manager, and resumed."""
 
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -30,7 +31,7 @@ def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
         assert process.returncode == -signal.SIGKILL
     else:
         assert process.returncode == 130, error
-        assert f"skipstack resume {study}" in error
+        assert shlex.join(["skipstack", "resume", str(study)]) in error
         assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
     assert "Traceback" not in error
     return error
