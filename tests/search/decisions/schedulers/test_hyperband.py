@@ -24,7 +24,7 @@ PRINTED = (
 
 
 def test_the_brackets_are_those_of_the_papers_table() -> None:
-    subject = Hyperband(HyperbandConfig(), 81)
+    subject = Hyperband(HyperbandConfig(), 81, seeds=1)
     assert subject.sizes == tuple(bracket[0][0] for bracket in PRINTED)
     assert tuple((*ladder, 81) for ladder in subject.ladders) == tuple(
         tuple(level for _, level in bracket) for bracket in PRINTED
@@ -34,7 +34,7 @@ def test_the_brackets_are_those_of_the_papers_table() -> None:
 @pytest.mark.parametrize("workers", [1, 4, 1000])
 def test_so_many_trials_reach_each_rung_as_the_paper_prints_and_they_are_the_best(workers: int) -> None:
     """Trial n has the score 37 n mod 143 throughout: all different, in no order."""
-    subject = Hyperband(HyperbandConfig(), 81)
+    subject = Hyperband(HyperbandConfig(), 81, seeds=1)
     reached: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     running: list[int] = []
     born = 0
@@ -67,7 +67,7 @@ def test_so_many_trials_reach_each_rung_as_the_paper_prints_and_they_are_the_bes
 def test_what_is_promoted_equals_the_oracle_on_any_order_of_arrival(
     picks: list[tuple[int, float]], grace: int, reduction: int, maximum: int, trials: int, workers: int
 ) -> None:
-    subject = Hyperband(HyperbandConfig(grace=grace, reduction=reduction), maximum, frozenset({0}))
+    subject = Hyperband(HyperbandConfig(grace=grace, reduction=reduction), maximum, frozenset({0}), seeds=1)
     reports: list[tuple[int, int, float]] = []
     gone_on: set[tuple[int, int]] = set()
     over: set[int] = set()
@@ -113,7 +113,7 @@ def test_what_is_promoted_equals_the_oracle_on_any_order_of_arrival(
 
 
 def test_a_bracket_cut_short_by_the_end_of_the_study_still_sends_its_best_to_the_end() -> None:
-    subject = Hyperband(HyperbandConfig(), 9)
+    subject = Hyperband(HyperbandConfig(), 9, seeds=1)
     for trial in range(4):
         assert subject.report(trial, 1, 0.1 * trial) == Decision("pause", rung=1)
     assert subject.promotable() is None  # five more may come
@@ -129,7 +129,7 @@ def test_a_bracket_cut_short_by_the_end_of_the_study_still_sends_its_best_to_the
 
 
 def test_nobody_waits_for_a_trial_that_ended_on_its_way() -> None:
-    subject = Hyperband(HyperbandConfig(grace=3), 9)  # brackets of 3 at rung 3, and of 2 that run to the end
+    subject = Hyperband(HyperbandConfig(grace=3), 9, seeds=1)  # brackets of 3 at rung 3, and of 2 that run to the end
     assert subject.sizes == (3, 2)
     assert sizes(2, 3) == (3, 2)
     for epoch in (1, 2, 3):
@@ -141,11 +141,11 @@ def test_nobody_waits_for_a_trial_that_ended_on_its_way() -> None:
 
 
 def test_a_whole_trial_of_seconds_that_never_came_to_the_next_rung_is_not_waited_for() -> None:
-    subject = Hyperband(HyperbandConfig(grace=10, resource="seconds", maximum=30), 2)
+    subject = Hyperband(HyperbandConfig(grace=10, resource="seconds", maximum=30), 2, seeds=1)
     for trial in range(3):
         assert subject.report(trial, 1, 0.1 * trial, 11.0) == Decision("pause", rung=10)
     assert subject.promotable() == 2
-    subject = Hyperband(HyperbandConfig(grace=10, resource="seconds", maximum=30), 2)
+    subject = Hyperband(HyperbandConfig(grace=10, resource="seconds", maximum=30), 2, seeds=1)
     for trial in (0, 1):
         assert subject.report(trial, 1, 0.1 * trial, 11.0) == Decision("pause", rung=10)
     assert subject.report(2, 1, 0.9, 1.0) == Decision("continue")
@@ -154,7 +154,7 @@ def test_a_whole_trial_of_seconds_that_never_came_to_the_next_rung_is_not_waited
 
 
 def test_the_top_rung_goes_before_and_who_ended_while_it_was_paused_is_not_promoted() -> None:
-    subject = Hyperband(HyperbandConfig(), 9)  # brackets of 9, 5 and 3
+    subject = Hyperband(HyperbandConfig(), 9, seeds=1)  # brackets of 9, 5 and 3
     for trial in range(9):
         subject.report(trial, 1, 0.1 * trial)
     for trial in (8, 7, 6):
