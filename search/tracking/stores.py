@@ -59,10 +59,12 @@ def _kind(uri: str) -> str:
 
 
 def _check(source: str, uri: str) -> None:
-    kind, plugins = _kind(uri), {plugin.name for plugin in entry_points(group="mlflow.tracking_store")}
-    if kind and kind not in SCHEMES and kind not in plugins:
+    kind = _kind(uri)
+    if kind and kind not in SCHEMES:
+        if kind in entry_points(group="mlflow.tracking_store").names:
+            return
         raise UserError(f"{source}: {unknown('kind of store', kind, SCHEMES)}, as in sqlite:////PATH/mlflow.db")
-    if kind not in ("", "file", "databricks") and kind not in plugins and "://" not in uri:
+    if kind not in ("", "file", "databricks") and "://" not in uri:
         raise UserError(f"{source}: got {kind}: without // after it (allowed: as in http://HOST:5000)")
     if is_folder(uri) and os.environ.get(FILES, "").lower() not in ("true", "1"):
         raise UserError(

@@ -27,6 +27,13 @@ def hostile(folder: Path) -> Path:
     return folder
 
 
+def python(folder: Path, *arguments: str) -> str:
+    """What a fresh interpreter prints in the folder; it must succeed."""
+    ran = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
 def skipstack(programs: Path, folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
     """What the command of an environment prints in ``folder``; it must succeed."""
     apart = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RAY_ADDRESS")}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.places import hostile, python
+from tests.install.environments import hostile, python
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = {"torch", "ray", "mlflow", "optuna", "pandas", "numpy", "pydantic"}

@@ -140,29 +140,11 @@ def test_a_study_whose_workers_never_start_ends_in_order_with_what_they_last_sai
     assert isinstance(Ledger(folder.ledger).read()[-1], Interrupted)
 
 
-STUDY = """
-import sys
-from pathlib import Path
-from skipstack.search.engines.ray_tune import RayEngine
-from skipstack.search.engines.token import VARIABLES
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.study import run_study
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
-
-assert " " in sys.executable
-folder = open_toy(Path(sys.argv[1]), toy_study(trials=2))
-engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
-with Ledger(folder.ledger) as ledger:
-    run_study(toy_driver(folder, ledger), engine)
-engine.close()
-"""
-
-
 @pytest.mark.cluster
 def test_workers_start_from_an_interpreter_whose_path_has_a_space(tmp_path: Path) -> None:
     place = tmp_path / "a folder"
     place.mkdir()
     (place / "venv").symlink_to(sys.prefix)
-    python, root = place / "venv" / "bin" / "python", Path(__file__).parents[3]
-    subprocess.run([python, "-c", STUDY, tmp_path / "study"], cwd=root, check=True, timeout=250)
-    assert read_study(tmp_path / "study").finished
+    python, study, root = place / "venv" / "bin" / "python", tmp_path / "study", Path(__file__).parents[3]
+    subprocess.run([python, "-m", "tests.search.toy_on_ray", study], cwd=root, check=True, timeout=250)
+    assert read_study(study).finished

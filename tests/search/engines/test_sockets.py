@@ -58,22 +58,6 @@ def test_where_no_folder_will_do_one_line_says_which_would(short: Path, monkeypa
         session_folder()
 
 
-STUDY = """
-import os, sys
-from pathlib import Path
-from skipstack.search.engines.ray_tune import RayEngine
-from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.study import run_study
-from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
-
-folder = open_toy(Path(sys.argv[1]), toy_study(trials=2))
-engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
-with Ledger(folder.ledger) as ledger:
-    run_study(toy_driver(folder, ledger), engine)
-engine.close()
-"""
-
-
 @pytest.mark.cluster
 def test_a_study_runs_where_the_folder_for_temporary_files_has_a_long_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -83,8 +67,7 @@ def test_a_study_runs_where_the_folder_for_temporary_files_has_a_long_name(
     monkeypatch.setenv("TMPDIR", str(long))
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
     before = set(Path("/tmp").glob("skipstack-*"))
-    subprocess.run(
-        [sys.executable, "-c", STUDY, tmp_path / "study"], cwd=Path(__file__).parents[3], check=True, timeout=250
-    )
-    assert read_study(tmp_path / "study").finished
+    study, root = tmp_path / "study", Path(__file__).parents[3]
+    subprocess.run([sys.executable, "-m", "tests.search.toy_on_ray", study], cwd=root, check=True, timeout=250)
+    assert read_study(study).finished
     assert set(Path("/tmp").glob("skipstack-*")) <= before, "its folder is removed"

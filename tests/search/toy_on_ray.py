@@ -1,0 +1,16 @@
+"""A study of toys on a cluster of Ray that is this process's own: ``python -m tests.search.toy_on_ray FOLDER``."""
+
+import sys
+from pathlib import Path
+
+from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.study import run_study
+from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+
+if __name__ == "__main__":
+    folder = open_toy(Path(sys.argv[1]), toy_study(trials=2))
+    engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
+    with Ledger(folder.ledger) as ledger:
+        run_study(toy_driver(folder, ledger), engine)
+    engine.close()
