@@ -1,10 +1,16 @@
-"""What a trial reported, as columns: ten thousand trials keep every report, and each as an event would be large."""
+"""What a trial reported, as columns: ten thousand trials keep every report, and each as an event would be large.
+
+Array legend: N reports, M metrics times lanes.
+"""
 
 import math
 from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.search.ledger.events import Metrics, Reported
 
@@ -14,24 +20,31 @@ NUMBERS = ("time", "epoch", "score", "seconds")
 REST = tuple(name for name in Reported.model_fields if name not in (*NUMBERS, "metrics"))
 """The fields that say the same in most reports of a trial."""
 
-Form = tuple[tuple[tuple[str, int], ...], tuple[Any, ...]]
-"""What reports share: the name of each metric with its lanes, and the values of ``REST``."""
+Layout = tuple[tuple[str, int], ...]
+"""The name of each metric with its lanes."""
+
+Form = tuple[Layout, tuple[Any, ...]]
+"""What reports share: their layout, and the values of ``REST``."""
 
 
 @final
 class Reports(Sequence[Reported]):
-    """The reports of a trial in their order. An item is the event again, made when it is asked for."""
+    """The reports of a trial in their order. An item is the event again, made when it is asked for.
 
-    __slots__ = ("_forms", "_metrics", "_numbers", "_starts")
+    ``events``: the number of each in its ledger; -1 where it is in none.
+    """
+
+    __slots__ = ("_forms", "_metrics", "_numbers", "_starts", "events")
 
     def __init__(self) -> None:
+        self.events = array("q")
         self._numbers = array("d")
         self._metrics = array("d")
         self._starts = array("l")
         self._forms: list[Form] = []
 
-    def append(self, report: Reported) -> None:
-        """Add the latest report."""
+    def append(self, report: Reported, event: int = -1) -> None:
+        """Add the latest report, the ``event`` of this number."""
         form = (
             tuple((name, len(lanes)) for name, lanes in report.metrics.items()),
             tuple(getattr(report, name) for name in REST),
@@ -41,6 +54,25 @@ class Reports(Sequence[Reported]):
         self._starts.append(len(self._metrics))
         for lanes in report.metrics.values():
             self._metrics.extend(lanes)
+        self.events.append(event)
+
+    def extend(
+        self,
+        trial: int,
+        layout: Layout,
+        numbers_N4: NDArray[np.float64],
+        metrics_NM: NDArray[np.float64],
+        events_N: NDArray[np.int64],
+    ) -> None:
+        """Add reports of a trial, of all its seeds and without latencies: ``NUMBERS``, and metrics of a ``layout``."""
+        shared = {"kind": "reported", "trial": trial, "seeds": (), "latency": None}
+        form = (layout, tuple(shared[name] for name in REST))
+        first, (count, width) = len(self._metrics), metrics_NM.shape
+        self._forms += [self._forms[-1] if self._forms and self._forms[-1] == form else form] * count
+        self._starts.extend(first + width * place for place in range(count))
+        self._numbers.frombytes(numbers_N4.tobytes())
+        self._metrics.frombytes(metrics_NM.tobytes())
+        self.events.frombytes(events_N.tobytes())
 
     @property
     def scores(self) -> Sequence[float]:
