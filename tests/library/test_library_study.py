@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skipstack
-from skipstack.search.frames import COLUMNS
+from skipstack.search.frames.columns import COLUMNS
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, copied, said

@@ -11,32 +11,16 @@ from itertools import pairwise
 from typing import Final, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipstack.search.ledger.alike import Alike
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import events_of
 from skipstack.search.ledger.lines import Line
-from skipstack.search.study.records.reports import NUMBERS, Layout
+from skipstack.search.study.records.reports import NUMBERS, Block, Layout
 from skipstack.search.study.records.study_record import StudyRecord
 
 MOST: Final = 4
 """Kinds of lines, at most, that are read as columns: a study has one, and another for each extension by seeds."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """Reports of one trial, one after another."""
-
-    layout: Layout
-    numbers_N4: NDArray[np.float64]
-    metrics_NM: NDArray[np.float64]
-    events_N: NDArray[np.int64]
-
-    def between(self, first: int, last: int) -> "_Run":
-        """Those from place ``first`` to before ``last``."""
-        cut = slice(first, last)
-        return _Run(self.layout, self.numbers_N4[cut], self.metrics_NM[cut], self.events_N[cut])
 
 
 @final
@@ -49,7 +33,7 @@ class _Columns:
     events: "array[int]" = field(default_factory=lambda: array("q"))
     """The number of each report in the ledger."""
 
-    def runs(self) -> Iterator[tuple[int, _Run]]:
+    def blocks(self) -> Iterator[tuple[int, Block]]:
         """The reports of each trial, in their order. Raises ValueError where a decision is not on its report."""
         columns = dict(zip(self.lines.paths, self.lines.columns().T, strict=True))
         for key in ("trial", "epoch"):  # NaN equals nothing
@@ -60,7 +44,7 @@ class _Columns:
         numbers_N4 = np.stack([columns[0, name][order_N] for name in NUMBERS], axis=1)
         metrics = [columns[0, "metrics", name, lane] for name, lanes in self.layout for lane in range(lanes)]
         metrics_NM = np.stack(metrics, axis=1)[order_N]
-        every = _Run(self.layout, numbers_N4, metrics_NM, np.frombuffer(self.events, np.int64)[order_N])
+        every = Block(self.layout, (), numbers_N4, metrics_NM, np.frombuffer(self.events, np.int64)[order_N])
         starts = np.flatnonzero(np.diff(trial_N[order_N], prepend=-1)).tolist()
         for first, last in pairwise([*starts, len(trial_N)]):
             yield int(trial_N[order_N[first]]), every.between(first, last)
@@ -89,17 +73,17 @@ def bulk_record(lines: Iterable[Line]) -> StudyRecord | None:
                 record.events += 1
             else:
                 record.apply(event)
-    runs: dict[int, list[_Run]] = defaultdict(list)
+    blocks: dict[int, list[Block]] = defaultdict(list)
     try:
         for each in columns:
-            for number, run in each.runs():
-                runs[number].append(run)
+            for number, block in each.blocks():
+                blocks[number].append(block)
     except ValueError:
         return None
-    if not record.trials.keys() >= runs.keys() | late.keys():
+    if not record.trials.keys() >= blocks.keys() | late.keys():
         return None
     for number in record.trials:
-        _report(record, number, runs[number], late[number])
+        _report(record, number, blocks[number], late[number])
     return record
 
 
@@ -114,23 +98,22 @@ def _layout(events: tuple[Event, ...]) -> Layout:
             return ()
 
 
-def _report(record: StudyRecord, number: int, runs: list[_Run], late: list[tuple[int, Reported]]) -> None:
+def _report(record: StudyRecord, number: int, blocks: list[Block], late: list[tuple[int, Reported]]) -> None:
     """Tell a trial all that it reported, in the order of the ledger."""
-    if len(runs) > 1:
-        runs = sorted(
-            (run.between(place, place + 1) for run in runs for place in range(len(run.events_N))),
-            key=lambda run: int(run.events_N[0]),
+    if len(blocks) > 1:
+        blocks = sorted(
+            (block.between(place, place + 1) for block in blocks for place in range(len(block.events_N))),
+            key=lambda block: int(block.events_N[0]),
         )
     reports = record.trials[number].reports
     waiting = iter([*late, (record.events, None)])
     event, report = next(waiting)
-    for run in runs:
+    for block in blocks:
         done = 0
-        while done < len(run.events_N):
-            until = int(np.searchsorted(run.events_N, event))
+        while done < len(block.events_N):
+            until = int(np.searchsorted(block.events_N, event))
             if until > done:
-                part = run.between(done, until)
-                reports.extend(number, part.layout, part.numbers_N4, part.metrics_NM, part.events_N)
+                reports.extend(number, block.between(done, until))
                 done = until
             elif report is not None:
                 record.report(report, event)
