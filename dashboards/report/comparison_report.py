@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.report.ablation_report import EXCEEDS
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, with_error
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.against import ComparedRow, Comparison
+
+EXCEEDS = "*"
+"""Marks a difference that is larger than its standard error."""
 
 DISAGREES = "≠"
 """Marks a row whose difference has the other sign than the paper's, by more than its standard error."""
