@@ -10,10 +10,10 @@ from skipstack.dashboards.pages.page import Block, Listing, Numbers, Page, Repor
 from skipstack.dashboards.report.exploration_parts import blocks, contents
 from skipstack.dashboards.report.exploration_table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.report.quantities import NONE, counted, reason_in_words, scored
-from skipstack.search.ablation.ablation import changes, chosen
 from skipstack.search.exploration.exploration import Exploration, Trial
 from skipstack.search.exploration.table import BASELINE, Row
 from skipstack.search.study.records.parts import value_text
+from skipstack.spaces.changes import changes, chosen
 
 ABOUT = (
     "Exploration: what the search saw, described and not tested. Which trials there are and how long they trained was "

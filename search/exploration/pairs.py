@@ -12,7 +12,7 @@ COLUMNS: Final = ("axis", "part", "other_axis", "other_part", "trials", "whole",
 
 
 def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd.DataFrame:
-    """A row for each pair of parts, of two axes, that trials have.
+    """A row for each pair of parts, of two axes, that trials have; none where the model knows no effect.
 
     ``left``: the mean over these trials of what the additive model leaves of their final scores (``Effects.left``): by
     so much the two values together are better than each alone lets expect. In a full grid without noise it is the
@@ -20,7 +20,8 @@ def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd
     score of their own; what is left of others is small for want of knowledge.
     """
     of_trials = parts.loc[effects.left.index].assign(left=effects.left, whole=whole[effects.left.index])
-    found = [_pair(of_trials, axis, other) for axis, other in combinations(parts.columns, 2)]
+    axes = parts.columns if effects.of else ()
+    found = [_pair(of_trials, axis, other) for axis, other in combinations(axes, 2)]
     rows = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=list(COLUMNS))
     return rows[list(COLUMNS)]
 

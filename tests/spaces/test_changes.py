@@ -1,12 +1,12 @@
-"""In what configs differ, and what of it was chosen."""
+"""What a config has that its base has not."""
 
 import json
 from pathlib import Path
 
 import yaml
 
-from skipstack.search.ablation.ablation import changes, chosen
 from skipstack.search.study_files.study_file import load_study
+from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import COMPOSITION, study
 

@@ -1,4 +1,4 @@
-"""In what a config differs from a base, and what of it was chosen."""
+"""What a config has that its base has not."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
