@@ -63,8 +63,5 @@ def framed(exploration: Exploration) -> pd.DataFrame:
         }
         for row in exploration.rows
     ]
-    columns = {
-        name: pd.Series([row[name] for row in rows], dtype=dtype)  # type: ignore[call-overload]
-        for name, (dtype, _) in COLUMNS.items()
-    }
+    columns = {name: pd.Series([row[name] for row in rows], dtype=dtype) for name, (dtype, _) in COLUMNS.items()}
     return pd.DataFrame(columns)

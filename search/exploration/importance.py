@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Any, Final
 
 import numpy as np
@@ -92,7 +93,7 @@ def _study(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) ->
         columns[axis] = _numbers(own, domain, shown)
         distributions[axis] = _distribution(domain, len(shown))
     for score, row in zip(expected.tolist(), pd.DataFrame(columns).astype(object).to_dict("records"), strict=True):
-        here = {axis: value for axis, value in row.items() if not pd.isna(value)}
+        here = {str(axis): value for axis, value in row.items() if not pd.isna(value)}
         study.add_trial(
             create_trial(
                 value=score,
@@ -108,7 +109,7 @@ def _numbers(column: "pd.Series[Any]", domain: Domain, shown: Sequence[Any]) -> 
         case Choice():
             return column.map({value: place for place, value in enumerate(shown)})
         case Log():
-            return np.log(column)
+            return column.map(log)
         case _:
             return column
 
@@ -122,7 +123,7 @@ def _distribution(domain: Domain, values: int) -> BaseDistribution:
         case Real(low, high):
             return FloatDistribution(low, high)
         case Log(low, high):
-            return FloatDistribution(np.log(low), np.log(high))
+            return FloatDistribution(log(low), log(high))
 
 
 def _param(distribution: BaseDistribution, value: float) -> float | int:

@@ -26,7 +26,7 @@ def rungs(
     for rung in epochs:
         there = reached[rung].dropna() if rung in reached.columns else pd.Series(dtype=float)
         known = there.index.intersection(finals.index)
-        best = finals[known].idxmax() if len(known) else None
+        best = int(finals[known].to_numpy().argmax()) if len(known) else None
         stopped = (ends[there.index] == rung) & ~whole[there.index]
         rows.append(
             {
@@ -35,7 +35,7 @@ def rungs(
                 "stopped": int(stopped.sum()),
                 "whole": len(known),
                 "correlation": correlation(there[known], finals[known]),
-                "place_of_best": None if best is None else int((there > there[best]).sum()) + 1,
+                "place_of_best": None if best is None else int((there > there[known].iloc[best]).sum()) + 1,
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"place_of_best": "Int64", "correlation": "float64"})
