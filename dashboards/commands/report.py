@@ -15,8 +15,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.ablation.ablation import ablation
-from skipstack.search.ablation.against import compare
-from skipstack.search.ablation.papers import find_table
+from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.papers import find_table
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 

@@ -1,7 +1,7 @@
 """Simulated searches in which nothing has an effect: how often does chance alone get a mark?
 
-Each search tries configs on dev, with seeds of its own, and takes the best as its winner. Then winner, base and what lies
-between them are trained with other seeds and tested on other sentences: a family of rows, as `ablate` has it.
+Each search tries configs on dev, with seeds of its own, and takes the best as its winner. Then winner, base and what
+lies between them are trained with other seeds and tested on other sentences: a family of rows, as `ablate` has it.
 
 Array legend: N searches, R seeds, S sentences, C counts of a sentence, M rows of a family.
 """
@@ -45,9 +45,7 @@ def searches(world: World, repeats: int, *, source: int = 0) -> Marked:
     winners = [_winner(world, size, generator) for size in chunks(repeats)]
     exceeds_N, excludes_N = (np.concatenate(each) for each in zip(*winners, strict=True))
     return Marked(
-        family={
-            seeds: float(np.concatenate(each).mean()) for seeds, *each in zip(FRESH_SEEDS, *families, strict=True)
-        },
+        family={seeds: float(np.concatenate(each).mean()) for seeds, *each in zip(FRESH_SEEDS, *families, strict=True)},
         winner_exceeds_error=float(exceeds_N.mean()),
         winner_interval=float(excludes_N.mean()),
     )
