@@ -13,7 +13,7 @@ from skipstack.dashboards.report.quantities import NONE, counted, heading_of, re
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
-from skipstack.search.ablation.statistics import Spread
+from skipstack.search.statistics.spreads import Spread
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.changes import chosen

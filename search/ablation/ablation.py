@@ -13,9 +13,9 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.ablation.statistics import Spread, paired_difference
 from skipstack.search.decisions.objectives import Objective
 from skipstack.search.ledger.events import Reason
+from skipstack.search.statistics.spreads import Spread, paired_difference
 from skipstack.search.study.records.parts import parts
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
