@@ -52,13 +52,13 @@ def test_an_ablation_is_a_run_with_trials_of_its_own_and_leaves_those_of_the_sea
     events = history()
     both = [*events, *ablated(events, number=2)]
     search, ablation = runs_of(both), runs_of(both, 2)
-    assert search == runs_of(events)
+    assert repr(search) == repr(runs_of(events))  # NaN equals itself as text alone
     assert list(ablation) == list(search)
     for trial, run in ablation.items():
         kind = "ablation" if trial is STUDY else "ablation_trial"
         expected = {"skipstack.ablation": "2", "skipstack.kind": kind}
         assert run.tags == search[trial].tags | expected
-        assert (run.metrics, run.params) == (search[trial].metrics, search[trial].params)
+        assert repr((run.metrics, run.params)) == repr((search[trial].metrics, search[trial].params))
     assert [run.name for run in ablation.values()][:2] == ["depths", "ablation 2, trial 0"]
 
 
