@@ -19,7 +19,7 @@ def over_sentences(
     *,
     resamples: int = RESAMPLES,
 ) -> float:
-    """P of the difference of two mean scores, where each sentence might as well be the other network's (Yeh 2000).
+    """p of the difference of two mean scores, where each sentence might as well be the other network's (Yeh 2000).
 
     Two-sided. It asks whether *these* trained networks differ on other sentences than these, and nothing about other
     seeds: small differences of lucky seeds pass it. So no mark rests on it.

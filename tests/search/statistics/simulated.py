@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.statistics.chance import chance, half_width
-from skipstack.search.statistics.families import LEVEL
+from skipstack.search.statistics.chance import chance, half_width, p_value
+from skipstack.search.statistics.families import LEVEL, holm
 from skipstack.search.statistics.pseudo_values import pseudo_values
 
 Values = NDArray[np.float64]
