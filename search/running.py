@@ -15,9 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.history import AblationHistory
-from skipstack.search.ablation.opening import opening
 from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
@@ -215,18 +213,9 @@ def extend(
     )
 
 
-def ablate(
-    path: Path,
-    execution: Execution,
-    record: StudyRecord,
-    made: Experiment,
-    *,
-    data_dir: Path | None,
-    corpus_folder: Path,
-) -> Run:
-    """An ablation of a finished study, whose ``record`` it was made from. Raises UserError as ``open_study`` does."""
-    first = opening(made, record, StudyFolder(path), data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-    return _ablation(path, execution, made.number, lambda: StudyRecord.of(first), first=first, again=False)
+def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
+    """The ablation ``number`` of a finished study, which begins with the events ``first`` (``ablation/opening.py``)."""
+    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, again=False)
 
 
 def _ablation(
