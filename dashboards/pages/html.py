@@ -10,7 +10,19 @@ from html import escape
 from itertools import groupby
 from typing import Final, assert_never
 
-from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Listing, Page, Picture, Row, Sentence, Table
+from skipstack.dashboards.pages.page import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Page,
+    Picture,
+    Row,
+    Sentence,
+    Table,
+    captioned,
+)
 from skipstack.dashboards.pages.style import STYLE
 from skipstack.dashboards.pages.svg import inlined
 
@@ -67,9 +79,10 @@ def _block(block: Block, caption: str) -> Iterator[str]:
             yield "</ul>"
         case Table():
             # What is wider than the page is moved sideways, with a keyboard, too.
-            yield f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}">'
+            name = escape(captioned(block, caption))
+            yield f'<div class="wide" role="region" tabindex="0" aria-label="{name}">'
             yield "<table>"
-            yield f"<caption>{escape(caption)}</caption>"
+            yield f"<caption>{name}</caption>"
             yield from _headings(block)
             yield from _sections(block)
             yield "</table>"

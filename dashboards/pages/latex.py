@@ -2,11 +2,11 @@ r"""A page as LaTeX: a file that compiles as it is, and whose tables alone a doc
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import chain, count, groupby, takewhile
 from typing import Final, assert_never
 
-from skipstack.dashboards.pages.latex_text import DEFINITIONS, latex_text
-from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page, Row, Sentence, Table
+from skipstack.dashboards.pages.latex_text import DEFINITIONS, LONGEST, latex_text, printed_width
+from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page, Row, Sentence, Table, captioned
 
 BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document, which takes its tables alone.
 % Such a document needs \usepackage{booktabs,graphicx}, and with pdfLaTeX \usepackage[T1]{fontenc}.
@@ -41,19 +41,18 @@ SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}
 
 
 def as_latex(page: Page) -> str:
-    """The page, ending in a line break; sentences in the style ``dim`` stand below the table before them."""
+    """The page, ending in a line break; notes stand below the table before them."""
     blocks = [block for group in page.groups for block in group]
-    title = [rf"\section*{{{latex_text(page.title)}}}"] if page.title else []
-    lines = [*_aside(title)]
+    lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
+    labels: set[str] = set()
     caption = page.title
-    for place, block in enumerate(blocks):
+    for block, following in zip(blocks, (blocks[place:] for place in range(1, len(blocks) + 1)), strict=True):
         match block:
             case Table():
-                following = blocks[place + 1 :]
-                last = not any(isinstance(each, Table) for each in following)
-                notes = [each for each in following if isinstance(each, Sentence) and each.is_note] if last else []
-                lines += _tables(block, caption, notes)
-            case Sentence(is_note=True) if any(isinstance(each, Table) for each in blocks[:place]):
+                rest = takewhile(lambda each: not isinstance(each, Table), following)
+                notes = [each.text for each in rest if isinstance(each, Sentence) and each.is_note]
+                lines += _tables(block, captioned(block, caption), notes, labels)
+            case Sentence(is_note=True) if labels:
                 pass
             case _:
                 caption = block.text if isinstance(block, Heading) else caption
@@ -81,18 +80,15 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
             assert_never(block)
 
 
-def _tables(table: Table, caption: str, notes: Sequence[Sentence]) -> Iterator[str]:
-    """The table, in as many parts as it takes pages."""
+def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
+    """The table, in as many parts as it takes pages, under labels that are not yet among ``labels``."""
     parts = list(_parts(table.rows))
+    columns = "".join(column.justify[0] for column in table.columns)
     for number, rows in enumerate(parts, start=1):
-        which = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         yield r"\begin{table}[!htbp]"
         yield r"\centering\small"
-        if caption:
-            yield rf"\caption{{{latex_text(caption + which)}}}"
-        if label := re.sub(r"[^A-Za-z0-9]+", "-", caption + which).strip("-"):
-            yield rf"\label{{tab:{label}}}"
-        columns = "".join(column.justify[0] for column in table.columns)
+        yield rf"\caption{{{latex_text(caption)}{f' ({number} of {len(parts)})' if len(parts) > 1 else ''}}}"
+        yield rf"\label{{tab:{_label(caption, labels)}}}"
         yield rf"{SHRUNK}\begin{{tabular}}{{@{{}}l@{{ }}l{columns}@{{}}}}"
         yield r"\toprule"
         yield from _headings(table)
@@ -100,16 +96,25 @@ def _tables(table: Table, caption: str, notes: Sequence[Sentence]) -> Iterator[s
         yield r"\bottomrule"
         yield r"\end{tabular}}"
         if number == len(parts):
-            yield from (rf"\par\smallskip\footnotesize\raggedright {latex_text(note.text)}" for note in notes)
+            yield from (rf"\par\smallskip\footnotesize\raggedright {latex_text(note)}" for note in notes)
         yield r"\end{table}"
         yield ""
+
+
+def _label(caption: str, labels: set[str]) -> str:
+    """A new one that is made of the letters of the caption."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", caption).strip("-") or "skipstack"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    label = next(each for each in names if each not in labels)
+    labels.add(label)
+    return label
 
 
 def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
     """The rows, page by page."""
     first, lines = 0, 0
     for place, row in enumerate(rows):
-        longest = max(len(text) for text in (row.label, *(cell.text for cell in row.cells)))
+        longest = max(map(printed_width, (row.label, *(cell.text for cell in row.cells))))
         lines += 1 + longest // WIDEST_TEXT + (row.section != rows[place - 1].section if place else 0)
         if lines > MOST_LINES and place > first:
             yield rows[first:place]
@@ -121,7 +126,7 @@ def _headings(table: Table) -> Iterator[str]:
     if any(column.group for column in table.columns):
         yield from _groups(table.columns)
     if table.heading or any(column.heading for column in table.columns):
-        headings = (latex_text(text) for text in (table.heading, *(column.heading for column in table.columns)))
+        headings = (_broken(text) for text in (table.heading, *(column.heading for column in table.columns)))
         yield rf"& {' & '.join(headings)} \\"
         yield r"\midrule"
 
@@ -130,10 +135,10 @@ def _groups(columns: Sequence[Column]) -> Iterator[str]:
     """The name of each group over its columns, and a rule below it."""
     cells, rules, place = [], [], 3
     for name, group in groupby(columns, lambda column: column.group):
-        count = len(list(group))
-        cells.append(rf"\multicolumn{{{count}}}{{c}}{{{latex_text(name)}}}")
-        rules += [rf"\cmidrule(lr){{{place}-{place + count - 1}}}"] if name else []
-        place += count
+        width = len(list(group))
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{_broken(name)}}}")
+        rules += [rf"\cmidrule(lr){{{place}-{place + width - 1}}}"] if name else []
+        place += width
     yield rf"& & {' & '.join(cells)} \\"
     yield "".join(rules)
 
@@ -158,11 +163,15 @@ def _cell(cell: Cell) -> str:
     """A cell; each blank at its ends, with which numbers stand below numbers, has the width of a digit."""
     text = cell.text.strip(" ")
     before, after = (len(cell.text) - len(rest) for rest in (cell.text.lstrip(" "), cell.text.rstrip(" ")))
-    blanks = [rf"\phantom{{{'0' * count}}}" if count and text else "" for count in (before, after)]
+    blanks = [rf"\phantom{{{'0' * length}}}" if length and text else "" for length in (before, after)]
     signed = re.sub(r"^-(?=\d)", "−", text)
     return f"{blanks[0]}{_broken(signed)}{blanks[1]}"
 
 
 def _broken(text: str, *, code: bool = False) -> str:
     written = latex_text(text, code=code)
-    return written if len(text) <= WIDEST_TEXT else rf"\parbox[t]{{{WIDEST_TEXT // 2}em}}{{\raggedright {written}}}"
+    return (
+        written
+        if printed_width(text) <= WIDEST_TEXT
+        else rf"\parbox[t]{{{LONGEST}em}}{{\raggedright {written}}}"
+    )

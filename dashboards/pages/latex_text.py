@@ -40,13 +40,10 @@ COMMANDS: Final = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
-    "'": "'{}",
     '"': r"\char34{}",  # which babel makes a command of in some languages
     "[": "{[}",  # else what follows \\ and \item is read as their option
     "]": "{]}",
     "*": "{*}",
-    "-": "-{}",  # else two of them become a dash,
-    ",": ",{}",  # and two of these a quotation mark
     "\N{NO-BREAK SPACE}": "~",
     "–": r"\textendash{}",
     "—": r"\textemdash{}",
@@ -54,8 +51,7 @@ COMMANDS: Final = {
     "†": r"\textdagger{}",
     "²": r"\textsuperscript{2}",
     **{
-        sign: rf"\ensuremath{{{command}}}"
-        for sign, command in zip(*(MATHEMATICS.split()[first::2] for first in (0, 1)), strict=True)
+        sign: f"${command}$" for sign, command in zip(*(MATHEMATICS.split()[first::2] for first in (0, 1)), strict=True)
     },
 }
 """What stands for a character of a text."""
@@ -66,25 +62,34 @@ ENDS: Final = "/._=,:;-)]}"
 LONGEST: Final = 24
 """Characters that stand together at most, where a line may not end between them."""
 
+LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
+"""Two of them side by side would become another sign."""
+
 
 def latex_text(text: str, *, code: bool = False) -> str:
     """The text as LaTeX, as code in a typewriter font; any blanks and line breaks are one blank."""
     words = re.split(r"[ \t\n\r]+", unicodedata.normalize("NFC", text))
-    written = " ".join(map(_word, words))
+    written = LIGATURES.sub(r"\1{}", " ".join(map(_word, words)))
     if not code or not written.strip():
         return written
-    straight = written.replace("'{}", r"\textquotesingle{}")
+    straight = written.replace("'{}", "'").replace("'", r"\textquotesingle{}")
     return rf"\texttt{{{straight}}}"
 
 
+def printed_width(text: str) -> int:
+    """Characters that the text takes at most."""
+    return sum(map(_width, text))
+
+
 def _word(word: str) -> str:
-    """A word, with a place to break it after each sign of a path, and anywhere where it has none for long."""
+    """A word; a long one has a place to break it after each sign of a path, and anywhere where it has none for long."""
+    if printed_width(word) <= LONGEST:
+        return "".join(map(_character, word))
     parts, since = [], 0
     for place, character in enumerate(word):
         parts.append(_character(character))
-        since += 1
-        is_end = character in ENDS and len(word) > LONGEST
-        if place + 1 < len(word) and (is_end or since == LONGEST):
+        since += _width(character)
+        if place + 1 < len(word) and (character in ENDS or since + _width(word[place + 1]) > LONGEST):
             parts.append(r"\allowbreak{}")
             since = 0
     return "".join(parts)
@@ -98,3 +103,8 @@ def _character(character: str) -> str:
     number = f"{ord(character):04X}"
     surrogate = "\ud800" <= character <= "\udfff"  # a byte of a file's name that is no text
     return rf"\skipstacknumber{{{number}}}" if surrogate else rf"\skipstacksign{{{character}}}{{{number}}}"
+
+
+def _width(character: str) -> int:
+    """A character that LaTeX has no name for may be printed as its number."""
+    return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

@@ -70,6 +70,11 @@ class Table:
     tight: bool = False
 
 
+def captioned(table: Table, part: str) -> str:
+    """What a table is called in a part of a page."""
+    return ": ".join(filter(None, (part, table.heading))) or "table"
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The heading of a part of the page."""

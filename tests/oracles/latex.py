@@ -73,7 +73,7 @@ class _Reader:
                 return self.raw_group()
             case "{":
                 return self.group()
-            case "}" | "$" | "#" | "_" | "^" | "[" | "]" | "&":
+            case "}" | "#" | "_" | "^" | "[" | "]" | "&":
                 raise AssertionError(
                     f"{token} stands alone in {''.join(self.tokens[self.place - 30 : self.place + 9])}"
                 )
@@ -83,8 +83,10 @@ class _Reader:
                 return SIGNS[token]
             case "\\begin" | "\\end":
                 return self.environment(token, self.argument())
-            case "\\ensuremath":
-                return MATHEMATICS[self.raw()]
+            case "$":
+                found = self.take()
+                assert self.take() == "$"
+                return MATHEMATICS[found]
             case "\\texttt" | "\\textbf" | "\\section*" | "\\subsection*" | "\\textsuperscript":
                 found = self.argument()
                 return "²" if token == "\\textsuperscript" and found == "2" else found
