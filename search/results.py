@@ -34,8 +34,8 @@ class Study:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to run; ``skipstack.resume`` goes on with a study that is not finished."""
-        return self._record.finished
+        """Whether nothing is left to run, of it and of its ablations; ``skipstack.resume`` goes on with what is not."""
+        return self._record.finished and all(each.finished for each in self._record.ablations.values())
 
     def trials(self) -> "pd.DataFrame":
         """A row for each trial, in the order of proposal, with its value on every axis."""
@@ -90,7 +90,7 @@ class Study:
     def __repr__(self) -> str:
         """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
         record = self._record
-        said = [f"{len(record.trials)} trials", "finished" if record.finished else "not finished"]
+        said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
             best = record.measure.factor * (ranked[0].score or 0.0)
             said.append(f"best {record.measure.label} {best:.2f} (trial {ranked[0].number})")

@@ -28,6 +28,7 @@ from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
+from tests.oracles.latex import printed
 from tests.search.made_up import (
     AXES,
     COMPOSITION,
@@ -359,7 +360,7 @@ def test_no_text_of_others_moves_the_cursor_or_turns_the_order_of_what_is_shown(
     if form == "json":
         assert json.loads(shown)["study"] == bad
     else:
-        assert r"\x9b2J\u202eb" in shown
+        assert r"\x9b2J\u202eb" in (printed(shown).text if form == "latex" else shown)
     say(f"trial 1 failed: {bad}")
     assert capsys.readouterr().err == r"trial 1 failed: a\x1b[2J\x9b2J\u202eb\u200f\u2028c\x07" + "\n"
 
