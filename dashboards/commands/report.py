@@ -11,7 +11,6 @@ from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, Stu
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.comparison_report import comparison_report
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
@@ -48,11 +47,14 @@ def report(
     if against is not None and table is not None:
         print_report(comparison_report(compare(record, against, table)), form, out)
         return
-    made = exploration_report(explored(record, by or ()))
+    from skipstack.dashboards.report.exploration_report import exploration_report
+
+    found = explored(record, by or ())
+    made = exploration_report(found)
     if form == "html":
         from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
 
-        made = replace(made, pictures=study_pictures(frames_of(record), record.measure))
+        made = replace(made, pictures=study_pictures(frames_of(found), record.measure))
     print_report(made, form, out)
 
 

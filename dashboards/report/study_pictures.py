@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from skipstack.dashboards.pages.page import Picture
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.exploration.exploration import Exploration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,11 +29,22 @@ class StudyFrames:
     budgets: "pd.DataFrame | None" = None
 
 
-def frames_of(record: StudyRecord) -> StudyFrames:
-    """The frames of a study."""
-    from skipstack.search import frames
+def frames_of(exploration: Exploration) -> StudyFrames:
+    """The frames of a study, of what its search saw."""
+    from skipstack.search.exploration.framed import framed, pairs
 
-    return StudyFrames(trials=frames.trials(record), curves=frames.curves(record))
+    sign, table = exploration.measure.score(1.0), framed(exploration)
+    return StudyFrames(
+        trials=exploration.seen.trials,
+        curves=exploration.curves,
+        effects=table.loc[table["axis"].isin(list(exploration.domains)), ["axis", "value", "effect"]],
+        importance=exploration.importances.rename(columns={"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}).melt(
+            ["axis"], ["PED-ANOVA", "fANOVA"], "method", "importance"
+        ),
+        pairs=pairs(exploration),
+        rungs=exploration.rungs,
+        budgets=exploration.budgets.assign(expected_best=sign * exploration.budgets["expected_best"]),
+    )
 
 
 def study_pictures(frames: StudyFrames, measure: Measure) -> Sequence[Picture]:

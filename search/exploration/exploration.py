@@ -65,6 +65,7 @@ class Exploration:
     base: TrialConfig
     """What the study varies."""
     seen: Seen
+    curves: pd.DataFrame
     reached: pd.DataFrame
     """By trial the best score up to each epoch; NaN after its end."""
     domains: Domains
@@ -152,6 +153,7 @@ def explore(
         best_config=None if best is None else space.config(point(trials, best, space.domains)),
         base=study.space.base,
         seen=seen,
+        curves=curves,
         reached=reached,
         domains=space.domains,
         compared=() if raced else tuple(_rungs(study, trials, reached)),
