@@ -11,12 +11,14 @@ from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, Stu
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.comparison_report import comparison_report
+from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
 from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
@@ -39,16 +41,35 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
+    confirmed: Annotated[
+        bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
+    ] = False,
+    randomise: Annotated[
+        bool,
+        typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
+    ] = False,
 ) -> None:
-    """Print what the search saw: what each value of each axis reached, and which axes matter."""
-    if against is not None and by:
-        raise UserError("--by and --against exclude each other (allowed: one of them)")
+    """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
+
+    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
+    nothing.
+    """
+    if against is not None and (by or confirmed):
+        raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
     table = None if against is None else find_table(against)
     record = read_study(study)
     if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table)), form, out)
+        print_report(comparison_report(compare(record, against, table, randomise=randomise)), form, out)
         return
-    made = exploration_report(explored(record, by or ()))
+    reports = [] if by else list(confirmed_reports(record, randomise=randomise))
+    if confirmed:
+        if not reports:
+            raise UserError(
+                f"--confirmed: {why_not_by_design(record)} (allowed: without it; `skipstack ablate` confirms)"
+            )
+        print_report(one_report(reports), form, out)
+        return
+    made = with_confirmed(exploration_report(explored(record, by or ())), reports)
     if form == "html":
         from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
 

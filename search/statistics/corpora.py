@@ -14,8 +14,8 @@ def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
 
     The true effect may be another one on each corpus, and the errors may be unequal: what lies apart for either reason
     is in the spread of the effects. Such an interval covers at least as often as it says, however unequal the errors
-    are (Ibragimov and Müller 2010). It is that of Hartung, Knapp, Sidik and Jonkman with equal weights; with weights from
-    errors that few seeds measured, theirs covers in as little as 88 %, or in 100 % if it may not be narrower than
+    are (Ibragimov and Müller 2010). It is that of Hartung, Knapp, Sidik and Jonkman with equal weights. With weights
+    from errors that few seeds measured, theirs covers in as little as 88 %, or in 100 % if it may not be narrower than
     without their correction.
     """
     over = over_seeds([each.value for each in estimates])
