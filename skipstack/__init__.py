@@ -5,7 +5,7 @@
     import skipstack
 
     study = skipstack.search("quickstart", engine="serial", trials=4, progress=True)
-    print(study.ablation())
+    print(study.exploration())
     model = skipstack.load(study.export("best-tagger"))
     print(model.predict([["the", "cats", "sleep"]])[0].tags)
 

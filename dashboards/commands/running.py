@@ -8,13 +8,13 @@ from pathlib import Path
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.ablated_report import ablated_report
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.dashboards.report.quantities import reason_in_words
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
+from skipstack.search.results import explored
 from skipstack.search.running import Run
 from skipstack.search.study.faults import StudyInterruptedError
 from skipstack.search.study.records.study_record import StudyRecord
@@ -56,7 +56,7 @@ def finish(run: Run) -> int:
 
 
 def _report(run: Run, record: StudyRecord) -> None:
-    print_report(ablation_report(ablation(record)))
+    print_report(exploration_report(explored(record)))
     private_runs = run.execution.store is None
     for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):
         say(line)
