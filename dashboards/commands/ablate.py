@@ -71,8 +71,8 @@ def ablate(
         say(nothing_to_compare())
         return 0
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.ablation.forecast import forecast
     from skipstack.search.ablation.opening import opening
+    from skipstack.search.confirmation.forecast import forecast
     from skipstack.search.running import ablate as ablated
 
     folder = StudyFolder(study)
