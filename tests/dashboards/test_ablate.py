@@ -60,17 +60,17 @@ def test_it_says_what_it_would_train_and_can_tell_and_with_plan_that_is_all(sear
     before = read_study(path)
     best = before.ranked()[0]
     said = typed("ablate", path, "--plan", "--path", "--corpus", "own", "--corpus", "grammar", "--seeds", "7")
-    assert (said.code, said.out) == (0, "")
-    lines = said.error.splitlines()
+    assert (said.code, said.error) == (0, "")
+    lines = said.out.splitlines()
     assert lines[:3] == ["study, ablation 1:", "  base", f"  winner, trial {best.number}"]
-    assert f"{RATE}: 0.05 → 1e-06" in said.error
+    assert f"{RATE}: 0.05 → 1e-06" in said.out
     rows = 4 if best.point[HIDDEN] == 16 else 2
-    assert f"it trains {rows} rows x 7 seeds x 2 corpora, {2 * rows} trials" in said.error
-    assert "of training, one trial after another, at the pace of the search" in said.error
-    assert "the smallest difference that 7 seeds tell from chance in 80% of cases: " in said.error
-    assert f"{rows - 1} question" in said.error
-    assert "20 test sentences" in said.error
-    assert "a difference of 0.1 points" in said.error
+    assert f"it trains {rows} rows x 7 seeds x 2 corpora, {2 * rows} trials" in said.out
+    assert "of training, one trial after another, at the pace of the search" in said.out
+    assert "the smallest difference that 7 seeds tell from chance in 80% of cases: " in said.out
+    assert f"{rows - 1} question" in said.out
+    assert "20 test sentences" in said.out
+    assert "a difference of 0.1 points" in said.out
     assert read_study(path).trials.keys() == before.trials.keys()
     assert not read_study(path).ablations
 
@@ -136,8 +136,8 @@ def test_a_study_whose_base_is_best_says_so_and_trains_nothing(searched: Path, t
     (folder / "study.yaml").write_text(yaml.safe_dump(tree))
     assert typed("search", folder / "study.yaml", "--out", folder / "base", *SERIAL).code == 0
     answer = typed("ablate", folder / "base")
-    assert (answer.code, answer.out) == (0, "")
-    assert answer.error == (
+    assert (answer.code, answer.error) == (0, "")
+    assert answer.out == (
         "the best config of the search is its base: there is no change to take back, and nothing is trained\n"
     )
     assert not read_study(folder / "base").ablations
