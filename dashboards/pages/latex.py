@@ -170,8 +170,4 @@ def _cell(cell: Cell) -> str:
 
 def _broken(text: str, *, code: bool = False) -> str:
     written = latex_text(text, code=code)
-    return (
-        written
-        if printed_width(text) <= WIDEST_TEXT
-        else rf"\parbox[t]{{{LONGEST}em}}{{\raggedright {written}}}"
-    )
+    return written if printed_width(text) <= WIDEST_TEXT else rf"\parbox[t]{{{LONGEST}em}}{{\raggedright {written}}}"
