@@ -10,15 +10,15 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.report.ablation_report import ablation_report
 from skipstack.dashboards.report.comparison_report import comparison_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.ablation.ablation import ablation
-from skipstack.search.ablation.against import compare
-from skipstack.search.ablation.papers import find_table
+from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.papers import find_table
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -40,7 +40,7 @@ def report(
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
 ) -> None:
-    """Print the ablation table: what each value of each axis reaches, beside the base and the baseline."""
+    """Print what the search saw: what each value of each axis reached, and which axes matter."""
     if against is not None and by:
         raise UserError("--by and --against exclude each other (allowed: one of them)")
     table = None if against is None else find_table(against)
@@ -48,7 +48,7 @@ def report(
     if against is not None and table is not None:
         print_report(comparison_report(compare(record, against, table)), form, out)
         return
-    made = ablation_report(ablation(record, by or ()))
+    made = exploration_report(explored(record, by or ()))
     if form == "html":
         from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
 

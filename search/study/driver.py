@@ -16,7 +16,6 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
-    Metrics,
     Promoted,
     Proposed,
     Reason,
@@ -34,7 +33,7 @@ from skipstack.search.study.history import History, Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
-from skipstack.search.study.task import EpochResult, TrialTask, task_of
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
 
@@ -128,7 +127,7 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
-            seeds=tuple(self._state.scheduler.spending.group(number) or ()),
+            seeds=tuple(self._group(number) or ()),
             latency=result.latency if "latency" in self.record.study.search.objectives else None,
         )
         self._state.apply(reported)
@@ -168,9 +167,9 @@ class Driver:
             self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
             self._waiting.append(number)
 
-    def tested(self, number: int, metrics: Metrics) -> None:
+    def tested(self, number: int, measured: Measured) -> None:
         """A selected trial was measured on the test split."""
-        self._tell(Tested(time=self._clock(), trial=number, metrics=metrics))
+        self._tell(Tested(time=self._clock(), trial=number, metrics=measured.metrics, sentences=measured.sentences))
 
     def untested(self, number: int, fault: Fault) -> None:
         """A fault stood against measuring a selected trial."""
@@ -191,8 +190,12 @@ class Driver:
 
     def task(self, number: int) -> TrialTask:
         """What a worker needs to train a trial."""
-        group = self._state.scheduler.spending.group(number)
-        return task_of(self.record, self.folder, number, device=self.device, group=group)
+        return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
+
+    def _group(self, number: int) -> range | None:
+        """Where seeds race, those that the trial trains now, or next."""
+        group, first = self._state.scheduler.spending.group(number), self.record.study.search.first_seed
+        return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:
         """The paused trial that goes on next, entered into the ledger."""
@@ -207,7 +210,7 @@ class Driver:
             number = len(self.record.trials)
             point = self._state.ask(number)
             if point is None:
-                self._all_proposed = True
+                self._all_proposed = not (self._state.proposer.waits and self._state.active)
                 break
             proposed = self._proposed(number, point)
             known = (
@@ -228,7 +231,7 @@ class Driver:
             trial=number,
             point=point,
             config_identity=config.identity,
-            seeds=tuple(self._state.scheduler.spending.group(number) or range(search.seeds)),
+            seeds=tuple(self._group(number) or search.lane_seeds),
             parameters=self._parameters(config) if "parameters" in search.objectives else None,
         )
 
@@ -258,7 +261,7 @@ class Driver:
             happened(self._decided(reported))
         happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
         if recording.tested:
-            happened(Tested(time=time, trial=number, metrics=recording.tested))
+            happened(Tested(time=time, trial=number, metrics=recording.tested, sentences=recording.sentences))
         self._write(events)
 
     def _end(self, paused: Sequence[int]) -> None:

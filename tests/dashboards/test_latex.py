@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.search.ablation.ablation import ablation
 
 from skipstack.dashboards.pages.latex import MOST_LINES, as_latex
 from skipstack.dashboards.pages.latex_text import COMMANDS
 from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.ablation_report import ablation_report
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles.latex import Printed, printed
 from tests.search.made_up import history, study

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pprint import pformat
 from typing import get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,8 @@ from skipstack.search.ledger.events import (
     from_json,
     to_json,
 )
+from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
+from skipstack.search.ledger.sentences import SentenceCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
 NUMBERS = st.floats().map(lambda number: number + 0.0)
@@ -56,6 +59,10 @@ REPORTS = st.builds(
     latency=st.none() | FINITE,
     seeds=st.lists(SEEDS, max_size=4).map(tuple),
 )
+PACKED = st.lists(st.integers(0, 300), min_size=6, max_size=6).map(
+    lambda counts: SentenceCounts.of(np.reshape(counts, (1, 3, 2)), ("correct", "tags"))
+)
+SENTENCES = st.none() | PACKED
 OBSERVED = st.builds(
     happened.Observed,
     trial=COUNTS,
@@ -71,8 +78,16 @@ OBSERVED = st.builds(
         order_seed=COUNTS,
         reports=st.lists(REPORTS, max_size=1).map(tuple),
         tested=METRICS,
+        sentences=SENTENCES,
         code_version=st.text(),
     ),
+)
+
+ROLES = st.builds(
+    Role,
+    kind=st.sampled_from(["base", "winner", "without", "alone"]),
+    winner=st.none() | COUNTS,
+    axis=st.none() | st.text(),
 )
 
 BY_KIND: dict[type, st.SearchStrategy[Event]] = {
@@ -126,7 +141,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         device=st.text(),
         tracking_uri=st.none() | st.text(),
     ),
-    happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
+    happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS, sentences=SENTENCES),
     happened.Untested: st.builds(happened.Untested, time=FINITE, trial=COUNTS, message=st.text()),
     Extended: st.builds(
         Extended,
@@ -137,8 +152,19 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
     happened.Shortened: st.builds(happened.Shortened, time=FINITE, trials=EPOCHS),
     Finished: st.builds(Finished, time=FINITE),
+    happened.Settled: st.builds(
+        happened.Settled,
+        time=FINITE,
+        rows=st.lists(
+            st.builds(ListedRow, roles=st.lists(ROLES, max_size=2).map(tuple), point=OBJECTS), max_size=2
+        ).map(tuple),
+        left_out=st.lists(st.builds(LeftOut, role=ROLES, why=st.text()), max_size=2).map(tuple),
+        corpora=st.lists(st.text(), max_size=2).map(tuple),
+        path=st.booleans(),
+    ),
 }
-EVENTS = st.one_of(*BY_KIND.values())
+OWN = st.one_of(*BY_KIND.values())
+EVENTS = OWN | st.builds(happened.Ablated, time=FINITE, ablation=EPOCHS, event=OWN)
 
 
 def shown(events: Sequence[Event]) -> str:
@@ -147,8 +173,9 @@ def shown(events: Sequence[Event]) -> str:
 
 
 def test_every_kind_of_event_is_generated_here() -> None:
-    union = get_args(get_args(Event)[0])
-    assert set(BY_KIND) == set(union)
+    own, ablated = get_args(get_args(Event)[0])
+    assert ablated is happened.Ablated
+    assert set(BY_KIND) == set(get_args(get_args(own)[0]))
 
 
 @given(st.lists(EVENTS, max_size=4))

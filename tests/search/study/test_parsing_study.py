@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.tasks.las import AttachmentCounts, attachment_counts
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -99,15 +99,22 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
         lane = trial.seeds.index(bundle.provenance["seed"])
         for split in ("dev", "test"):
             found = list(bundle.annotate([list(one.words) for one in gold(split)]))
-            arcs = [
-                (ours == theirs, (ours, our_relation) == (theirs, their_relation))
+            alone = [
+                [
+                    (1, ours == theirs, (ours, our_relation) == (theirs, their_relation))
+                    for ours, our_relation, theirs, their_relation in zip(
+                        one.heads or (), one.tags, other.heads or (), other.tags, strict=True
+                    )
+                ]
                 for one, other in zip(found, gold(split), strict=True)
-                for ours, our_relation, theirs, their_relation in zip(
-                    one.heads or (), one.tags, other.heads or (), other.tags, strict=True
-                )
             ]
+            sentences = [[sum(count) for count in zip(*arcs, strict=True)] for arcs in alone]
             counts = attachment_counts(bundle.metrics[split])
-            assert counts == AttachmentCounts(len(arcs), sum(head for head, _ in arcs), sum(arc for _, arc in arcs))
+            assert counts == AttachmentCounts(*(sum(count) for count in zip(*sentences, strict=True)))
+            if split == "test":
+                assert trial.sentences is not None
+                assert trial.sentences[lane].tolist() == sentences
+                assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
             assert counts.las == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
             if trial.config.model.head.model_dump()["decoder"] == "tree":
                 for one in found:
@@ -147,15 +154,14 @@ def test_predicting_prints_word_head_and_relation(bundle: Path, tmp_path: Path) 
 
 
 def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
-    found = ablation(record)
+    found = explored(record)
     baseline, *rows = found.rows
     assert found.measure.name == "las"
     assert baseline.value == "most frequent arc of each word"
-    assert baseline.test is not None
-    assert all(row.test is not None and row.test.mean > baseline.test.mean for row in rows)
-    text = render(ablation_report(found), "text")
+    assert all(fmean(row.test) > fmean(baseline.test) for row in rows)
+    text = render(exploration_report(found), "text")
     assert "dev LAS" in text
-    assert "After an LAS" in text
+    assert "dev, test: LAS of the best" in text
 
 
 def test_uas_and_las_are_in_the_curves_of_the_runs(study: StudyFolder) -> None:
