@@ -97,7 +97,7 @@ def page_of(*texts: str) -> Report:
     blocks = (Heading(texts[0]), table, *(Sentence(text) for text in texts), Listing(texts, code=True))
     frame = pd.DataFrame({"axis": texts, "method": texts[0], "importance": 0.5})
     pictures = [Picture(texts[0], texts[0], as_svg(importance(frame))), Picture(texts[-1], texts[-1])]
-    return Report(page=Page(texts[0], (blocks,)), content={}, pictures=pictures)
+    return Report(page=Page(texts[0], (blocks,)), content={}, pictures=lambda: pictures)
 
 
 def test_what_names_hold_is_text_wherever_it_stands() -> None:
