@@ -10,8 +10,8 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
+from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
@@ -48,11 +48,10 @@ def report(
     if against is not None and table is not None:
         print_report(comparison_report(compare(record, against, table)), form, out)
         return
-    made = exploration_report(explored(record, by or ()))
-    if form == "html":
-        from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
+    from skipstack.dashboards.report.exploration_report import exploration_report
 
-        made = replace(made, pictures=study_pictures(frames_of(record), record.measure))
+    seen = explored(record, by or ())
+    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen, record))
     print_report(made, form, out)
 
 
