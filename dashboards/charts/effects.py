@@ -44,7 +44,7 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on") -
 def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> Any:
     """An axis; the last one has a ``title`` at its foot, and the numbers."""
     y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
-    foot = alt.Axis(format="+.4~g") if title else None
+    foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
     x = alt.X("effect:Q", title=title, axis=foot)
     return alt.layer(
         alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),

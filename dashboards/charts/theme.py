@@ -77,7 +77,6 @@ CONFIG: Final[Mapping[str, Any]] = {
         "labelLimit": 200,
         "labelFlush": False,
         "labelSeparation": 8,
-        "tickCount": 6,
     },
     "header": {
         "labelColor": INK,

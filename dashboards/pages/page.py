@@ -118,7 +118,7 @@ class Page:
 class Picture:
     """What formats with pictures show below the page: a heading, what there is to be seen in words, and the drawing.
 
-    ``svg``: the drawing; empty where there is none, and ``about`` says why.
+    ``svg``: the drawing; empty where there is none, and ``about`` says why, as a part of a sentence.
     """
 
     heading: str

@@ -20,7 +20,7 @@ def confirmed_pictures(records: Sequence[Numbers], measure: Measure) -> tuple[Pi
         if numbers["difference"] is not None and not numbers["is_reference"]
     ]
     frame = pd.DataFrame(rows).rename(columns={"ours": "effect"})
-    drawn = (lambda: effects(frame, measure, what="difference in")) if rows else "no row has a difference to the base."
+    drawn = (lambda: effects(frame, measure, what="difference in")) if rows else "no row has a difference to the base"
     return (pictured("Differences to the base", drawn),)
 
 
@@ -36,7 +36,7 @@ def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split
         if not numbers["is_reference"]
     ]
     some = any(row["paper"] is not None and row["ours"] is not None for row in rows)
-    reason = "no row has a difference both in the paper and here."
+    reason = "no row has a difference both in the paper and here"
     drawn = (lambda: against_paper(pd.DataFrame(rows), measure, split=split)) if some else reason
     return (pictured("The paper's differences and ours", drawn),)
 

@@ -11,6 +11,6 @@ def pictured(heading: str, drawn: Callable[[], Any] | str) -> Picture:
     from skipstack.dashboards.charts.drawing import as_svg, without_words, words
 
     if isinstance(drawn, str):
-        return Picture(heading, f"Left out: {drawn}")
+        return Picture(heading, drawn)
     chart = drawn()
     return Picture(heading, words(chart), as_svg(without_words(chart)))

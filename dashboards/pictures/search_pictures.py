@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from skipstack.search.exploration.exploration import Exploration
 
-UNTOLD = "the trials do not tell it."
+UNTOLD = "the trials do not tell it"
 
 
 def search_pictures(exploration: "Exploration", record: StudyRecord) -> tuple[Picture, ...]:
@@ -34,7 +34,7 @@ def _pictures(exploration: "Exploration", curves: "pd.DataFrame") -> Iterator[Pi
     trials, measure, rungs = exploration.seen.trials, exploration.measure, exploration.rungs
     frames = _frames(exploration)
     scored = int(trials["score"].notna().sum())
-    few = f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two."
+    few = f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
 
     def unless(reason: str, draw: Callable[..., Any], *arguments: Any) -> Callable[[], Any] | str:
         return reason or (lambda: draw(*arguments))
@@ -46,14 +46,14 @@ def _pictures(exploration: "Exploration", curves: "pd.DataFrame") -> Iterator[Pi
     yield pictured("Effects of values", told("effects", effects, measure))
     yield pictured("Importance of axes", told("importance", importance))
     yield pictured("Pairs of axes", told("pairs", pairs, measure))
-    short = "" if len(curves) and curves["epoch"].max() > 1 else "no trial has trained for more than one epoch."
+    short = "" if len(curves) and curves["epoch"].max() > 1 else "no trial has trained for more than one epoch"
     at = rungs["rung"].tolist()
     yield pictured("Learning curves", unless(short, lambda: learning_curves(curves, trials, measure, rungs=at)))
     lone = few if scored < 2 else ""
     yield pictured("Score and training time", unless(lone, score_against_cost, trials, measure, "seconds"))
-    uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study."
+    uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
     yield pictured("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
-    unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung."
+    unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
     yield pictured("Trials at each rung", unless(unstopped, survival, frames["rungs"]))
     yield pictured("Expected best", told("budgets", expected_best, measure))
 

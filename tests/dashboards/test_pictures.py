@@ -12,6 +12,7 @@ from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures, 
 from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
@@ -24,24 +25,26 @@ HEADINGS = [
 ]
 
 
-def of_search(record: StudyRecord) -> dict[str, Picture]:
-    found = search_pictures(explored(record), record)
+def of_search(record: StudyRecord, seen: Exploration | None = None) -> dict[str, Picture]:
+    found = search_pictures(seen or explored(record), record)
     assert [picture.heading for picture in found] == HEADINGS
     return {picture.heading: picture for picture in found}
 
 
 def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
-    found = of_search(record := StudyRecord.of(history(study(trials=30), seed=1)))
+    record = StudyRecord.of(history(study(trials=30), seed=1))
+    found = of_search(record, seen := explored(record))
     (missing,) = [picture for picture in found.values() if not picture.svg]
-    assert missing == Picture("Score and parameters", "Left out: parameters are no objective of this study.")
+    assert missing == Picture("Score and parameters", "parameters are no objective of this study")
     effects = found["Effects of values"]
     assert effects.about.startswith("0 confirmed and ")
     assert not re.search(r'stroke="#0072b2"', effects.svg)  # no interval, no filled point
     assert SVG.strip("{}") in effects.svg
-    page = render(replace(exploration_report(explored(record)), pictures=lambda: tuple(found.values())), "html")
+    page = render(replace(exploration_report(seen), pictures=lambda: tuple(found.values())), "html")
     assert page.count("<svg ") == 7
-    assert [heading for heading in re.findall(r"<h2>(.*?)</h2>", page) if heading in HEADINGS] == HEADINGS
-    assert "Left out: parameters" in page
+    drawn = [heading for heading in HEADINGS if heading != missing.heading]
+    assert [heading for heading in re.findall(r"<h2>(.*?)</h2>", page) if heading in HEADINGS] == drawn
+    assert f"left out: Score and parameters ({missing.about})." in page
     assert len(page) < 500_000
 
 
@@ -49,11 +52,11 @@ def test_a_single_trial_has_few_pictures_and_says_so() -> None:
     config = study({DEPTH: {"choice": [3, 5]}})
     one = of_search(record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8), ended(0)))
     assert {picture.svg for picture in one.values()} == {""}
-    assert one["Effects of values"].about == "Left out: 1 trial has a score, and it takes two."
-    assert one["Learning curves"].about == "Left out: no trial has trained for more than one epoch."
-    assert one["Trials at each rung"].about == "Left out: nothing was stopped at a rung."
+    assert one["Effects of values"].about == "1 trial has a score, and it takes two"
+    assert one["Learning curves"].about == "no trial has trained for more than one epoch"
+    assert one["Trials at each rung"].about == "nothing was stopped at a rung"
     none = of_search(record_of(config))
-    assert none["Expected best"].about == "Left out: no trial has a score, and it takes two."
+    assert none["Expected best"].about == "no trial has a score, and it takes two"
 
 
 def _row(row: str, **numbers: Any) -> dict[str, Any]:
@@ -74,7 +77,7 @@ def test_what_was_confirmed_is_drawn_as_that_with_or_without_intervals() -> None
     assert picture.about == "2 confirmed and 0 exploratory effects."
     assert "difference in accuracy (points)" in picture.svg
     (nothing,) = confirmed_pictures(ROWS[:1], MEASURES["accuracy"])
-    assert nothing.about == "Left out: no row has a difference to the base."
+    assert nothing.about == "no row has a difference to the base"
 
 
 def test_a_papers_rows_are_drawn_beside_ours() -> None:
@@ -82,7 +85,7 @@ def test_a_papers_rows_are_drawn_beside_ours() -> None:
     assert picture.about.startswith("1 of 1 differences have the sign of the paper's")
     assert "(lower is better)" in picture.svg
     (nothing,) = compared_pictures(ROWS[2:], MEASURES["accuracy"], "dev")
-    assert nothing.about == "Left out: no row has a difference both in the paper and here."
+    assert nothing.about == "no row has a difference both in the paper and here"
 
 
 def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
