@@ -10,6 +10,7 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
+from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
@@ -71,12 +72,9 @@ def report(
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    found = explored_frames(frames, by or ())
-    made = with_confirmed(exploration_report(found), reports)
-    if form == "html":
-        from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
-
-        made = replace(made, pictures=study_pictures(frames_of(found), found.measure))
+    seen = explored_frames(frames, by or ())
+    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
+    made = with_confirmed(made, reports)
     print_report(made, form, out)
 
 
