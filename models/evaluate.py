@@ -1,4 +1,4 @@
-"""How well a network does on a split. N tags of the split."""
+"""How well a network does on a split. L tags of the split."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.store.batches import Batch, evaluation_batches, put_back
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.streams import stream_batches
@@ -31,7 +31,8 @@ what stands before it, which is a word in some thousands."""
 class Evaluation:
     """What the lanes reach on a split: right tags of ``total``, the mean of the loss a tag, and ``counts``.
 
-    These, one a lane, are what ``measure``, by which trials are ranked, is made of.
+    These, one a lane, are what ``measure``, by which trials are ranked, is made of. ``sentences_RSC``: what it counts
+    of each sentence (``data.tasks.measure.Measure.sentences``).
     """
 
     measure: Measure
@@ -39,6 +40,7 @@ class Evaluation:
     total: int
     loss: tuple[float, ...]
     counts: tuple[Counts, ...]
+    sentences_RSC: Numbers
 
     @property
     def accuracy(self) -> tuple[float, ...]:
@@ -67,34 +69,39 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     correct_R = np.zeros(lanes, dtype=np.int64)
     loss_R = torch.zeros(lanes, dtype=torch.float64, device=device)
     total = 0
-    predicted_RN = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
-    heads_RN = None if chosen.heads_N is None else np.empty_like(predicted_RN)
+    predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
+    heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
+    nats_RL = np.empty_like(predicted_RL, dtype=np.float64) if task.continues else None
     for batch in evaluated(corpus, split):
         tokens, gold = on_device(batch, lanes, device, memory)
-        loss_RB, decoded = model.measure(tokens, gold, lexicon)
+        losses_RUB, decoded = model.measure(tokens, gold, lexicon)
         predicted_RUB = decoded.tags_RUB.cpu().numpy()
         correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
-        if not task.continues:
-            put_back(predicted_RUB, batch, chosen, predicted_RN)
-        if heads_RN is not None:
+        put_back(predicted_RUB, batch, predicted_RL)
+        if heads_RL is not None:
             assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
-            put_back(decoded.heads_RTB.cpu().numpy(), batch, chosen, heads_RN)
-        loss_R += loss_RB.sum(dim=1)
+            put_back(decoded.heads_RTB.cpu().numpy(), batch, heads_RL)
+        if nats_RL is not None:
+            put_back(losses_RUB.cpu().numpy(), batch, nats_RL)
+        loss_R += losses_RUB.sum(dim=1).sum(dim=1)
         total += int(batch.tag_counts_RB.sum())
     predicted = Predicted(
         correct=tuple(correct_R.tolist()),
         total=total,
         loss=tuple((loss_R / total).tolist()),
-        tags_RL=None if task.continues else predicted_RN,
-        heads_RN=heads_RN,
+        tags_RL=predicted_RL,
+        heads_RN=heads_RL,
+        nats_RL=nats_RL,
     )
     measure = task.measure(corpus.scheme)
+    sentences_RSC = measure.sentences(predicted, corpus, split)
     return Evaluation(
         correct=predicted.correct,
         total=total,
         loss=predicted.loss,
         measure=measure,
-        counts=measure.counts(predicted, corpus, split),
+        counts=measure.counts(predicted, sentences_RSC.sum(axis=1)),
+        sentences_RSC=sentences_RSC,
     )
 
 

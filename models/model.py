@@ -48,9 +48,9 @@ class Network(nn.Module, ABC):
         return self.head.decode(*self.read(tokens, lexicon))
 
     def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
-        """The loss_RB of what the network does by itself, and what ``decode`` gives, from one reading."""
+        """The ``Head.losses`` of what the network does by itself, and what ``decode`` gives, from one reading."""
         features_RUBF, counts_RB = self.read(tokens, lexicon)
-        return self.head.loss(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
+        return self.head.losses(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
 
 
 class Stacked(Network):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.ablation import ablation as table
-from skipstack.search.ablation.statistics import Spread
+from skipstack.search.statistics.spreads import Spread
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer

@@ -12,10 +12,11 @@ from skipstack.dashboards.pages.page import Row as PageRow
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, reason_in_words, with_error
 from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row, chosen
-from skipstack.search.ablation.statistics import Spread
+from skipstack.search.ablation.ablation import BASE, BASELINE, BEST, Ablation, Row
+from skipstack.search.statistics.spreads import Spread
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.changes import chosen
 
 LEADS, EXCEEDS, UNEQUAL, FRONT, REUSED = "›", "*", "†", "◆", "="
 """Marks: the best value of its axis; a difference larger than its standard error; one between trainings of unequal

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.basis.seeding import generator
 from skipstack.data.store.stored import Split
 
@@ -30,6 +30,8 @@ class Batch:
     tag_counts_RB: Ids
     sentences_RB: Ids
     """Places in the split."""
+    tag_places_RB: Ids
+    """Where the tags of each begin in the split."""
     heads_RTB: Ids | None = None
     """-1 where padded; None where nothing is parsed."""
 
@@ -74,13 +76,12 @@ def evaluation_batches(split: Split, *, batch_size: int) -> Iterator[Batch]:
         yield _gather(split, chosen_B[None, :], int(split.lengths_S[chosen_B[-1]]))
 
 
-def put_back(values_RUB: Ids, batch: Batch, split: Split, into_RL: Ids) -> None:
-    """Write what there is for each tag of a batch of ``evaluation_batches`` to the tag's place in the split."""
-    [counts_B], [sentences_B] = batch.tag_counts_RB, batch.sentences_RB
+def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:
+    """Write what there is for each tag of a batch that all lanes share to the tag's place in the split."""
+    [counts_B], [places_B] = batch.tag_counts_RB, batch.tag_places_RB
     place_U1 = np.arange(values_RUB.shape[1])[:, None]
     inside_UB = place_U1 < counts_B
-    places_UB = split.tag_offsets_S1[sentences_B] + place_U1
-    into_RL[:, places_UB[inside_UB]] = values_RUB[:, inside_UB]
+    into_RL[:, (places_B + place_U1)[inside_UB]] = values_RUB[:, inside_UB]
 
 
 def buckets(lengths_S: NDArray[np.integer], batch_size: int) -> list[Bucket]:
@@ -122,15 +123,16 @@ def _drawn(sorted_S: Ids, layout: Sequence[Bucket], lane_seed: int, epoch: int) 
 
 def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
     lengths_RB = split.lengths_S[sentences_RB].astype(np.int64)
-    first_S, last_S = split.tag_offsets_S1[:-1], split.tag_offsets_S1[1:]
-    counts_RB = (last_S - first_S)[sentences_RB]
+    places_RB = split.tag_offsets_S1[sentences_RB]
+    counts_RB = split.tag_offsets_S1[sentences_RB + 1] - places_RB
     offsets_RB, heads_N = split.offsets_S1[sentences_RB], split.heads_N
     return Batch(
         forms_RTB=padded(split.forms_N, offsets_RB, lengths_RB, width, 0),
-        tags_RUB=padded(split.tags_L, first_S[sentences_RB], counts_RB, width if split.tags_token_by_token else 1, -1),
+        tags_RUB=padded(split.tags_L, places_RB, counts_RB, width if split.tags_token_by_token else 1, -1),
         lengths_RB=lengths_RB,
         tag_counts_RB=counts_RB,
         sentences_RB=sentences_RB,
+        tag_places_RB=places_RB,
         heads_RTB=None if heads_N is None else padded(heads_N, offsets_RB, lengths_RB, width, -1),
     )
 

@@ -24,11 +24,13 @@ def stream_batches(split: Split, *, streams: int, window: int) -> Iterator[Batch
     ends_RB = np.minimum(first_RB + length, total)
     for start in range(0, length, window):
         steps = min(window, length - start)
-        counts_RB = np.clip(ends_RB - first_RB - start, 0, steps)
+        places_RB = first_RB + start
+        counts_RB = np.clip(ends_RB - places_RB, 0, steps)
         yield Batch(
-            forms_RTB=padded(split.forms_N, first_RB + start, counts_RB, steps, 0),
-            tags_RUB=padded(split.tags_L, first_RB + start, counts_RB, steps, -1),
+            forms_RTB=padded(split.forms_N, places_RB, counts_RB, steps, 0),
+            tags_RUB=padded(split.tags_L, places_RB, counts_RB, steps, -1),
             lengths_RB=counts_RB,
             tag_counts_RB=counts_RB,
             sentences_RB=np.zeros((1, streams), dtype=np.int64),
+            tag_places_RB=places_RB,
         )

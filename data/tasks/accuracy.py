@@ -1,6 +1,7 @@
 """The share of right tags.
 
-Array legend: R lanes, U tags of a sentence, B sentence in the batch. Where the truth has one lane, it holds for all.
+Array legend: R lanes, S sentences of a split, L its tags, C counts, x any axes; U tags of a sentence, B sentence in the
+batch. Where the truth has one lane, it holds for all.
 """
 
 from dataclasses import dataclass
@@ -8,8 +9,8 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from skipstack.data.basis.arrays import Ids
-from skipstack.data.tasks.measure import Counts, Measure, Predicted
+from skipstack.data.basis.arrays import Ids, Numbers
+from skipstack.data.tasks.measure import Counts, Measure, Predicted, by_sentence, share
 
 if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
@@ -44,10 +45,22 @@ class Accuracy(Measure):
     name = "accuracy"
     label = "accuracy"
     unit = "%"
+    counted = ("correct", "tags")
 
-    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
-        """Those that are counted already."""
-        return tuple(TagCounts(correct, predicted.total) for correct in predicted.correct)
+    def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
+        """Right tags, and all."""
+        chosen = corpus.splits[split]
+        right_RL = (predicted.tags_RL == chosen.tags_L) & (chosen.tags_L >= 0)
+        correct_RS = by_sentence(right_RL.astype(np.int64), chosen.tag_offsets_S1[:-1])
+        return np.stack(np.broadcast_arrays(correct_RS, np.diff(chosen.tag_offsets_S1)), axis=-1)
+
+    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
+        """The sums."""
+        return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
+
+    def of_counts(self, counts_xC: Numbers) -> Numbers:
+        """The share of right tags; 0 without tags."""
+        return share(counts_xC[..., 0], counts_xC[..., 1])
 
 
 def correct_tags(predicted_RUB: Ids, tags_RUB: Ids, counts_RB: Ids) -> Ids:

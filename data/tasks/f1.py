@@ -1,6 +1,7 @@
 """F1 of spans, counted as conlleval counts them.
 
-Array legend: R lanes, N tokens of a split one sentence after another, S1 sentences + 1, M spans.
+Array legend: R lanes, N tokens of a split one sentence after another, S its sentences, S1 = S + 1, M spans, C counts, x
+any axes.
 """
 
 from collections.abc import Mapping
@@ -9,9 +10,9 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.labels.spans import Spans, TagReading, find_spans, reading
-from skipstack.data.tasks.measure import Counts, Measure, Predicted
+from skipstack.data.tasks.measure import Counts, Measure, Predicted, share
 
 if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
@@ -76,16 +77,25 @@ class F1(Measure):
     name = "f1"
     label = "F1"
     unit = "F1"
-    keys = tuple(f"{field.name}_spans" for field in fields(SpanCounts))
+    counted = tuple(field.name for field in fields(SpanCounts))
+    keys = tuple(f"{name}_spans" for name in counted)
 
-    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
+    def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """The spans in the tags of each lane, held against the gold ones."""
         chosen = corpus.splits[split]
         assert corpus.scheme is not None, "tags without a scheme have no spans"
         assert chosen.spans is not None, "a corpus with a scheme has spans"
-        assert predicted.tags_RL is not None, "spans are found in tags"
         how = reading(corpus.tags, corpus.scheme, corpus.span_types)
-        return count_spans(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
+        return spans_by_sentence(predicted.tags_RL, chosen.offsets_S1, how, chosen.spans)
+
+    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
+        """The sums."""
+        return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
+
+    def of_counts(self, counts_xC: Numbers) -> Numbers:
+        """F1; 0 without spans. It is no mean of what sentences reach alone."""
+        gold_x, predicted_x, correct_x, _ = np.moveaxis(counts_xC, -1, 0)
+        return share(2 * correct_x, gold_x + predicted_x)
 
     def described(self, metrics: Mapping[str, float]) -> str:
         """Right tags, and spans."""
@@ -99,8 +109,10 @@ def span_counts(metrics: Mapping[str, float]) -> SpanCounts:
     return SpanCounts(*(int(metrics[key]) for key in F1.keys))
 
 
-def count_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> tuple[SpanCounts, ...]:
-    """How the spans in the predicted tags of each lane agree with the gold ones of the same tokens."""
+def spans_by_sentence(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> Ids:
+    """How the spans in the predicted tags of each lane agree with the gold ones of the same tokens, sentence by
+    sentence: counts_RSC, in the order of ``SpanCounts``.
+    """
     lane_M, found = find_spans(tags_RN, offsets_S1, how)
     gold_N = np.full(tags_RN.shape[1], -1)
     gold_N[gold.start_M] = np.arange(len(gold.start_M))
@@ -109,12 +121,18 @@ def count_spans(tags_RN: Ids, offsets_S1: Ids, how: TagReading, gold: Spans) -> 
     segmented_M[segmented_M] = gold.stop_M[beside_M[segmented_M]] == found.stop_M[segmented_M]
     correct_M = segmented_M.copy()
     correct_M[segmented_M] = gold.type_M[beside_M[segmented_M]] == found.type_M[segmented_M]
-    lanes = len(tags_RN)
-    counts_3R = [np.bincount(lane_M[chosen_M], minlength=lanes) for chosen_M in (lane_M >= 0, correct_M, segmented_M)]
-    return tuple(
-        SpanCounts(gold=len(gold.start_M), predicted=predicted, correct=correct, segmented=segmented)
-        for predicted, correct, segmented in np.stack(counts_3R, axis=1).tolist()
-    )
+    lanes, sentences = len(tags_RN), len(offsets_S1) - 1
+
+    def counted(lane_M: Ids, start_M: Ids) -> Ids:
+        """How many spans start in each sentence of each lane."""
+        sentence_M = np.searchsorted(offsets_S1, start_M, side="right") - 1
+        return np.bincount(lane_M * sentences + sentence_M, minlength=lanes * sentences).reshape(lanes, sentences)
+
+    gold_RS = np.tile(counted(np.zeros_like(gold.start_M), gold.start_M)[:1], (lanes, 1))
+    found_3RS = [
+        counted(lane_M[chosen_M], found.start_M[chosen_M]) for chosen_M in (lane_M >= 0, correct_M, segmented_M)
+    ]
+    return np.stack([gold_RS, *found_3RS], axis=-1)
 
 
 def _f1(correct: int, spans: int) -> float:

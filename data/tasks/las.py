@@ -1,11 +1,16 @@
-"""LAS, the labelled attachment score of dependency trees, with UAS. Array legend: R lanes, N words of a split."""
+"""LAS, the labelled attachment score of dependency trees, with UAS.
+
+Array legend: R lanes, N words of a split, S its sentences, C counts, x any axes.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, final
 
-from skipstack.data.basis.arrays import Ids
-from skipstack.data.tasks.measure import Counts, Measure, Predicted
+import numpy as np
+
+from skipstack.data.basis.arrays import Ids, Numbers
+from skipstack.data.tasks.measure import Counts, Measure, Predicted, by_sentence, share
 
 if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
@@ -57,14 +62,24 @@ class Las(Measure):
     unit = "LAS"
     baseline = "most frequent arc of each word"
     keys = ("attached_words", "labelled_words")
+    counted = tuple(field.name for field in fields(AttachmentCounts))
 
-    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
+    def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
         """The trees of each lane, held against the gold ones."""
         chosen = corpus.splits[split]
         assert chosen.heads_N is not None, "a corpus of trees has heads"
         assert predicted.heads_RN is not None, "what is parsed has heads"
-        assert predicted.tags_RL is not None, "what is parsed has relations"
-        return count_attachments(predicted.heads_RN, predicted.tags_RL, chosen.heads_N, chosen.tags_L)
+        agreed_RNC = attachments(predicted.heads_RN, predicted.tags_RL, chosen.heads_N, chosen.tags_L)
+        return by_sentence(agreed_RNC, chosen.offsets_S1[:-1])
+
+    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
+        """The sums."""
+        return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
+
+    def of_counts(self, counts_xC: Numbers) -> Numbers:
+        """The share of words with the right head and relation; 0 without words."""
+        words_x, _, labelled_x = np.moveaxis(counts_xC, -1, 0)
+        return share(labelled_x, words_x)
 
     def described(self, metrics: Mapping[str, float]) -> str:
         """Heads, and arcs."""
@@ -80,14 +95,12 @@ def attachment_counts(metrics: Mapping[str, float]) -> AttachmentCounts:
     return AttachmentCounts(*(int(metrics[key]) for key in ("total", *Las.keys)))
 
 
-def count_attachments(
-    heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relations_N: Ids
-) -> tuple[AttachmentCounts, ...]:
-    """How the predicted trees of each lane agree with the gold ones.
+def attachments(heads_RN: Ids, relations_RN: Ids, gold_heads_N: Ids, gold_relations_N: Ids) -> Ids:
+    """Whether the predicted trees of each lane agree with the gold ones, word by word: counts_RNC of 0 and 1, in the
+    order of ``AttachmentCounts``.
 
     A relation of -1 (train does not have it) is wrong, even where -1 is predicted.
     """
     attached_RN = heads_RN == gold_heads_N
     labelled_RN = attached_RN & (relations_RN == gold_relations_N) & (gold_relations_N >= 0)
-    counts = zip(attached_RN.sum(axis=1).tolist(), labelled_RN.sum(axis=1).tolist(), strict=True)
-    return tuple(AttachmentCounts(len(gold_heads_N), attached, labelled) for attached, labelled in counts)
+    return np.stack([np.ones_like(attached_RN), attached_RN, labelled_RN], axis=-1).astype(np.int64)

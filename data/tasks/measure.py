@@ -1,6 +1,6 @@
 """What trials are ranked by: a measure, and what it counts of the predictions of each lane.
 
-Array legend: R lanes, L tags of a split, N its tokens.
+Array legend: R lanes, S sentences of a split, L its tags, N its tokens, C counts, x any axes.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from math import copysign
 from typing import TYPE_CHECKING, ClassVar
 
-from skipstack.data.basis.arrays import Ids
+import numpy as np
+
+from skipstack.data.basis.arrays import Ids, Numbers
 
 if TYPE_CHECKING:  # a ledger names measures, and is read without Arrow
     from skipstack.data.store.stored import StoredCorpus
@@ -19,15 +21,16 @@ if TYPE_CHECKING:  # a ledger names measures, and is read without Arrow
 class Predicted:
     """What the lanes predict on a split: right tags of ``total``, the mean loss a tag, and the predictions themselves.
 
-    ``tags_RL``: in the order of the split; None for running text, of which only the counts are kept. ``heads_RN``:
-    where trees are predicted.
+    ``tags_RL``: in the order of the split. ``heads_RN``: where trees are predicted. ``nats_RL``: of running text, the
+    loss of each tag.
     """
 
     correct: tuple[int, ...]
     total: int
+    tags_RL: Ids
     loss: tuple[float, ...] = ()
-    tags_RL: Ids | None = None
     heads_RN: Ids | None = None
+    nats_RL: Numbers | None = None
 
 
 class Counts(ABC):
@@ -64,10 +67,23 @@ class Measure(ABC):
     """What the baseline does that it is compared with."""
     keys: ClassVar[tuple[str, ...]] = ()
     """Of ``Counts.recorded``."""
+    counted: ClassVar[tuple[str, ...]]
+    """What is counted of each sentence, by name. The sums over all sentences are what the measure is made of."""
 
     @abstractmethod
-    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
-        """Those of each lane."""
+    def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
+        """What is ``counted`` of each sentence of a split, in its order: counts_RSC.
+
+        A text that is classified is a sentence; so is a line of running text with its end.
+        """
+
+    @abstractmethod
+    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
+        """Those of each lane, whose sentences have ``counts_RC`` together."""
+
+    @abstractmethod
+    def of_counts(self, counts_xC: Numbers) -> Numbers:
+        """The measure where so much was ``counted``: values_x, of one sentence or of the sum over many."""
 
     def score(self, value: float) -> float:
         """What trials are ranked by, where the measure is ``value``: of scores the larger one is better."""
@@ -85,6 +101,16 @@ class Measure(ABC):
     def described(self, metrics: Mapping[str, float]) -> str:
         """A sentence about a split, from a bundle's metrics of it."""
         return right(metrics, "tokens")
+
+
+def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
+    """The sums over each sentence, the first value of which stands at ``starts_S``; none is empty: sums_RS."""
+    return np.add.reduceat(values_RL, starts_S, axis=1)
+
+
+def share(part_x: Numbers, whole_x: Numbers) -> Numbers:
+    """``part_x`` / ``whole_x``; 0 where there is nothing."""
+    return np.divide(part_x, whole_x, out=np.zeros(np.shape(whole_x)), where=np.asarray(whole_x) != 0)
 
 
 def right(metrics: Mapping[str, float], what: str) -> str:

@@ -1,11 +1,18 @@
-"""Perplexity: the exponential of the mean loss of a word, in nats."""
+"""Perplexity: the exponential of the mean loss of a word, in nats.
+
+Array legend: R lanes, L words of a split, S its lines, C counts, x any axes.
+"""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from skipstack.data.tasks.measure import Counts, Measure, Predicted, right
+import numpy as np
+
+from skipstack.data.basis.arrays import Numbers
+from skipstack.data.formats.running_text import END
+from skipstack.data.tasks.measure import Counts, Measure, Predicted, by_sentence, right
 
 if TYPE_CHECKING:
     from skipstack.data.store.stored import StoredCorpus
@@ -46,10 +53,31 @@ class Perplexity(Measure):
     unit = "perplexity"
     baseline = "frequency of each word"
     keys = ("perplexity",)
+    counted = ("nats", "words")
 
-    def counts(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> tuple[Counts, ...]:
-        """The losses."""
+    def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
+        """The summed loss of each line's words, its end among them, to the 24 bits of a float32; and how many they are.
+
+        Sums of so many bits take half the room in a ledger.
+        """
+        assert predicted.nats_RL is not None, "a perplexity is that of running text"
+        ends_S = np.flatnonzero(corpus.splits[split].tags_L == corpus.tags.index(END))
+        words_S = np.diff(ends_S, prepend=-1)
+        nats_RS = by_sentence(predicted.nats_RL, ends_S + 1 - words_S)
+        with np.errstate(over="ignore"):
+            nats_RS = nats_RS.astype(np.float32).astype(np.float64)
+        return np.stack(np.broadcast_arrays(nats_RS, words_S), axis=-1)
+
+    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
+        """The losses, as training sums them."""
         return tuple(map(MeanLoss, predicted.loss))
+
+    def of_counts(self, counts_xC: Numbers) -> Numbers:
+        """exp(nats / words); infinite where no number holds it."""
+        loss_x = counts_xC[..., 0] / counts_xC[..., 1]
+        value_x = np.full(np.shape(loss_x), math.inf)
+        np.exp(loss_x, out=value_x, where=loss_x < LARGEST_LOSS)
+        return value_x
 
     def error(self, value: float) -> float:
         """The perplexity: it is no share."""

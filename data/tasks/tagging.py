@@ -33,4 +33,5 @@ class Tagging(Task):
         tags_L = most_frequent(train.forms_N, train.tags_L, len(corpus.forms))[chosen.forms_N]
         correct = right_ones(tags_L, chosen.tags_L)
         predicted = Predicted(correct=(correct,), total=len(chosen.tags_L), tags_RL=tags_L[None])
-        return self.measure(corpus.scheme).counts(predicted, corpus, split)[0].value
+        measure = self.measure(corpus.scheme)
+        return float(measure.of_counts(measure.sentences(predicted, corpus, split).sum(axis=1))[0])

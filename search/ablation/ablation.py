@@ -5,23 +5,22 @@ have it. Selection looks at dev alone; only selected trials, and a grid's, are m
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from skipstack.data.basis.errors import UserError, unknown
-from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.ablation.statistics import Spread, paired_difference
+from skipstack.search.statistics.spreads import Spread, paired_difference
 from skipstack.search.decisions.objectives import Objective
 from skipstack.search.ledger.events import Reason
 from skipstack.search.study.records.parts import parts
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.spaces.paths import typed
-from skipstack.spaces.trial import Scalar, TrialConfig, leaves
+from skipstack.spaces.changes import changes
+from skipstack.spaces.trial import Scalar
 
 BASELINE, BASE, BEST = "baseline", "base", "best"
 """The ``axis`` of the rows that belong to none."""
@@ -118,37 +117,6 @@ def ablation(record: StudyRecord, by: Sequence[str] = ()) -> Ablation:
         objectives=record.study.search.objectives,
         front=front,
     )
-
-
-def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
-    """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
-    theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
-    return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
-
-
-def chosen(changed: Mapping[str, Scalar], config: TrialConfig) -> dict[str, Scalar]:
-    """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
-
-    Another ``kind`` brings the defaults of that kind, so a mapping whose kind changed counts by what it has instead of
-    them, whether the base had the same or not.
-    """
-    own = config.flatten()
-    defaults: dict[str, Scalar] = {}
-    switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
-    for path in switched:
-        with suppress(ValueError):  # a kind with fields that have no default
-            defaults |= dict(leaves(typed(path, {"kind": own[f"{path}.kind"]}), path))
-    kinds = {f"{path}.kind" for path in switched}
-    return {
-        path: value
-        for path, value in own.items()
-        if path in kinds
-        or (canonical_json(value) != canonical_json(defaults.get(path)) if _within(path, switched) else path in changed)
-    }
-
-
-def _within(path: str, others: Sequence[str]) -> bool:
-    return any(path.startswith(f"{other}.") for other in others)
 
 
 def _baseline(record: StudyRecord) -> Iterator[Row]:

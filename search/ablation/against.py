@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.papers import PaperRow, PaperTable
-from skipstack.search.ablation.statistics import Spread, paired_difference, rank_correlation
+from skipstack.search.statistics.spreads import Spread, paired_difference, rank_correlation
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Json

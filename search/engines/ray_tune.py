@@ -44,13 +44,12 @@ from skipstack.search.engines.machines import (
     resources,
 )
 from skipstack.search.engines.preflight import Preflight, first_trouble
-from skipstack.search.ledger.events import Metrics
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import DIED, Fault, kernel_kills, says_out_of_memory
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 from skipstack.search.study.testing import Measurement, measured
 
 UNBORN = "error raised in its creation task"
@@ -147,7 +146,7 @@ class RayEngine(Engine):
             if plugins.fault is not None:
                 raise plugins.fault
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Metrics | Fault]]:
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """Side by side on the cluster. Raises WorkersSilentError where no machine answers."""
         if measurements and not self.answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
@@ -283,10 +282,10 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
                 return False
 
 
-def _outcome(reference: "ray.ObjectRef[Metrics | Fault]") -> Metrics | Fault:
+def _outcome(reference: "ray.ObjectRef[Measured | Fault]") -> Measured | Fault:
     """What came of measuring a trial; that its process died is a fault, too. Raises what the worker raised."""
     try:
-        outcome: Metrics | Fault = ray.get(reference)
+        outcome: Measured | Fault = ray.get(reference)
         return outcome
     except RayTaskError as error:
         raise error.cause from error  # which is one line, and Ray's a traceback

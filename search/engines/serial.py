@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Metrics
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import Fault, fault_of
-from skipstack.search.study.task import TrialTask, Worker
+from skipstack.search.study.task import Measured, TrialTask, Worker
 from skipstack.search.study.testing import Measurement, measured
 
 
@@ -26,7 +25,7 @@ class SerialEngine(Engine):
         while (task := driver.next()) is not None:
             self._run_trial(driver, task)
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Metrics | Fault]]:
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """One after another."""
         for measurement in measurements:
             yield measurement.task.number, measured(self.worker, measurement)

@@ -18,6 +18,7 @@ from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, Positive
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
 
@@ -184,6 +185,7 @@ class Recording(Frozen):
     order_seed: NonNegativeInt
     reports: tuple[Reported, ...]
     tested: Metrics
+    sentences: SentenceCounts | None = None
     code_version: str
 
 
@@ -278,11 +280,15 @@ class Shortened(_Happened):
 
 
 class Tested(_Happened):
-    """A selected trial was measured on the test split."""
+    """A selected trial was measured on the test split; ``sentences``: what was counted of each sentence of it.
+
+    Ledgers before format 3 have no ``sentences``.
+    """
 
     kind: Literal["tested"] = "tested"
     trial: NonNegativeInt
     metrics: Metrics
+    sentences: SentenceCounts | None = None
 
 
 class Untested(_Happened):

@@ -6,9 +6,10 @@ format    what its ``study_opened`` says
 1         no format; who stops trials under ``search.asha``, ``hyperband``, ``median`` and ``keep_best``, at most
           one of which is not null; the proposer as a word, the options of evolution under ``search.evolution``
 2         ``format``; ``search.scheduler`` and ``search.proposer``, each a mapping with a ``kind``
+3         as 2; what is tested says it sentence by sentence, too
 ========  =====================================================================================================
 
-All other events are the same in both, so a driver of today's version goes on with an older ledger as it is.
+All other events of earlier formats are read as they are, so a driver of today's version goes on with an older ledger.
 """
 
 import json
@@ -18,7 +19,7 @@ from typing import Any, Final
 from skipstack.data.basis.errors import newer
 from skipstack.data.basis.frozen import identity
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Of the ledgers that this version begins."""
 
 OPENED: Final = "study_opened"
@@ -28,7 +29,7 @@ SCHEDULERS: Final = ("asha", "hyperband", "median", "keep_best")
 """The keys of a search that named a scheduler in format 1."""
 
 REPLACED: Final = (*SCHEDULERS, "evolution")
-"""The keys of a search that format 2 does not have."""
+"""The keys of a search that formats from 2 on do not have."""
 
 
 def upgraded(text: str | bytes) -> str | bytes:
@@ -46,7 +47,7 @@ def upgraded(text: str | bytes) -> str | bytes:
 
 
 def upgraded_search(search: Mapping[str, Any]) -> dict[str, Any]:
-    """What a search of format 1 says, or a part of it, with the keys of format 2."""
+    """What a search of format 1 says, or a part of it, with the keys that it has today."""
     kept = {key: value for key, value in search.items() if key not in REPLACED}
     given = {key: search[key] for key in SCHEDULERS if key in search}
     chosen = [{"kind": key, **options} for key, options in given.items() if options is not None]

@@ -8,11 +8,10 @@ from itertools import islice
 from statistics import fmean
 from typing import final
 
-from skipstack.search.ledger.events import Metrics
 from skipstack.search.simulation.recordings import LANES
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.task import EpochResult, TrialTask
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from skipstack.search.study.testing import Measurement
 
 Curve = Sequence[EpochResult]
@@ -45,7 +44,7 @@ class SimulatedEngine(Engine):
                 self._idle += 1
             self._fill(driver)  # a report may let another trial go on, whatever becomes of its own
 
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Metrics]]:
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured]]:
         """Nothing: only dev was recorded for all trials."""
         return iter(())
 

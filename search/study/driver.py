@@ -16,7 +16,6 @@ from skipstack.search.ledger.events import (
     Extended,
     Finished,
     Interrupted,
-    Metrics,
     Promoted,
     Proposed,
     Reason,
@@ -34,7 +33,7 @@ from skipstack.search.study.history import History, Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
-from skipstack.search.study.task import EpochResult, TrialTask, task_of
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
 
@@ -168,9 +167,9 @@ class Driver:
             self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
             self._waiting.append(number)
 
-    def tested(self, number: int, metrics: Metrics) -> None:
+    def tested(self, number: int, measured: Measured) -> None:
         """A selected trial was measured on the test split."""
-        self._tell(Tested(time=self._clock(), trial=number, metrics=metrics))
+        self._tell(Tested(time=self._clock(), trial=number, metrics=measured.metrics, sentences=measured.sentences))
 
     def untested(self, number: int, fault: Fault) -> None:
         """A fault stood against measuring a selected trial."""
@@ -258,7 +257,7 @@ class Driver:
             happened(self._decided(reported))
         happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
         if recording.tested:
-            happened(Tested(time=time, trial=number, metrics=recording.tested))
+            happened(Tested(time=time, trial=number, metrics=recording.tested, sentences=recording.sentences))
         self._write(events)
 
     def _end(self, paused: Sequence[int]) -> None:

@@ -3,11 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
-from skipstack.search.ledger.events import Metrics
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.faults import Fault
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.task import Measured
 from skipstack.search.study.testing import Measurement
 
 
@@ -25,7 +25,7 @@ class Engine(ABC):
         """Run until the driver has nothing to start and nothing runs."""
 
     @abstractmethod
-    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Metrics | Fault]]:
+    def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """Measure trials on the test split: (trial number, what came of it), each once, as soon as it is there."""
 
     def close(self) -> None:  # noqa: B027 (most engines hold nothing)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -100,6 +101,14 @@ class EpochResult:
     latency: float | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measured:
+    """What the best weights of a trial reach on the test split, and what was counted of each sentence of it."""
+
+    metrics: Metrics
+    sentences: SentenceCounts | None = None
+
+
 class Worker(ABC):
     """Trains one trial, an epoch a call. Any process may hold one; a new one goes on where the last one was."""
 
@@ -112,5 +121,5 @@ class Worker(ABC):
 
     @classmethod
     @abstractmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         """What the trial's best weights reach on the test split. Raises WeightsLostError where they are lost."""

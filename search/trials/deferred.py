@@ -2,8 +2,7 @@
 
 from typing import final
 
-from skipstack.search.ledger.events import Metrics
-from skipstack.search.study.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 
 
 @final
@@ -21,7 +20,7 @@ class DeferredWorker(Worker):
         raise NotImplementedError
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         """What a ``TrainingWorker`` tests."""
         from skipstack.search.trials.worker import TrainingWorker
 

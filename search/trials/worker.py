@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import torch
 
 from skipstack.data.basis.errors import UserError
@@ -26,9 +27,10 @@ from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import Tensors, read_tensors
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.faults import WeightsLostError
 from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
-from skipstack.search.study.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 from skipstack.search.trials.deadline import Deadline
 from skipstack.search.trials.trial_files import TrialFiles
 
@@ -158,8 +160,10 @@ class TrainingWorker(Worker):
         return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch.
+
+        The measure is that of the sums over all sentences, bit for bit.
 
         Raises WeightsLostError where they are missing or damaged.
         """
@@ -181,11 +185,15 @@ class TrainingWorker(Worker):
                 device=device,
             )
             evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
-        return {
+        measure = evaluations[0].measure
+        counts_RSC = np.concatenate([evaluation.sentences_RSC for evaluation in evaluations])
+        metrics: Metrics = {
             "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
             **_curves("test", [counts for evaluation in evaluations for counts in evaluation.counts]),
+            f"test_{measure.name}": tuple(measure.of_counts(counts_RSC.sum(axis=1)).tolist()),
             "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
         }
+        return Measured(metrics=metrics, sentences=SentenceCounts.of(counts_RSC, measure.counted))
 
 
 def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:

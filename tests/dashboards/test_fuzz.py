@@ -21,7 +21,7 @@ from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.task import EpochResult, TrialTask
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from skipstack.search.study_files.study_file import load_study
 from tests.command_line import Answer, typed
 from tests.dashboards.fuzzing import Nobody, damage
@@ -86,8 +86,8 @@ class AnyWorker(ToyWorker):
         return replace(result, metrics=alike("dev", result.metrics))
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
-        return alike("test", super().test(task))
+    def test(cls, task: TrialTask) -> Measured:
+        return Measured(metrics=alike("test", super().test(task).metrics))
 
 
 def alike(split: str, metrics: Metrics) -> Metrics:

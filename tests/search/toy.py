@@ -4,6 +4,8 @@ import math
 import time
 from pathlib import Path
 
+import numpy as np
+
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
@@ -11,11 +13,12 @@ from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
@@ -40,8 +43,12 @@ class ToyWorker(Worker):
         return EpochResult(epoch=self.epoch, score=sum(accuracy) / len(accuracy), metrics=metrics, seconds=0.0)
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
-        return {"test_accuracy": tuple(0.5 + seed / 100 for seed in task.seeds)}
+    def test(cls, task: TrialTask) -> Measured:
+        """Of four sentences of 25 tags each, half of the tags are right, and one more in the first for each seed."""
+        counts = np.array([[[12 + seed, 25], [12, 25], [13, 25], [13, 25]] for seed in task.seeds])
+        accuracies = tuple((counts.sum(axis=1)[:, 0] / 100).tolist())
+        sentences = SentenceCounts.of(counts, ("correct", "tags"))
+        return Measured(metrics={"test_accuracy": accuracies}, sentences=sentences)
 
 
 class KeepingWorker(ToyWorker):

@@ -89,7 +89,7 @@ class StudyRecord:
                 self.trials[number].paused = False
                 self.trials[number].forget()
             case Tested(trial=number):
-                self.trials[number].tested = event.metrics
+                self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
             case Untested(trial=number):
                 self.trials[number].untested.append(event)
                 self.trials[number].given_up = event.message if event.then == "give_up" else None
@@ -145,6 +145,7 @@ class StudyRecord:
             order_seed=self.study.search.seed,
             reports=tuple(trial.reports),
             tested=trial.tested,
+            sentences=trial.packed,
             code_version=self.opened.code_version if trial.reused is None else trial.reused.code_version,
         )
 

@@ -1,14 +1,22 @@
-"""A trial as its ledger has it: what it reported, what was decided of it, and what it is ranked by."""
+"""A trial as its ledger has it: what it reported, what was decided of it, and what it is ranked by.
+
+Array legend: R seeds, S sentences of the test split, C counts.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.decisions.objectives import Objective, further
 from skipstack.search.decisions.pareto import Vector
 from skipstack.search.ledger.events import SCORELESS, Decided, Metrics, Reason, Reported, Retried, Reused, Untested
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.records.races import best_of_groups
 from skipstack.search.study.records.reports import Reports
 from skipstack.spaces.space import Point, Space
@@ -17,7 +25,8 @@ from skipstack.spaces.trial import TrialConfig
 
 @dataclass(slots=True)
 class TrialRecord:
-    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split.
+    """One trial so far. ``tested`` is empty until the trial was selected and measured on the test split; ``packed`` is
+    what was counted of each sentence then.
 
     ``measure`` is what it is ranked by. ``decisions`` are those at a rung and the last one. ``seeds``:
     where they race, those that are trained to the end, or the first ones before that. ``paused``: it waits at a rung,
@@ -41,6 +50,7 @@ class TrialRecord:
     starts: int = 0
     retries: list[Retried] = field(default_factory=list)
     tested: Metrics = field(default_factory=dict)
+    packed: SentenceCounts | None = field(default=None, repr=False)
     untested: list[Untested] = field(default_factory=list)
     given_up: str | None = None
     _config: TrialConfig | None = field(default=None, repr=False, compare=False)
@@ -153,6 +163,20 @@ class TrialRecord:
     def test(self) -> dict[int, float]:
         """The test score by seed; empty where the trial was not tested."""
         return self._scores("test", self.tested, self.seeds) if self.tested else {}
+
+    @property
+    def sentences(self) -> NDArray[np.float64] | None:
+        """What the measure counts of each sentence of the test split, seed by seed: counts_RSC.
+
+        Its sums over the sentences give ``test`` (``data.tasks.measure.Measure.of_counts``). None where the trial was
+        not tested, or by a version that did not keep them. Raises UserError where they cannot be read.
+        """
+        if self.packed is None:
+            return None
+        try:
+            return self.packed.array(self.measure.counted)
+        except UserError as error:
+            raise UserError(f"trial {self.number}: {error}") from None
 
     def dev_of(self, report: Reported) -> dict[int, float]:
         """The dev score by seed, at one epoch."""

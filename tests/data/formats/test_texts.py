@@ -15,6 +15,8 @@ from skipstack.data.store.batches import evaluation_batches, put_back, training_
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.writing import store
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.data.tasks.measure import Predicted
 from skipstack.data.tasks.tasks import TASKS
 
 REVIEWS = "neg\tdull , dull\npos\tnot dull\nneg\tno\nneg\ta b c d e f\n"
@@ -92,12 +94,15 @@ def test_what_is_decided_on_each_text_comes_back_to_its_place(
     train = stored(folder, "".join(f"l{n % 3}\t{'w ' * n}\n" for n in lengths)).splits["train"]
     into = np.full((1, len(lengths)), -7)
     for batch in evaluation_batches(train, batch_size=size):
-        put_back(batch.tags_RUB, batch, train, into)
+        put_back(batch.tags_RUB, batch, into)
     assert into[0].tolist() == train.tags_L.tolist()
 
 
 def test_the_baseline_is_the_most_frequent_label_of_train(tmp_path: Path) -> None:
     corpus = stored(tmp_path)
+    guess = np.array([[corpus.tags.index("pos")] * 3])
+    predicted = Predicted(correct=(1,), total=3, tags_RL=guess)
+    assert Accuracy().sentences(predicted, corpus, "dev").tolist() == [[[1, 1], [0, 1], [0, 1]]]
     assert TASKS[corpus.task].baseline(corpus, "dev") == pytest.approx(1 / 3)  # pos, neg and one that train lacks
     assert TASKS[corpus.task].baseline(corpus, "test") == 0.0
 

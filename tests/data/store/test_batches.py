@@ -201,7 +201,7 @@ def test_what_batches_hold_is_put_back_token_by_token(lengths: list[int], batch_
     back_RN = np.full((lanes, sum(lengths)), -2)
     for batch in evaluation_batches(split, batch_size=batch_size):
         values_RTB = np.concatenate([batch.forms_RTB + 100 * lane for lane in range(lanes)])
-        put_back(values_RTB, batch, split, back_RN)
+        put_back(values_RTB, batch, back_RN)
     assert back_RN.tolist() == [(split.forms_N + 100 * lane).tolist() for lane in range(lanes)]
 
 

@@ -8,24 +8,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.labels.schemes import PREFIXES, RARE, Scheme, joined, spans_of
 from skipstack.data.labels.spans import Spans, find_spans, reading, types_of
-from skipstack.data.tasks.f1 import SpanCounts, count_spans
+from skipstack.data.tasks.f1 import SpanCounts, spans_by_sentence
 from tests.oracles import conlleval
 
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 Tags = Sequence[str]
 
 
-def counted(gold: Sequence[Tags], lanes: Sequence[Sequence[Tags]], scheme: Scheme) -> tuple[SpanCounts, ...]:
-    """What the arrays count, of sentences of gold tags and of each lane's."""
+def counted(gold: Sequence[Tags], lanes: Sequence[Sequence[Tags]], scheme: Scheme) -> list[SpanCounts]:
+    """What the arrays count of all sentences, by gold tags and each lane's."""
+    return [SpanCounts(*lane) for lane in counted_by_sentence(gold, lanes, scheme).sum(axis=1).tolist()]
+
+
+def counted_by_sentence(gold: Sequence[Tags], lanes: Sequence[Sequence[Tags]], scheme: Scheme) -> Ids:
+    """What the arrays count of each sentence of each lane."""
     every = sorted({tag for sentences in (gold, *lanes) for tags in sentences for tag in tags})
     types = types_of([tag for tag in every if tag != RARE], scheme)
     how = reading(every, scheme, types)
     offsets_S1 = np.cumsum([0, *map(len, gold)])
     ids = [np.array([every.index(tag) for tags in sentences for tag in tags]) for sentences in (gold, *lanes)]
     _, spans = find_spans(ids[0][None], offsets_S1, how)
-    return count_spans(np.stack(ids[1:]), offsets_S1, how, spans)
+    return spans_by_sentence(np.stack(ids[1:]), offsets_S1, how, spans)
 
 
 HARD = [
@@ -78,6 +84,8 @@ def test_counts_agree_with_conlleval_on_any_tags(scheme: Scheme, data: st.DataOb
     wanted = [conlleval.counts(list(zip(gold, sentences, strict=True))) for sentences in predicted]
     counts = counted(gold, predicted, scheme)
     assert [(each.gold, each.predicted, each.correct) for each in counts] == wanted
+    alone = [[conlleval.counts([pair]) for pair in zip(gold, sentences, strict=True)] for sentences in predicted]
+    assert counted_by_sentence(gold, predicted, scheme)[..., :3].tolist() == [list(map(list, lane)) for lane in alone]
     for each, sentences in zip(counts, predicted, strict=True):
         bounds = [
             {(span.start, span.stop) for span in spans_of(one, scheme)}
@@ -101,8 +109,8 @@ def test_rare_is_in_no_span() -> None:
 def test_a_gold_span_of_a_type_that_no_tag_has_is_missed() -> None:
     how = reading(["B-x", "O"], "bio", ["x", "y"])
     gold = Spans(np.array([0, 2]), np.array([1, 3]), np.array([1, 0]))
-    [counts] = count_spans(np.array([[0, 1, 0]]), np.array([0, 3]), how, gold)
-    assert (counts.gold, counts.predicted, counts.correct, counts.segmented) == (2, 2, 1, 2)
+    counts = spans_by_sentence(np.array([[0, 1, 0]]), np.array([0, 3]), how, gold)
+    assert counts.tolist() == [[[2, 2, 1, 2]]]
 
 
 def test_the_figures_are_those_that_conlleval_prints() -> None:

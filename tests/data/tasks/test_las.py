@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.data.tasks.las import AttachmentCounts, count_attachments
+from skipstack.data.tasks.las import AttachmentCounts, attachments
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(0, 8))
@@ -12,13 +12,11 @@ def test_counts_of_attachment_agree_with_a_loop_over_the_words(seed: int, lanes:
     random = np.random.default_rng(seed)
     heads, relations = random.integers(0, 3, (lanes, words)), random.integers(-1, 2, (lanes, words))
     gold_heads, gold_relations = random.integers(0, 3, words), random.integers(-1, 2, words)
-    for lane, counts in enumerate(count_attachments(heads, relations, gold_heads, gold_relations)):
-        attached = labelled = 0
-        for word in range(words):
-            if heads[lane, word] == gold_heads[word]:
-                attached += 1
-                labelled += bool(relations[lane, word] == gold_relations[word] != -1)
-        assert counts == AttachmentCounts(words, attached, labelled)
+    counts = attachments(heads, relations, gold_heads, gold_relations)
+    for lane, word in np.ndindex(lanes, words):
+        attached = bool(heads[lane, word] == gold_heads[word])
+        labelled = attached and bool(relations[lane, word] == gold_relations[word] != -1)
+        assert counts[lane, word].tolist() == [1, attached, labelled]
 
 
 def test_attachment_scores_are_shares_of_all_words() -> None:

@@ -372,7 +372,7 @@ def test_accuracy_is_that_of_a_plain_count() -> None:
         start = dev.offsets_S1[sentence]
         forms = dev.forms_N[start : start + length].astype(np.int64)[None, :, None]
         gold = dev.tags_L[start : start + length].astype(np.int64)[None, :, None]
-        batch = Batch(forms, gold, *2 * [np.array([[length]])], np.array([[sentence]]))
+        batch = Batch(forms, gold, *2 * [np.array([[length]])], np.array([[sentence]]), np.array([[start]]))
 
         tokens, right_tags = on_device(batch, 2, torch.device("cpu"))
         right += (run.model.eval().decode(tokens, run.lexicon).tags_RUB == right_tags.tags_RUB).sum(dim=(1, 2)).numpy()
@@ -404,7 +404,7 @@ def test_where_tags_have_a_scheme_spans_are_counted_as_conlleval_does_and_settle
         for start, stop in pairwise(dev.offsets_S1.tolist()):
             forms = np.tile(dev.forms_N[start:stop].astype(np.int64)[None, :, None], (2, 1, 1))
             gold = dev.tags_L[start:stop].astype(np.int64)[None, :, None]
-            batch = Batch(forms, gold, *2 * [np.full((2, 1), stop - start)], np.zeros((2, 1), np.int64))
+            batch = Batch(forms, gold, *2 * [np.full((2, 1), stop - start)], *2 * [np.zeros((2, 1), np.int64)])
             tokens, _ = on_device(batch, 2, torch.device("cpu"))
             decoded = run.model.eval().decode(tokens, run.lexicon).tags_RUB[lane, :, 0].tolist()
             pairs.append(([tags[tag] for tag in gold[0, :, 0]], [tags[tag] for tag in decoded]))
@@ -421,7 +421,14 @@ def test_halving_compares_perplexities_themselves(monkeypatch: pytest.MonkeyPatc
 
     def reached(split: str) -> Evaluation:
         counts = (MeanLoss(math.log(next(dev))),)
-        return Evaluation(measure=MEASURES["perplexity"], correct=(0,), total=1, loss=(0.0,), counts=counts)
+        return Evaluation(
+            measure=MEASURES["perplexity"],
+            correct=(0,),
+            total=1,
+            loss=(0.0,),
+            counts=counts,
+            sentences_RSC=np.zeros((1, 1, 2)),
+        )
 
     monkeypatch.setattr(run, "evaluate", reached)
     assert [run.run_epoch().learning_rate for _ in range(3)] == [(0.3,)] * 3

@@ -1,21 +1,16 @@
 """The ablation table, against hand-made ledgers and a pandas twin."""
 
-import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.ablation import Row, ablation, changes, chosen
+from skipstack.search.ablation.ablation import Row, ablation
 from skipstack.search.ledger.events import Event, Reason
 from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study_files.study_file import load_study
-from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import (
     AXES,
     COMPOSITION,
@@ -207,40 +202,6 @@ def test_of_a_grid_that_is_trained_to_its_end_every_trial_with_a_score_is_select
             point = {COMPOSITION: 1 + number % 2, GATE: ("none", "scaled")[number // 2]}
             events += [proposed(config, number, point), reported(number, 1, score, score)]
         assert selected(record_of(config, *events)) == expected
-
-
-def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:
-    base = study().space.base
-    assert changes(base, base) == {}
-    sgd = {"kind": "sgd", "learning_rate": 0.01, "momentum": 0.0}  # the base has Adam at this rate
-    other = base.model_dump(mode="json")
-    other["training"] |= {"optimiser": sgd, "clip_norm": 5.0}
-    other["model"]["stack"]["composition"] = [0, 0, 1]
-    assert changes(TrialConfig.model_validate(other), base) == {
-        COMPOSITION: "[0, 0, 1]",
-        "training.optimiser.kind": "sgd",
-        "training.optimiser.momentum": 0.0,
-        "training.clip_norm": 5.0,
-    }
-
-
-def test_what_is_chosen_gives_the_config_again_and_names_no_default_of_a_kind(tmp_path: Path) -> None:
-    base = study().space.base
-    sgd = {"kind": "sgd", "learning_rate": base.training.optimiser.learning_rate, "momentum": 0.0}
-    other = base.model_dump(mode="json")
-    other["training"] |= {"optimiser": sgd, "clip_norm": 5.0}
-    other["model"]["head"] = {"kind": "crf", "constrained": False}
-    config = TrialConfig.model_validate(other)
-    settings = chosen(changes(config, base), config)
-    assert settings == {
-        "model.head.kind": "crf",
-        "training.optimiser.kind": "sgd",
-        "training.optimiser.learning_rate": base.training.optimiser.learning_rate,
-        "training.clip_norm": 5.0,
-    }
-    (tmp_path / "study.yaml").write_text(yaml.safe_dump({"base": base.model_dump(mode="json")}))
-    overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
-    assert load_study(tmp_path / "study.yaml", overrides=overrides)[0].space.base == config
 
 
 @pytest.mark.parametrize("seed", range(8))

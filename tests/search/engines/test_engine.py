@@ -21,7 +21,7 @@ from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Re
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, TrialTask
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -84,7 +84,7 @@ class MistakenTests(ToyWorker):
     """Trains, but the corpus is gone once it is tested on it."""
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         raise UserError("the corpus has gone (allowed: a corpus that is there)")
 
 
@@ -125,7 +125,7 @@ class TroubledTests(ToyWorker):
     """The process that measures trial 0 dies once, that of trial 1 always; trial 2 runs out of memory once."""
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         mark = task.folder / "measured"
         first = not mark.exists()
         task.folder.mkdir(parents=True, exist_ok=True)

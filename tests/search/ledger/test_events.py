@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pprint import pformat
 from typing import get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +31,7 @@ from skipstack.search.ledger.events import (
     from_json,
     to_json,
 )
+from skipstack.search.ledger.sentences import SentenceCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
 NUMBERS = st.floats().map(lambda number: number + 0.0)
@@ -56,6 +58,10 @@ REPORTS = st.builds(
     latency=st.none() | FINITE,
     seeds=st.lists(SEEDS, max_size=4).map(tuple),
 )
+PACKED = st.lists(st.integers(0, 300), min_size=6, max_size=6).map(
+    lambda counts: SentenceCounts.of(np.reshape(counts, (1, 3, 2)), ("correct", "tags"))
+)
+SENTENCES = st.none() | PACKED
 OBSERVED = st.builds(
     happened.Observed,
     trial=COUNTS,
@@ -71,6 +77,7 @@ OBSERVED = st.builds(
         order_seed=COUNTS,
         reports=st.lists(REPORTS, max_size=1).map(tuple),
         tested=METRICS,
+        sentences=SENTENCES,
         code_version=st.text(),
     ),
 )
@@ -126,7 +133,7 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         device=st.text(),
         tracking_uri=st.none() | st.text(),
     ),
-    happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS),
+    happened.Tested: st.builds(happened.Tested, time=FINITE, trial=COUNTS, metrics=METRICS, sentences=SENTENCES),
     happened.Untested: st.builds(happened.Untested, time=FINITE, trial=COUNTS, message=st.text()),
     Extended: st.builds(
         Extended,

@@ -103,7 +103,7 @@ def test_a_ledger_of_a_newer_format_is_refused_in_one_line(tmp_path: Path) -> No
     folder = open_toy(tmp_path, toy_study())
     first = min(folder.ledger.glob("*.jsonl"))
     line, *rest = first.read_bytes().splitlines(keepends=True)
-    newer = (decoded(line) or b"").replace(b'"format":2', b'"format":3,"more":[]')
+    newer = (decoded(line) or b"").replace(b'"format":3', b'"format":4,"more":[]')
     first.write_bytes(encoded(newer) + b"".join(rest))
-    with pytest.raises(UserError, match=r"jsonl:1: a ledger of format 3 \(allowed: up to 2; a newer version of"):
+    with pytest.raises(UserError, match=r"jsonl:1: a ledger of format 4 \(allowed: up to 3; a newer version of"):
         read_study(tmp_path)

@@ -91,9 +91,13 @@ def test_perplexity_is_that_of_the_whole_text_read_at_once(tmp_path: Path, monke
     with torch.no_grad():
         loss, _ = run.model.measure(Tokens(forms, torch.full((2, 1), len(dev.forms_N))), Gold(tags), run.lexicon)
     assert [each.value for each in measured.counts] == pytest.approx(
-        (loss.squeeze(1) / len(dev.forms_N)).exp().tolist(), rel=1e-12
+        (loss.sum(dim=(1, 2)) / len(dev.forms_N)).exp().tolist(), rel=1e-12
     )
     assert measured.score == tuple(-each.value for each in measured.counts)
+    lines = [len(line.split()) + 1 for line in (tmp_path / "dev").read_text().splitlines()]
+    nats = [[float(line.sum()) for line in lane.split(lines)] for lane in loss.squeeze(2)]
+    assert measured.sentences_RSC[..., 1].tolist() == [lines, lines]
+    assert measured.sentences_RSC[..., 0] == pytest.approx(np.array(nats), rel=1e-7)
 
 
 def test_gradients_stop_at_the_window_and_states_go_on(tmp_path: Path) -> None:
@@ -187,6 +191,12 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) 
     assert (float(difference.split()[0]) > 0) == (best.number == 0)
     trial = record.trials[bundle.provenance["trial"]]
     assert trial.best is not None
+    assert trial.sentences is not None
+    again = record.measure.of_counts(trial.sentences.sum(axis=1))
+    assert (-again).tolist() == list(trial.test.values())
+    assert bundle.metrics["test"]["perplexity"] == pytest.approx(
+        again[trial.seeds.index(bundle.provenance["seed"])], rel=1e-6
+    )
     told = trial.best.metrics["dev_perplexity"][trial.seeds.index(bundle.provenance["seed"])]
     assert bundle.metrics["dev"]["perplexity"] == pytest.approx(told, rel=1e-6)
 

@@ -99,15 +99,22 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
         lane = trial.seeds.index(bundle.provenance["seed"])
         for split in ("dev", "test"):
             found = list(bundle.annotate([list(one.words) for one in gold(split)]))
-            arcs = [
-                (ours == theirs, (ours, our_relation) == (theirs, their_relation))
+            alone = [
+                [
+                    (1, ours == theirs, (ours, our_relation) == (theirs, their_relation))
+                    for ours, our_relation, theirs, their_relation in zip(
+                        one.heads or (), one.tags, other.heads or (), other.tags, strict=True
+                    )
+                ]
                 for one, other in zip(found, gold(split), strict=True)
-                for ours, our_relation, theirs, their_relation in zip(
-                    one.heads or (), one.tags, other.heads or (), other.tags, strict=True
-                )
             ]
+            sentences = [[sum(count) for count in zip(*arcs, strict=True)] for arcs in alone]
             counts = attachment_counts(bundle.metrics[split])
-            assert counts == AttachmentCounts(len(arcs), sum(head for head, _ in arcs), sum(arc for _, arc in arcs))
+            assert counts == AttachmentCounts(*(sum(count) for count in zip(*sentences, strict=True)))
+            if split == "test":
+                assert trial.sentences is not None
+                assert trial.sentences[lane].tolist() == sentences
+                assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
             assert counts.las == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
             if trial.config.model.head.model_dump()["decoder"] == "tree":
                 for one in found:

@@ -15,7 +15,7 @@ from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, TrialTask
+from skipstack.search.study.task import EpochResult, Measured, TrialTask
 from tests.search.changed import searched
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -36,7 +36,7 @@ class WritingWorker(ToyWorker):
         return result
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         assert (task.folder / BEST).stat().st_size == WEIGHTS
         return super().test(task)
 

@@ -119,6 +119,13 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
             assert all(repaired(tags, scheme) == tuple(tags) for tags in predicted), "constrained to legal sequences"
             assert (spans.gold, spans.predicted, spans.correct) == counted
             lane = trial.seeds.index(bundle.provenance["seed"])
+            if split == "test":
+                assert trial.sentences is not None
+                assert trial.sentences[lane, :, :3].tolist() == [
+                    list(conlleval.counts([([tag for _, tag in tokens], tags)]))
+                    for tokens, tags in zip(gold, predicted, strict=True)
+                ]
+                assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
             assert spans.f1 == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
         assert max(trial.dev.values()) == trial.dev[bundle.provenance["seed"]]
         assert verify_bundle(path, data_dir=study.path.parent, device="cpu") == bundle.metrics

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Ended, Event, Extended, Metrics, Untested
+from skipstack.search.ledger.events import Ended, Event, Extended, Untested
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.faults import WeightsLostError
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import is_finished, read_study
-from skipstack.search.study.task import TrialTask
+from skipstack.search.study.task import Measured, TrialTask
 from tests.search.changed import searched
 from tests.search.killing import DyingLedger, Killed, appends, timeless
 from tests.search.toy import KeepingWorker, open_toy, run_toy, toy_study
@@ -23,7 +23,7 @@ class TroubledTests(KeepingWorker):
     """Trial 0 needs twice the memory; trial 1 finds a bug; the weights of trial 2 are lost once, of trial 3 always."""
 
     @classmethod
-    def test(cls, task: TrialTask) -> Metrics:
+    def test(cls, task: TrialTask) -> Measured:
         if task.number == 0 and task.share == 1:
             raise MemoryError("no room")
         if task.number == 1:
@@ -91,7 +91,7 @@ def test_a_driver_killed_at_any_append_of_the_test_phase_and_resumed_does_the_sa
 def test_what_no_trial_could_do_without_ends_the_test_phase(tmp_path: Path) -> None:
     class NoCorpus(KeepingWorker):
         @classmethod
-        def test(cls, task: TrialTask) -> Metrics:
+        def test(cls, task: TrialTask) -> Measured:
             raise UserError("the corpus is gone")
 
     folder = begun(tmp_path)

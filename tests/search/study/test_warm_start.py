@@ -61,6 +61,10 @@ def test_a_study_that_was_run_before_trains_nothing_and_ends_in_the_same_table(e
     before = read_study(earlier)
     assert not [event for event in Ledger(tmp_path / "again" / "ledger").read() if isinstance(event, Started)]
     assert all(trial.reused is not None and not trial.epochs for trial in record.trials.values())
+    assert [trial.packed for trial in record.trials.values()] == [
+        trial.packed for trial in read_study(earlier).trials.values()
+    ]
+    assert record.trials[0].sentences is not None
     for number, trial in record.trials.items():
         source = before.trials[number]
         assert (trial.score, trial.dev, trial.test, trial.reason) == (

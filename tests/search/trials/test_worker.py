@@ -4,13 +4,18 @@ import errno
 import math
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
+from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.models.model import Tokens
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.search.study.faults import Fault, OutOfSpaceError, TimeOverError, WeightsLostError
 from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
@@ -170,11 +175,12 @@ def test_further_seeds_are_trained_as_they_would_be_alone_and_their_best_weights
     with pytest.raises(WeightsLostError, match="no such file"):
         TrainingWorker.test(group("race", (0, 1, 2)))
     again = (group("race", (0,), reported=3), group("race", (1, 2), (0,), reported=3))
-    metrics = measured(TrainingWorker, Measurement(group("race", (0, 1, 2)), again))
-    assert not isinstance(metrics, Fault)
+    found = measured(TrainingWorker, Measurement(group("race", (0, 1, 2)), again))
+    assert not isinstance(found, Fault)
     assert read_tensors(tmp_path / "race" / BEST)[0].keys() == both.keys()
     assert all(torch.equal(tensor, both[name]) for name, tensor in read_tensors(tmp_path / "race" / BEST)[0].items())
-    assert metrics["test_accuracy"][1:] == TrainingWorker.test(group("alone", (1, 2)))["test_accuracy"]
+    alone = TrainingWorker.test(group("alone", (1, 2)))
+    assert found.metrics["test_accuracy"][1:] == alone.metrics["test_accuracy"]
 
 
 def test_a_loss_that_is_no_number_leaves_the_epoch_without_a_score(corpus: Path, tmp_path: Path) -> None:
@@ -193,9 +199,23 @@ def test_the_test_split_is_measured_with_the_best_weights_lane_by_lane(corpus: P
     worker = TrainingWorker(task(corpus, tmp_path, config=double(CONFIG)))
     worker.run_epoch()
     fused = worker.groups[0].evaluate("test")
-    metrics = TrainingWorker.test(task(corpus, tmp_path, config=double(CONFIG)))
+    found = TrainingWorker.test(task(corpus, tmp_path, config=double(CONFIG)))
+    metrics = found.metrics
     assert metrics["test_accuracy"] == fused.accuracy
     assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(metrics["test_loss"], fused.loss, strict=True))
+    # Each sentence read alone, its tags counted one by one.
+    assert found.sentences is not None
+    counts = found.sentences.array(("correct", "tags"))
+    assert Accuracy().of_counts(counts.sum(axis=1)).tolist() == list(metrics["test_accuracy"])
+    stored, model = open_store(corpus), worker.groups[0].model.eval()
+    split = stored.splits["test"]
+    for number, (start, stop) in enumerate(pairwise(split.offsets_S1.tolist())):
+        forms = torch.as_tensor(split.forms_N[start:stop].astype(np.int64)).view(1, -1, 1).expand(3, -1, -1)
+        tokens = Tokens(forms, torch.full((3, 1), stop - start))
+        for lane, tags in enumerate(model.decode(tokens, worker.groups[0].lexicon).tags_RUB[..., 0].tolist()):
+            gold = split.tags_L[start:stop].tolist()
+            right = sum(one == other != -1 for one, other in zip(tags, gold, strict=True))
+            assert counts[lane, number].tolist() == [right, stop - start]
 
 
 def double(config: TrialConfig) -> TrialConfig:

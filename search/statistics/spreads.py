@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import correlation, fmean, stdev
+from statistics import fmean, stdev
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,8 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float | No
     Pearson's correlation of the ranks; equal values share the mean of their ranks. None where it is not defined: with
     fewer than two values, or where all values of a row are equal.
     """
+    from scipy.stats import spearmanr
+
     if len(set(one)) < 2 or len(set(other)) < 2:
         return None
-    return correlation(_ranks(one), _ranks(other))
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1, lowest first."""
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+    return float(spearmanr(one, other).statistic)

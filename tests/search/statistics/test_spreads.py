@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import spearmanr
 
-from skipstack.search.ablation.statistics import Spread, paired_difference, rank_correlation
+from skipstack.search.statistics.spreads import Spread, paired_difference, rank_correlation
 
 SHARES = some.floats(0, 1, allow_subnormal=False)
 BY_SEED = some.dictionaries(some.integers(0, 8), SHARES, max_size=9)
