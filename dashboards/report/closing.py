@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from skipstack.dashboards.report.quantities import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.ablation import BASE, BEST, Ablation, Row, chosen
+from skipstack.search.ablation.ablation import BASE, BEST, Ablation, Row
 from skipstack.search.study.records.parts import value_text
+from skipstack.spaces.changes import chosen
 from skipstack.spaces.trial import Scalar
 
 
@@ -24,15 +25,15 @@ def search_in_a_sentence(ablation: Ablation, ablate: str) -> str:
         others = best.scored - 1
         why = f"none of {counted(others, 'other')} reaches more" if others else "no other trial has a score"
         return f"The base itself is the best on dev, with {reached}: {why}."
-    named = f"Trial {best.selected}, the best of {best.scored} on dev" if best.scored > 1 else f"Trial {best.selected}"
+    named = f"Trial {best.selected}{f', the best of {best.scored} on dev,' if best.scored > 1 else ''}"
     if base is None or base.dev is None:
-        return f"{named}, reaches {reached}; the base has no score that it could be compared with."
+        return f"{named} reaches {reached}; the base has no score that it could be compared with."
     theirs = _score(base, ablation.measure)
     against = f"what the base reaches, {theirs}" if reached == theirs else f"{reached}, where the base reaches {theirs}"
     unequal = ", although the two were not trained equally long" if best.unequal else ""
     changes = listed(settings(chosen(ablation.changes, ablation.best.config)))
     return (
-        f"{named}, reaches {against}{unequal}; it differs by {changes}. "
+        f"{named} reaches {against}{unequal}; it differs by {changes}. "
         f"That is what the search saw: whether it holds is found on fresh seeds by `{ablate}`."
     )
 

@@ -84,7 +84,7 @@ class _Draft:
         """A name or a noun with ``tag``, and what may follow it, with these probabilities."""
         noun = self._name(tag) if self._chance(0.2) else self._noun(tag)
         if self._chance(clause):
-            return [*noun, ("that", "MARK"), *self._noun_phrase(self._subject, clause=clause / 2), self._verb(turned=False)]
+            return [*noun, ("that", "MARK"), *self._noun_phrase(self._subject), self._verb(turned=False)]
         if self._chance(place):
             return [*noun, (self._one(words.PREPOSITIONS), "PREP"), *self._noun_phrase("OBL")]
         return noun
