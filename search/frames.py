@@ -12,7 +12,6 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ablation.ablation import ablation as table
 from skipstack.search.statistics.spreads import Spread
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -54,30 +53,12 @@ COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         Column("dev", "float64", "the measure on dev, of this seed"),
         Column("seconds", "float64", "seconds that the epoch took, of all seeds that were trained together"),
     ),
-    "ablation": (
-        Column("axis", "str", "the axis; baseline, base and best are rows of their own"),
-        Column("value", "str", "the value, or the range of values, of the axis"),
-        Column("trials", "int64", "how many trials have the value"),
-        Column("scored", "int64", "how many of them have a score"),
-        Column("selected", "Int64", "the trial that stands for the value: the best of them on dev"),
-        Column("state", "str", "of the selected trial; empty without one"),
-        Column("best_epoch", "Int64", "of the selected trial"),
-        Column("seeds", "int64", "of the selected trial"),
-        Column("dev", "float64", "the measure on dev, of the selected trial"),
-        Column("dev_error", "float64", "the standard error of that mean"),
-        Column("difference", "float64", "to the base's value on dev, the mean over the seeds of both"),
-        Column("difference_error", "float64", "the standard error of that mean"),
-        Column("unequal", "bool", "whether that compares trainings of different length"),
-        Column("test", "float64", "the measure on test, of the selected trial"),
-        Column("test_error", "float64", "the standard error of that mean"),
-        Column("leads", "bool", "whether no other value of the axis is better"),
-        Column("is_base", "bool", "whether the selected trial is the base itself"),
-        Column("on_front", "bool", "whether it lies on the Pareto front of several objectives"),
-        Column("epochs", "int64", "epochs of all trials that have the value"),
-        Column("seconds", "float64", "seconds of all trials that have the value"),
-        Column("parameters", "Int64", "of the selected trial, where they are an objective"),
-        Column("latency", "float64", "of the selected trial, where it is an objective"),
-        Column("reused", "bool", "whether the selected trial was taken over and not trained"),
+    "seeds": (
+        Column("trial", "int64", "number of the trial"),
+        Column("seed", "int64", "the seed"),
+        Column("best_epoch", "Int64", "the trial's best epoch"),
+        Column("dev", "float64", "the measure on dev, of this seed at that epoch"),
+        Column("test", "float64", "the measure on test, of the trials that were selected for it"),
     ),
 }
 """The columns of each frame, in their order.
@@ -122,35 +103,25 @@ def curves(record: StudyRecord) -> pd.DataFrame:
     return _frame("curves", [row for trial in record.trials.values() for row in _curve(record, trial)])
 
 
-def ablation(record: StudyRecord, by: Sequence[str] = ()) -> pd.DataFrame:
-    """What each value of each axis reaches, or of the axes ``by``; see ``COLUMNS``. Raises UserError for no axis."""
+def seeds(record: StudyRecord) -> pd.DataFrame:
+    """A row for each seed of each trial that has a score; see ``COLUMNS``."""
     sign = record.measure.score(1.0)
-    rows = [
-        {
-            "axis": row.axis,
-            "value": row.value,
-            "trials": row.trials,
-            "scored": row.scored,
-            "selected": row.selected,
-            "state": row.state or "",
-            "best_epoch": row.epoch,
-            "seeds": len(row.seeds),
-            **_spread("dev", row.dev, sign),
-            **_spread("difference", row.difference, sign),
-            "unequal": row.unequal,
-            **_spread("test", row.test, sign),
-            "leads": row.leads,
-            "is_base": row.is_base,
-            "on_front": row.on_front,
-            "epochs": row.epochs,
-            "seconds": row.seconds,
-            "parameters": row.parameters,
-            "latency": _number(row.latency),
-            "reused": row.reused,
-        }
-        for row in table(record, by).rows
-    ]
-    return _frame("ablation", rows)
+    rows = []
+    for trial in record.trials.values():
+        if trial.score is None or trial.best is None:
+            continue
+        dev, test = trial.dev, trial.test
+        rows += [
+            {
+                "trial": trial.number,
+                "seed": seed,
+                "best_epoch": trial.best.epoch,
+                "dev": sign * dev[seed],
+                "test": sign * test[seed] if seed in test else nan,
+            }
+            for seed in trial.seeds
+        ]
+    return _frame("seeds", rows)
 
 
 def _curve(record: StudyRecord, trial: TrialRecord) -> Iterator[dict[str, Any]]:

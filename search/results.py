@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from skipstack.data.basis.frozen import identity
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from skipstack.search.exploration.exploration import Exploration
 
 
 @final
@@ -31,8 +34,8 @@ class Study:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to run; ``skipstack.resume`` goes on with a study that is not finished."""
-        return self._record.finished
+        """Whether nothing is left to run, of it and of its ablations; ``skipstack.resume`` goes on with what is not."""
+        return self._record.finished and all(each.finished for each in self._record.ablations.values())
 
     def trials(self) -> "pd.DataFrame":
         """A row for each trial, in the order of proposal, with its value on every axis."""
@@ -52,11 +55,24 @@ class Study:
 
         return frames.curves(self._record)
 
-    def ablation(self, by: Sequence[str] = ()) -> "pd.DataFrame":
-        """What each value of each axis reaches, or of the axes named ``by``. Raises UserError for what is no axis."""
+    def seeds(self) -> "pd.DataFrame":
+        """A row for each seed of each trial that has a score."""
         from skipstack.search import frames
 
-        return frames.ablation(self._record, by)
+        return frames.seeds(self._record)
+
+    def explored(self, by: Sequence[str] = ()) -> "Exploration":
+        """All that describes what the search saw, its table over all axes or over those named ``by``.
+
+        Raises UserError for what is no axis.
+        """
+        return explored(self._record, by)
+
+    def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
+        """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
+        from skipstack.search.exploration.framed import framed
+
+        return framed(explored(self._record, by))
 
     def export(
         self, to: str | Path, *, best: int | None = None, trial: int | None = None, device: str = "auto"
@@ -74,8 +90,19 @@ class Study:
     def __repr__(self) -> str:
         """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
         record = self._record
-        said = [f"{len(record.trials)} trials", "finished" if record.finished else "not finished"]
+        said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
             best = record.measure.factor * (ranked[0].score or 0.0)
             said.append(f"best {record.measure.label} {best:.2f} (trial {ranked[0].number})")
         return f"Study({str(self.folder)!r}: {', '.join(said)})"
+
+
+def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
+    """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
+    from skipstack.search import frames
+    from skipstack.search.exploration.exploration import explore
+
+    corpus = record.corpora.get(identity(record.study.space.base.data.corpus))
+    baseline = None if corpus is None else (corpus.baseline_dev, corpus.baseline_test)
+    tables = frames.trials(record), frames.curves(record), frames.seeds(record)
+    return explore(*tables, record.study, record.measure, baseline, by)

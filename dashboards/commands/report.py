@@ -1,22 +1,24 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.comparison_report import comparison_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.ablation.ablation import ablation
-from skipstack.search.ablation.against import compare
-from skipstack.search.ablation.papers import find_table
+from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.papers import find_table
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -29,23 +31,29 @@ def add_to(app: typer.Typer) -> None:
 
 def report(
     study: StudyPath,
-    form: Annotated[
-        Literal["text", "markdown", "csv", "json"], typer.Option("--format", help="The format of the output.")
-    ] = "text",
+    form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
+    ] = None,
     by: Annotated[list[str] | None, typer.Option(help="An axis to show; may be repeated. Left out: all axes.")] = None,
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
 ) -> None:
-    """Print the ablation table: what each value of each axis reaches, beside the base and the baseline."""
+    """Print what the search saw: what each value of each axis reached, and which axes matter."""
     if against is not None and by:
         raise UserError("--by and --against exclude each other (allowed: one of them)")
     table = None if against is None else find_table(against)
     record = read_study(study)
     if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table)), form)
+        print_report(comparison_report(compare(record, against, table)), form, out)
         return
-    print_report(ablation_report(ablation(record, by or ())), form)
+    made = exploration_report(explored(record, by or ()))
+    if form == "html":
+        from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
+
+        made = replace(made, pictures=study_pictures(frames_of(record), record.measure))
+    print_report(made, form, out)
 
 
 def export(

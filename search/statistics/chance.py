@@ -95,9 +95,9 @@ def half_width(parts: Sequence[Part], covered: float) -> Values:
 def p_value(value: Values, parts: Sequence[Part]) -> Values:
     """The smallest p with value^2 >= sum_i t_i(p)^2 v_i, t_i(p) being the two-sided quantile (Banerjee 1961).
 
-    Without an effect it is below any level at most as often as that level says, exactly so for a single part. That
-    holds at every level; the quantile of ``half_width`` is only right at levels near 5 %, and a family of many rows asks
-    at smaller ones.
+    Without an effect it is below any level at most as often as that level says, exactly so for a single part, since
+    the distribution of a square of a normal value is concave. The quantile of ``half_width`` is only right at levels
+    near 5 %, and a family of many rows asks at smaller ones.
     """
     from scipy.optimize.elementwise import find_root
     from scipy.special import stdtrit
@@ -113,6 +113,7 @@ def p_value(value: Values, parts: Sequence[Part]) -> Values:
     scale = np.sum([part.variance for part in parts], axis=0)
     shares = [part.variance / scale for part in parts]
     least = math.log(SMALLEST_P)
+    # A value beyond the smallest p counts as one that has it, so that there is always a root.
     square = np.minimum(np.square(value) / scale, -above(np.full_like(scale, least), np.zeros_like(scale), *shares))
     found = find_root(above, (np.full_like(scale, least), np.zeros_like(scale)), args=(square, *shares))
     return np.asarray(np.exp(found.x))

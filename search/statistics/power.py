@@ -50,7 +50,8 @@ def noise(tables_RS: Sequence[Values]) -> Noise | None:
 def smallest_difference(noise: Noise, *, seeds: int, sentences: int, level: float = LEVEL) -> float:
     """The smallest true difference that would be told from 0 in ``POWER`` of experiments; infinite for one seed.
 
-    That of a two-sided t test with the expected error, and as many degrees of freedom as its interval is worth. Where m questions are asked at once, ``level`` is that of the strictest: LEVEL / m.
+    That of a two-sided t test with the expected error, and as many degrees of freedom as its interval is worth. Where
+    m questions are asked at once, ``level`` is that of the strictest: LEVEL / m.
     """
     from scipy.special import stdtridf
     from statsmodels.stats.power import TTestPower

@@ -19,7 +19,7 @@ def over_sentences(
     *,
     resamples: int = RESAMPLES,
 ) -> float:
-    """p of the difference of two mean scores, where each sentence might as well be the other network's (Yeh 2000).
+    """The p of a difference of mean scores, were each sentence as likely the other network's (Yeh 2000).
 
     Two-sided. It asks whether *these* trained networks differ on other sentences than these, and nothing about other
     seeds: small differences of lucky seeds pass it. So no mark rests on it.

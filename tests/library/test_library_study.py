@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import skipstack
+from skipstack.search.exploration.framed import COLUMNS as TABLE
 from skipstack.search.frames import COLUMNS
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -82,28 +83,34 @@ def test_a_study_given_as_a_mapping_runs_in_any_thread_and_is_extended(
 @pytest.mark.parametrize("name", ["asha", "promotion", "extended", "interrupted", "trees", "text"])
 def test_every_frame_has_the_columns_that_are_documented(name: str) -> None:
     study = skipstack.open(BEFORE / name)
-    found = {"trials": study.trials().reset_index(), "curves": study.curves(), "ablation": study.ablation()}
+    found = {"trials": study.trials().reset_index(), "curves": study.curves(), "seeds": study.seeds()}
     assert found.keys() == COLUMNS.keys()
     for kind, frame in found.items():
         columns = {column.name: column.dtype for column in COLUMNS[kind]}
         assert {key: str(dtype) for key, dtype in frame.dtypes.items() if key in columns} == columns
         assert list(frame.columns)[: len(columns)] == list(columns)
-    axes = {"trials": set(study.record.space.domains), "ablation": set()}
+    axes = {"trials": set(study.record.space.domains), "seeds": set()}
     for kind, others in axes.items():
         assert set(found[kind].columns) - {column.name for column in COLUMNS[kind]} == others
+    table = study.exploration()
+    assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {
+        name: dtype for name, (dtype, _) in TABLE.items()
+    }
 
 
 @pytest.mark.parametrize("name", ["asha", "extended", "trees", "text"])
-def test_the_ablation_is_that_of_the_report(name: str) -> None:
+def test_the_exploration_is_that_of_the_report(name: str) -> None:
     """Which the version before wrote, as scores: a perplexity there is negative."""
     rows = json.loads(said(f"{name}.report.json"))["rows"]
-    frame = skipstack.open(BEFORE / name).ablation()
+    frame = skipstack.open(BEFORE / name).exploration()
     sign = -1 if name == "text" else 1
     assert list(frame["axis"]) == [row["axis"] for row in rows]
     assert list(frame["value"]) == [row["value"] for row in rows]
-    for ours, theirs in {"dev": "dev_mean", "test": "test_mean", "difference": "difference"}.items():
+    for ours, theirs in {"dev": "dev_mean", "test": "test_mean"}.items():
         expected = [math.nan if row[theirs] is None else sign * row[theirs] for row in rows]
         assert frame[ours].tolist() == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    deviations = [math.nan if row["dev_deviation"] is None else row["dev_deviation"] for row in rows]
+    assert frame["deviation"].tolist() == pytest.approx(deviations, rel=1e-12, nan_ok=True)
     assert frame["selected"].astype(object).where(frame["selected"].notna(), None).tolist() == [
         row["selected_trial"] for row in rows
     ]

@@ -1,26 +1,27 @@
-"""Simulated studies whose truth is known: what intervals cover, how wide they are, and how often chance gets a mark.
+"""Simulated studies whose truth is known: what intervals cover, and how wide they are.
 
 A network's chance to get a token right is 0.75 plus what its seed, the sentence, and both together add; the truth is
 that of all seeds and all sentences. Tokens are then drawn one by one, so scores are counts as those of a real test set.
 
-Array legend: N repeats, R seeds, S sentences, C counts of a sentence, M rows of a family.
+Array legend: N repeats, R seeds, S sentences, C counts of a sentence.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.search.statistics.chance import chance, half_width, p_value
-from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.chance import Part, chance, half_width
+from skipstack.search.statistics.families import LEVEL
 from skipstack.search.statistics.pseudo_values import pseudo_values
 
 Values = NDArray[np.float64]
 Shape = Literal["normal", "heavy", "skewed", "failing"]
 
 SENTENCES = 500
+SEEDS = (2, 3, 5, 10)
 CENTRE = 0.75
 CHUNK = 100
 """Repeats that are drawn at once."""
@@ -34,6 +35,9 @@ def accuracy(counts_C: NDArray[np.number]) -> Values:
 def f1(counts_C: NDArray[np.number]) -> Values:
     """Of counts gold, predicted, correct."""
     return 2 * counts_C[..., 2] / (counts_C[..., 0] + counts_C[..., 1])
+
+
+MEASURES: dict[str, Callable[[NDArray[np.number]], Values]] = {"accuracy": accuracy, "F1": f1}
 
 
 @dataclass(frozen=True)
@@ -101,12 +105,20 @@ class Found:
     student_wide: float
 
 
-def experiment(world: World, seeds: int, repeats: int, source: int = 0) -> Found:
-    """Many differences between a row and its base, each with its interval, held against the truth."""
-    generator = np.random.default_rng([source, seeds, repeats])
+def experiment(world: World, repeats: int, *, most: int = max(SEEDS), source: int = 0) -> dict[int, Found]:
+    """Many differences between a row and its base, each with its interval, held against the truth, by seeds.
+
+    Experiments of few seeds are the first seeds of those of many.
+    """
+    generator = np.random.default_rng([source, repeats])
     truth = world.effect * deviation(world)
-    parts = [_differences(world, truth, seeds, size, generator) for size in _chunks(repeats)]
-    value_N, half_N, student_N = (np.concatenate(each) for each in zip(*parts, strict=True))
+    asked = [seeds for seeds in SEEDS if seeds <= most]
+    parts = [_differences(world, truth, asked, size, generator) for size in chunks(repeats)]
+    return {seeds: _found(np.concatenate(each, axis=1), truth) for seeds, *each in zip(asked, *parts, strict=True)}
+
+
+def _found(measured_3N: Values, truth: float) -> Found:
+    value_N, half_N, student_N = measured_3N
     oracle = 1.96 * value_N.std()
     away_N = np.abs(value_N - truth)
     return Found(
@@ -121,32 +133,30 @@ def experiment(world: World, seeds: int, repeats: int, source: int = 0) -> Found
 def deviation(world: World) -> float:
     """How far the base's scores lie apart from seed to seed, on one test set."""
     generator = np.random.default_rng(1)
-    one = replace(world, row=world.base, shared=0.0)
-    _, base_NRSC, of_counts = counts(one, 0.0, 20, 100, generator)
-    return float(np.sqrt(of_counts(base_NRSC.sum(axis=2)).var(axis=1, ddof=1).mean()))
+    (base_NRSC,) = counts(world, [(world.base, 0.0)], 20, 100, generator)
+    return float(np.sqrt(MEASURES[world.measure](base_NRSC.sum(axis=2)).var(axis=1, ddof=1).mean()))
 
 
 def counts(
-    world: World, effect: float, seeds: int, repeats: int, generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Callable[[NDArray[np.number]], Values]]:
-    """Counts of the row and of the base on the same new sentences, and what makes scores of them."""
-    shape_NS = (repeats, 1, SENTENCES)
-    lengths_NS = generator.integers(5, 36, shape_NS)
-    gold_NS = generator.poisson(4.0, shape_NS)
-    difficulty_NS = generator.uniform(-0.02, 0.02, shape_NS)
-    common_R = [generator.standard_normal((repeats, seeds, 1)), generator.standard_normal(shape_NS)]
+    world: World, networks: Sequence[tuple[Network, float]], seeds: int, repeats: int, generator: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Counts NRSC of each network with its effect, all on the same new sentences."""
+    shape_N1S = (repeats, 1, SENTENCES)
+    lengths_N1S = generator.integers(5, 36, shape_N1S)
+    gold_N1S = generator.poisson(4.0, shape_N1S)
+    difficulty_N1S = generator.uniform(-0.02, 0.02, shape_N1S)
+    common = [generator.standard_normal((repeats, seeds, 1)), generator.standard_normal(shape_N1S)]
     made = []
-    for network, plus in ((world.row, effect), (world.base, 0.0)):
-        right_NRS = CENTRE + plus + difficulty_NS + _effects(network, world, common_R, generator)
+    for network, effect in networks:
+        right_NRS = np.clip(CENTRE + effect + difficulty_N1S + _effects(network, world, common, generator), 0, 1)
         if world.measure == "accuracy":
-            correct_NRS = generator.binomial(lengths_NS, np.clip(right_NRS, 0, 1))
-            made.append(np.stack([np.broadcast_to(lengths_NS, correct_NRS.shape), correct_NRS], axis=-1))
+            correct_NRS = generator.binomial(lengths_N1S, right_NRS)
+            counted = [lengths_N1S, correct_NRS]
         else:  # as many predicted as gold on the average, so that F1 is the chance to be right
-            correct_NRS = generator.binomial(gold_NS, np.clip(right_NRS, 0, 1))
-            wrong_NRS = generator.poisson(4.0 * np.clip(1 - right_NRS, 0, 1))
-            gold_NRS = np.broadcast_to(gold_NS, correct_NRS.shape)
-            made.append(np.stack([gold_NRS, correct_NRS + wrong_NRS, correct_NRS], axis=-1))
-    return made[0], made[1], accuracy if world.measure == "accuracy" else f1
+            correct_NRS = generator.binomial(gold_N1S, right_NRS)
+            counted = [gold_N1S, correct_NRS + generator.poisson(4.0 * (1 - right_NRS)), correct_NRS]
+        made.append(np.stack([np.broadcast_to(each, correct_NRS.shape) for each in counted], axis=-1))
+    return made
 
 
 def _effects(network: Network, world: World, common: list[Values], generator: np.random.Generator) -> Values:
@@ -176,15 +186,21 @@ def _drawn(shape: Shape, size: tuple[int, ...], generator: np.random.Generator) 
 
 
 def _differences(
-    world: World, truth: float, seeds: int, repeats: int, generator: np.random.Generator
-) -> tuple[Values, Values, Values]:
-    """Differences, half the widths of their intervals, and of Student's over the seeds."""
-    row_NRSC, base_NRSC, of_counts = counts(world, truth, seeds, repeats, generator)
+    world: World, truth: float, asked: Sequence[int], repeats: int, generator: np.random.Generator
+) -> list[Values]:
+    """For each number of seeds: differences, half the widths of their intervals, and of Student's over the seeds."""
+    row_NRSC, base_NRSC = counts(world, [(world.row, truth), (world.base, 0.0)], max(asked), repeats, generator)
+    of_counts = MEASURES[world.measure]
     of_seeds_NR = of_counts(row_NRSC.sum(axis=2)) - of_counts(base_NRSC.sum(axis=2))
-    parts = chance(pseudo_values(row_NRSC, of_counts) - pseudo_values(base_NRSC, of_counts))
-    return of_seeds_NR.mean(axis=1), half_width(parts, 1 - LEVEL), half_width(parts[:1], 1 - LEVEL)
+    table_NRS = pseudo_values(row_NRSC, of_counts) - pseudo_values(base_NRSC, of_counts)
+    return [_measured(of_seeds_NR[:, :seeds].mean(axis=1), chance(table_NRS[:, :seeds])) for seeds in asked]
 
 
-def _chunks(repeats: int) -> Iterator[int]:
+def _measured(value_N: Values, parts: Sequence[Part]) -> Values:
+    return np.stack([value_N, half_width(parts, 1 - LEVEL), half_width(parts[:1], 1 - LEVEL)])
+
+
+def chunks(repeats: int) -> Iterator[int]:
+    """So many repeats in parts."""
     for start in range(0, repeats, CHUNK):
         yield min(CHUNK, repeats - start)

@@ -1,4 +1,4 @@
-"""The ablation table, against hand-made ledgers and a pandas twin."""
+"""The table of what a search saw, against hand-made ledgers and a pandas twin."""
 
 import math
 from typing import Any
@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.ablation import Row, ablation
+from skipstack.search.exploration.table import Row
 from skipstack.search.ledger.events import Event, Reason
+from skipstack.search.results import explored
 from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.search.made_up import (
@@ -49,7 +50,7 @@ def _depths() -> StudyRecord:
 
 
 def _rows(record: StudyRecord) -> dict[tuple[str, str], Row]:
-    return {(row.axis, row.value): row for row in ablation(record).rows}
+    return {(row.axis, row.value): row for row in explored(record).rows}
 
 
 def test_rows_come_in_the_order_of_the_table() -> None:
@@ -64,32 +65,24 @@ def test_rows_come_in_the_order_of_the_table() -> None:
 def test_a_value_is_represented_by_the_best_epoch_of_its_best_trial() -> None:
     row = _rows(_depths())[DEPTH, "5"]
     assert (row.selected, row.epoch, row.seeds, row.trials, row.scored) == (1, 1, (0, 1), 1, 1)
-    assert row.dev is not None
-    assert row.dev.values == (0.90, 0.96)
-    assert row.test is not None
-    assert row.test.values == (0.91, 0.93)
+    assert row.dev == (0.90, 0.96)
+    assert row.test == (0.91, 0.93)
+    assert (row.state, row.whole) == ("stopped", False)
     assert (row.epochs, row.seconds) == (2, 4.0)
 
 
-def test_a_difference_is_to_the_base_seed_by_seed() -> None:
-    rows = _rows(_depths())
-    difference = rows[DEPTH, "5"].difference
-    assert difference is not None
-    assert difference.values == pytest.approx((0.08, 0.08))
-    assert rows["best", "trial 1"].difference == difference
-    for base in (rows["base", "trial 0"], rows[DEPTH, "3"]):
-        assert base.is_base
-        assert base.difference is None
+def test_the_base_is_known_where_it_is_selected() -> None:
+    assert [key for key, row in _rows(_depths()).items() if row.is_base] == [("base", "trial 0"), (DEPTH, "3")]
 
 
 def test_a_value_whose_trials_failed_was_tried_and_has_no_accuracy() -> None:
     row = _rows(_depths())[DEPTH, "1"]
-    assert (row.trials, row.scored, row.selected, row.dev, row.epochs, row.seconds) == (1, 0, None, None, 1, 1.5)
+    assert (row.trials, row.scored, row.selected, row.dev, row.epochs, row.seconds) == (1, 0, None, (), 1, 1.5)
 
 
 def test_a_value_that_no_trial_has_is_told_with_no_trials() -> None:
     row = _rows(_depths())[DEPTH, "7"]
-    assert (row.trials, row.scored, row.selected, row.dev, row.test, row.epochs) == (0, 0, None, None, None, 0)
+    assert (row.trials, row.scored, row.selected, row.dev, row.test, row.epochs) == (0, 0, None, (), (), 0)
 
 
 def test_the_best_value_of_an_axis_leads_and_so_does_its_equal() -> None:
@@ -97,12 +90,12 @@ def test_the_best_value_of_an_axis_leads_and_so_does_its_equal() -> None:
     accuracies = {3: 0.9, 1: 0.8, 5: 0.9, 7: 0.7}
     trials = [proposed(DEPTHS, number, {DEPTH: depth}) for number, depth in enumerate(accuracies)]
     reports = [reported(number, 1, value, value) for number, value in enumerate(accuracies.values())]
-    assert [row.value for row in ablation(record_of(DEPTHS, *trials, *reports)).rows if row.leads] == ["3", "5"]
+    assert [row.value for row in explored(record_of(DEPTHS, *trials, *reports)).rows if row.leads] == ["3", "5"]
 
 
 def test_one_value_alone_leads_nothing() -> None:
     record = record_of(DEPTHS, proposed(DEPTHS, 0, {DEPTH: 3}), reported(0, 1, 0.8, 0.8))
-    assert not any(row.leads for row in ablation(record).rows)
+    assert not any(row.leads for row in explored(record).rows)
 
 
 def test_of_equal_trials_the_first_is_selected() -> None:
@@ -113,45 +106,27 @@ def test_of_equal_trials_the_first_is_selected() -> None:
 
 
 def test_the_whole_is_counted_whatever_became_of_it() -> None:
-    whole = ablation(_depths())
+    whole = explored(_depths())
     assert whole.ends == {"completed": 1, "stopped": 1, "failed": 1}
     assert (whole.epochs, whole.seconds) == (5, 8.5)
-    assert whole.best is not None
-    assert whole.best.number == 1
-    assert whole.changes == {DEPTH: 5}
+    assert whole.best == 1
+    assert whole.best_config is not None
+    assert whole.best_config.model.stack.depth == 5
 
 
 def test_trials_that_run_are_counted_as_running() -> None:
     record = record_of(DEPTHS, proposed(DEPTHS, 0, {DEPTH: 3}))
-    whole = ablation(record)
+    whole = explored(record)
     assert whole.ends == {"running": 1}
     assert whole.best is None
     assert [row.axis for row in whole.rows] == ["baseline", *[DEPTH] * 4]
 
 
-def test_seeds_pair_by_number_and_not_by_place() -> None:
-    record = record_of(
-        DEPTHS,
-        proposed(DEPTHS, 0, {DEPTH: 3}, seeds=(0, 1)),
-        proposed(DEPTHS, 1, {DEPTH: 5}, seeds=(1, 2)),
-        reported(0, 1, 0.10, 0.80),
-        reported(1, 1, 0.90, 0.95),
-    )
-    difference = _rows(record)[DEPTH, "5"].difference
-    assert difference is not None
-    assert difference.values == pytest.approx((0.10,))
-
-
-def test_without_a_trial_of_the_base_there_are_no_differences() -> None:
+def test_without_a_trial_of_the_base_or_a_score_of_it_there_is_no_row_of_it() -> None:
     config = study({DEPTH: {"choice": [1, 5]}})  # the base has depth 3
     record = record_of(config, proposed(config, 0, {DEPTH: 5}), reported(0, 1, 0.9, 0.8))
-    rows = ablation(record).rows
-    assert "base" not in [row.axis for row in rows]
-    assert all(row.difference is None for row in rows)
-
-
-def test_a_base_that_failed_is_no_measure() -> None:
-    record = record_of(
+    assert "base" not in [row.axis for row in explored(record).rows]
+    failed = record_of(
         DEPTHS,
         proposed(DEPTHS, 0, {DEPTH: 3}),
         proposed(DEPTHS, 1, {DEPTH: 5}),
@@ -159,9 +134,7 @@ def test_a_base_that_failed_is_no_measure() -> None:
         reported(1, 1, 0.9, 0.8),
         ended(0, "failed", "RuntimeError: no luck"),
     )
-    rows = _rows(record)
-    assert rows[DEPTH, "5"].difference is None
-    assert not any(row.is_base for row in rows.values())
+    assert not any(row.is_base or row.axis == "base" for row in explored(failed).rows)
 
 
 def test_a_choice_of_lists_and_numbers_is_told_value_by_value() -> None:
@@ -172,7 +145,7 @@ def test_a_choice_of_lists_and_numbers_is_told_value_by_value() -> None:
         proposed(config, 1, {COMPOSITION: [0, 0, 1]}),
         reported(1, 1, 0.9, 0.8),
     )
-    of_axis = [row for row in ablation(record).rows if row.axis == COMPOSITION]
+    of_axis = [row for row in explored(record).rows if row.axis == COMPOSITION]
     assert [(row.value, row.trials, row.scored) for row in of_axis] == [
         ("2", 1, 0),
         ("[0,0,1]", 1, 1),
@@ -182,15 +155,15 @@ def test_a_choice_of_lists_and_numbers_is_told_value_by_value() -> None:
 
 def test_the_table_can_be_asked_for_one_axis() -> None:
     record = StudyRecord.of(history(study()))
-    axes = {row.axis for row in ablation(record, [GATE]).rows}
+    axes = {row.axis for row in explored(record, [GATE]).rows}
     assert axes == {"baseline", "base", "best", GATE}
     with pytest.raises(UserError, match=r"unknown axis 'model.stack.dept' \(nearest: 'model.stack.depth'; allowed: "):
-        ablation(record, ["model.stack.dept"])
+        explored(record, ["model.stack.dept"])
 
 
 def test_selected_trials_are_those_of_the_rows() -> None:
     record = StudyRecord.of(history(study()))
-    assert selected(record) == sorted({row.selected for row in ablation(record).rows if row.selected is not None})
+    assert selected(record) == sorted({row.selected for row in explored(record).rows if row.selected is not None})
 
 
 def test_of_a_grid_that_is_trained_to_its_end_every_trial_with_a_score_is_selected() -> None:
@@ -210,7 +183,6 @@ def test_the_table_is_what_pandas_groups(seed: int) -> None:
     record = StudyRecord.of(history(config, seed=seed))
     rows = _rows(record)
     frame: Any = _frame(record)
-    base = frame.loc[0]
     cuts = {"0.003 – 0.0065": (0.003, 0.0065), "0.0065 – 0.014": (0.0065, 0.014), "0.014 – 0.03": (0.014, 0.031)}
     frame[RATE] = [next(name for name, (low, high) in cuts.items() if low <= rate < high) for rate in frame[RATE]]
     seen = 0
@@ -223,13 +195,8 @@ def test_the_table_is_what_pandas_groups(seed: int) -> None:
             assert (row.epochs, row.seconds) == (group["epochs"].sum(), group["seconds"].sum())
             best = scored.sort_values(["score", "number"], ascending=[False, True]).iloc[0]
             assert row.selected == best["number"]
-            assert row.dev is not None
-            assert row.dev.mean == pytest.approx(best["score"], abs=1e-12)
-            if best["number"]:
-                difference = pd.Series(best["dev"]) - pd.Series(base["dev"])
-                assert row.difference is not None
-                assert row.difference.mean == pytest.approx(difference.mean(), abs=1e-12)
-                assert row.difference.standard_error == pytest.approx(difference.sem(), abs=1e-12)
+            assert sum(row.dev) / len(row.dev) == pytest.approx(best["score"], abs=1e-12)
+            assert row.is_base == (best["number"] == 0)
             seen += 1
     assert seen == sum(row.trials > 0 for (axis, _), row in rows.items() if axis in AXES)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ablation.papers import Paper, find_table, papers, read_paper, tables
+from skipstack.search.confirmation.papers import Paper, find_table, papers, read_paper, tables
 from skipstack.spaces.paths import trial_paths
 
 

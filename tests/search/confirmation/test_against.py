@@ -6,18 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.stats import spearmanr
+from scipy.stats import t as t_distribution
 
-from skipstack.search.ablation.against import ComparedRow, Comparison, compare
-from skipstack.search.ablation.papers import PaperTable
 from skipstack.search.config import StudyConfig
+from skipstack.search.confirmation.against import ComparedRow, Comparison, compare
+from skipstack.search.confirmation.papers import PaperTable
 from skipstack.search.ledger.events import Event
+from skipstack.search.statistics.estimates import ONE_SEED
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study
 
 AXES: dict[str, Any] = {DEPTH: {"choice": [1, 3, 5, 7]}, GATE: {"choice": ["none", "sigmoid_below"]}}
-CONFIG = study(AXES)
+CONFIG = study(AXES, proposer="grid", scheduler="none")
 """The base has depth 3 and a gate."""
 
 
@@ -38,7 +40,7 @@ def trial(
 
 
 def rows_of(comparison: Comparison) -> dict[str, ComparedRow]:
-    return {row.label: row for row in comparison.rows}
+    return {row.ours.label: row for row in comparison.rows}
 
 
 def against(record: StudyRecord, *rows: dict[str, Any]) -> Comparison:
@@ -49,21 +51,19 @@ def test_each_row_has_the_papers_figures_and_ours_as_shares() -> None:
     record = record_of(CONFIG, *trial(0, 3, 0.80, 0.82), *trial(1, 5, 0.90, 0.94), measured(1, 0.7, 0.8))
     made = against(record, depth(5, 94.73, test=94.1), depth(7, 94.49), {"label": "another", "dev": 90.0})
     base, five, seven, another = made.rows
-    assert (base.is_base, base.trial, base.paper_difference, base.difference, base.disagrees) == (
-        True,
-        0,
-        None,
-        None,
-        False,
-    )
+    assert (base.ours.is_reference, base.ours.trial, base.ours.difference) == (True, 0, None)
+    assert (base.paper_difference, base.disagrees) == (None, False)
     assert (five.paper_dev, five.paper_test, five.paper_difference) == (0.9473, 0.941, 0.0023)
-    assert five.dev is not None
-    assert five.test is not None
-    assert five.difference is not None
-    assert (five.trial, five.seeds, five.dev.values, five.test.values) == (1, (0, 1), (0.90, 0.94), (0.7, 0.8))
-    assert five.difference.values == pytest.approx((0.10, 0.12))
-    assert (seven.paper_difference, seven.trial, seven.dev, seven.difference) == (-0.0001, None, None, None)
-    assert (another.paper_dev, another.paper_difference, another.trial) == (0.9, -0.045, None)
+    assert five.ours.dev is not None
+    assert five.ours.test is not None
+    assert five.ours.difference is not None
+    assert (five.ours.trial, five.ours.seeds) == (1, (0, 1))
+    assert (five.ours.dev.value, five.ours.test.value) == pytest.approx((0.92, 0.75))
+    assert five.ours.difference.value == pytest.approx(0.11)
+    assert five.ours.difference.half == pytest.approx(0.01 * float(t_distribution(1).isf(0.025)))
+    assert (seven.paper_difference, seven.ours.trial, seven.ours.dev) == (-0.0001, None, None)
+    assert (seven.ours.difference, seven.ours.why) == (None, "not trained")
+    assert (another.paper_dev, another.paper_difference, another.ours.trial) == (0.9, -0.045, None)
     assert (made.study, made.corpus, made.table, made.title, made.split) == (
         "made-up",
         "grammar",
@@ -75,55 +75,57 @@ def test_each_row_has_the_papers_figures_and_ours_as_shares() -> None:
 
 def test_a_row_is_the_base_with_its_value_and_not_the_best_trial_that_has_the_value() -> None:
     record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trial(1, 5, 0.99, 0.99, gate="none"), *trial(2, 5, 0.7, 0.7))
-    assert rows_of(against(record, depth(5, 94.0)))["depth 5"].trial == 2
+    assert rows_of(against(record, depth(5, 94.0)))["depth 5"].ours.trial == 2
     alone = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trial(1, 5, 0.99, 0.99, gate="none"))
-    assert rows_of(against(alone, depth(5, 94.0)))["depth 5"].trial is None
+    assert rows_of(against(alone, depth(5, 94.0)))["depth 5"].ours.trial is None
 
 
 def test_a_row_may_have_several_values() -> None:
     both: dict[str, Json] = {DEPTH: 5, GATE: "none"}
     record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trial(1, 5, 0.9, 0.9, gate="none"))
-    assert rows_of(against(record, {"label": "both", "dev": 94.0, "has": both}))["both"].trial == 1
+    assert rows_of(against(record, {"label": "both", "dev": 94.0, "has": both}))["both"].ours.trial == 1
 
 
 @pytest.mark.parametrize(
     ("paper", "ours", "disagrees"),
     [
-        (94.6, (0.81, 0.82), False),  # the same sign
-        (94.4, (0.81, 0.82), True),  # +0.015 with a standard error of 0.005
-        (94.6, (0.79, 0.78), True),
-        (94.4, (0.79, 0.83), False),  # +0.01 with a standard error of 0.02
-        (94.5, (0.81, 0.82), False),  # the paper has no sign
+        (94.6, (0.81, 0.811), False),  # the same sign
+        (94.4, (0.81, 0.811), True),  # +0.0105, and half an interval of 12.7 times 0.0005
+        (94.6, (0.79, 0.789), True),
+        (94.4, (0.81, 0.82), False),  # +0.015, and half an interval of 12.7 times 0.005
+        (94.5, (0.81, 0.811), False),  # the paper has no sign
         (94.4, (0.80, 0.80), False),  # ours has none
+        (94.4, (0.81, 0.81), False),  # nor an interval where no seed says anything else
     ],
 )
-def test_ours_disagrees_where_it_has_the_other_sign_by_more_than_its_standard_error(
+def test_ours_disagrees_where_it_has_the_other_sign_with_its_whole_interval(
     paper: float, ours: tuple[float, float], disagrees: bool
 ) -> None:
     record = record_of(CONFIG, *trial(0, 3, 0.80, 0.80), *trial(1, 5, *ours))
     assert rows_of(against(record, depth(5, paper)))["depth 5"].disagrees == disagrees
 
 
-def test_one_seed_has_no_standard_error_and_disagrees_with_nobody() -> None:
-    config = study(AXES, seeds=1)
+def test_one_seed_has_no_interval_and_disagrees_with_nobody() -> None:
+    config = study(AXES, seeds=1, proposer="grid", scheduler="none")
     record = record_of(config, *trial(0, 3, 0.8, config=config), *trial(1, 5, 0.9, config=config))
     row = rows_of(against(record, depth(5, 94.0)))["depth 5"]
-    assert row.difference is not None
-    assert row.difference.mean == pytest.approx(0.1)
+    assert row.ours.difference is not None
+    assert row.ours.difference.value == pytest.approx(0.1)
+    assert (row.ours.difference.half, row.ours.difference.why) == (None, ONE_SEED)
     assert not row.disagrees
 
 
 def test_trials_without_a_score_stand_for_no_row() -> None:
     failed = [*trial(1, 5, 0.9, 0.9)[:2], ended(1, "failed", "no luck")]
     record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *failed)
-    assert rows_of(against(record, depth(5, 94.0)))["depth 5"].dev is None
+    assert rows_of(against(record, depth(5, 94.0)))["depth 5"].ours.dev is None
 
 
 def test_without_a_trial_of_the_papers_base_there_are_accuracies_and_no_differences() -> None:
     record = record_of(CONFIG, *trial(0, 5, 0.9, 0.9), *trial(1, 7, 0.8, 0.8))
     made = against(record, depth(5, 94.0), depth(7, 93.0))
-    assert [row.dev.mean if row.dev else None for row in made.rows] == [None, 0.9, 0.8]
-    assert [row.difference for row in made.rows] == [None, None, None]
+    assert [row.ours.dev.value if row.ours.dev else None for row in made.rows] == [None, 0.9, 0.8]
+    assert [row.ours.difference for row in made.rows] == [None, None, None]
     assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
 
 
@@ -136,14 +138,44 @@ def test_a_trial_that_was_not_trained_to_its_end_is_shown_and_neither_subtracted
     for state, events in cut.items():
         made = against(record_of(CONFIG, *whole, *events), depth(5, 95.0), depth(7, 96.0))
         base, five, seven = made.rows
-        assert (base.state, five.state, seven.state) == ("completed", "completed", state)
-        assert seven.dev is not None
-        assert (seven.dev.values, seven.difference, seven.disagrees) == ((0.60, 0.61), None, False)
-        assert five.difference is not None
+        assert (base.ours.state, five.ours.state, seven.ours.state) == ("completed", "completed", state)
+        assert seven.ours.dev is not None
+        assert (seven.ours.dev.value, seven.ours.dev.half) == (pytest.approx(0.605), None)
+        assert (seven.ours.difference, seven.disagrees) == (None, False)
+        assert seven.ours.why == f"trial 2 is {state}, not trained to its end"
+        assert five.ours.difference is not None
         assert made.shared == 2
         assert made.correlation == pytest.approx(-1.0)
     first = [*trial(0, 3, 0.80, 0.82)[:2], *trial(1, 5, 0.70, 0.72)]
-    assert rows_of(against(record_of(CONFIG, *first), depth(5, 95.0)))["depth 5"].difference is None
+    assert rows_of(against(record_of(CONFIG, *first), depth(5, 95.0)))["depth 5"].ours.difference is None
+
+
+@pytest.mark.parametrize(
+    ("search", "why"),
+    [
+        ({"proposer": "grid", "scheduler": {"kind": "asha", "reduction": 2}}, "asha stops trials by their scores"),
+        ({"proposer": "tpe", "scheduler": "none"}, "tpe chose the trials"),
+    ],
+)
+def test_what_a_search_chose_or_stopped_is_only_described(search: dict[str, Any], why: str) -> None:
+    config = study(AXES, **search)
+    trials = [*trial(0, 3, 0.80, 0.80, config=config), *trial(1, 5, 0.81, 0.811, config=config)]
+    made = against(record_of(config, *trials), depth(5, 94.4))
+    row = rows_of(made)["depth 5"]
+    assert made.only_described == why
+    assert row.ours.difference is not None
+    assert row.ours.difference.value == pytest.approx(0.0105)
+    assert (row.ours.difference.half, row.ours.p, row.ours.marked, row.disagrees) == (None, None, False, False)
+
+
+def test_it_is_on_test_where_the_paper_has_it_and_all_of_ours_were_measured_there() -> None:
+    trials = [*trial(0, 3, 0.80, 0.80), *trial(1, 5, 0.81, 0.811), measured(0, 0.7, 0.7)]
+    for tested, split in (([], "dev"), ([measured(1, 0.6, 0.601)], "test")):
+        made = against(record_of(CONFIG, *trials, *tested), depth(5, 94.4, test=94.3))
+        assert made.split == split
+        row = rows_of(made)["depth 5"]
+        assert row.paper_difference == (-0.001 if split == "dev" else 0.003)
+        assert row.disagrees
 
 
 def test_a_table_without_dev_figures_is_compared_on_test() -> None:
@@ -160,9 +192,9 @@ def test_a_table_without_dev_figures_is_compared_on_test() -> None:
     assert made.split == "test"
     five, seven = made.rows[1:]
     assert five.paper_difference == 0.0005
-    assert five.difference is not None
-    assert five.difference.values == pytest.approx((0.1, 0.2))
-    assert (seven.trial, seven.test, seven.difference) == (2, None, None)  # it was not measured on test
+    assert five.ours.difference is not None
+    assert five.ours.difference.value == pytest.approx(0.15)
+    assert (seven.ours.trial, seven.ours.test, seven.ours.difference) == (2, None, None)  # it was not measured on test
     assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
 
 
@@ -170,7 +202,7 @@ def test_a_value_that_does_not_fit_the_studys_base_was_not_tried() -> None:
     base = {"model": {"stack": {"kind": "recurrent", "depth": 3, "composition": [0, 0, 1]}}}
     config = StudyConfig.model_validate({"name": "own", "space": {"base": base, "axes": {GATE: {"choice": ["none"]}}}})
     made = against(record_of(config), depth(5, 94.0))
-    assert [row.trial for row in made.rows] == [None, None]
+    assert [row.ours.trial for row in made.rows] == [None, None]
     assert (made.shared, made.correlation) == (0, None)
 
 
