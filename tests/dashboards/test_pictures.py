@@ -26,7 +26,7 @@ HEADINGS = [
 
 
 def of_search(record: StudyRecord, seen: Exploration | None = None) -> dict[str, Picture]:
-    found = search_pictures(seen or explored(record), record)
+    found = search_pictures(seen or explored(record))
     assert [picture.heading for picture in found] == HEADINGS
     return {picture.heading: picture for picture in found}
 
