@@ -13,6 +13,7 @@ from typing import NoReturn
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
+from skipstack.dashboards.commands import ablate as ablate_commands
 from skipstack.dashboards.commands import catalogue as catalogue_commands
 from skipstack.dashboards.commands import extend as extend_commands
 from skipstack.dashboards.commands import inspect as inspect_commands
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 search_commands.add_to(app)
 extend_commands.add_to(app)
+ablate_commands.add_to(app)
 plan_commands.add_to(app)
 simulate_commands.add_to(app)
 report_commands.add_to(app)

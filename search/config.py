@@ -1,6 +1,6 @@
 """What a study is: a space and how it is searched. Torch-free, ray-free."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -9,6 +9,9 @@ from skipstack.search.decisions.objectives import Objective
 from skipstack.search.decisions.proposers.config import PlainProposerConfig, ProposerConfig, ProposerName
 from skipstack.search.decisions.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
 from skipstack.spaces.config import SpaceConfig
+
+SEEDS_OF_A_SEARCH: Final = 1_000_000
+"""The lane seeds of a search lie below, those of its n-th ablation from n times so many: no two share one."""
 
 BY_KIND = ("proposer", "scheduler")
 """The fields of a search that are one of several kinds."""
@@ -32,8 +35,10 @@ class SearchConfig(Frozen):
     """Folders of earlier studies, whose trials the proposer learns from first; they start at the study file's own."""
     trials: PositiveInt = 16
     """Trials at most; a grid or a finite space may end sooner."""
-    seeds: PositiveInt = 2
-    """Replicas of each trial; scores are means over them. Replica i of every trial has lane seed i."""
+    seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
+    """Replicas of each trial; scores are means over them. Replica i of every trial has lane seed first_seed + i."""
+    first_seed: NonNegativeInt = 0
+    """The lane seed of the first replica: another one trains the same study with other seeds."""
     seed: NonNegativeInt = 0
     """Of the study: what is proposed, and the order of bucket lengths that all lanes share."""
     lanes: PositiveInt | Literal["auto"] = "auto"
@@ -62,6 +67,11 @@ class SearchConfig(Frozen):
                 f"got {len(names)} objectives with {self.scheduler.kind} (allowed with several: asha, or none)"
             )
         return self
+
+    @property
+    def lane_seeds(self) -> range:
+        """Those of a trial that has all its seeds."""
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     @property
     def stops_nothing(self) -> bool:

@@ -10,6 +10,9 @@ from skipstack.search.study.records.study_record import StudyRecord
 if TYPE_CHECKING:
     import pandas as pd
 
+    from skipstack.search.exploration.exploration import Exploration
+    from skipstack.search.frames.study_frames import StudyFrames
+
 
 @final
 class Study:
@@ -33,7 +36,7 @@ class Study:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to run; ``skipstack.resume`` goes on with a study that is not finished."""
+        """Whether nothing is left to run, of it and of its ablations; ``skipstack.resume`` goes on with what is not."""
         return self.frames.finished
 
     def trials(self) -> "pd.DataFrame":
@@ -65,11 +68,18 @@ class Study:
         self.frames.to_parquet(Path(folder))
         return Path(folder)
 
-    def ablation(self, by: Sequence[str] = ()) -> "pd.DataFrame":
-        """What each value of each axis reaches, or of the axes named ``by``. Raises UserError for what is no axis."""
-        from skipstack.search.frames.ablation import ablation
+    def explored(self, by: Sequence[str] = ()) -> "Exploration":
+        """All that describes what the search saw, its table over all axes or over those named ``by``.
 
-        return ablation(self.record, by)
+        Raises UserError for what is no axis.
+        """
+        return explored_frames(self.frames, by)
+
+    def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
+        """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
+        from skipstack.search.exploration.framed import framed
+
+        return framed(self.explored(by))
 
     def export(
         self, to: str | Path, *, best: int | None = None, trial: int | None = None, device: str = "auto"
@@ -87,8 +97,23 @@ class Study:
     def __repr__(self) -> str:
         """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
         record = self.record
-        said = [f"{len(record.trials)} trials", "finished" if record.finished else "not finished"]
+        said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
             best = record.measure.factor * (ranked[0].score or 0.0)
             said.append(f"best {record.measure.label} {best:.2f} (trial {ranked[0].number})")
         return f"Study({str(self.folder)!r}: {', '.join(said)})"
+
+
+def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
+    """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
+    from skipstack.search.frames.study_frames import StudyFrames
+
+    return explored_frames(StudyFrames.of(record, Path()), by)  # nobody asks for its events
+
+
+def explored_frames(frames: "StudyFrames", by: Sequence[str] = ()) -> "Exploration":
+    """Likewise, from its frames."""
+    from skipstack.search.exploration.exploration import explore
+
+    tables = frames.trials, frames.curves, frames.seeds
+    return explore(*tables, frames.study, frames.measure, frames.baseline, by)

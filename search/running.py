@@ -1,10 +1,11 @@
 """A study run to its end: ledger, driver, engine, tracker and retention put together. Nothing here prints.
 
-``begin``, ``resume`` and ``extend`` check what was asked, start the engine and see that every machine can train; the
-``Run`` that they return then finishes the study. Torch and ray are loaded once a study is valid.
+``begin``, ``resume``, ``extend`` and ``ablate`` check what was asked, start the engine and see that every machine can
+train; the ``Run`` that they return then finishes the study. Torch and ray are loaded once a study is valid.
 """
 
 import shlex
+import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from skipstack.data.basis.errors import UserError
+from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
@@ -27,7 +30,7 @@ from skipstack.search.study.faults import StudyInterruptedError, full_disk_inter
 from skipstack.search.study.interruption import terminated_as_interrupted
 from skipstack.search.study.records.extension import shortening
 from skipstack.search.study.records.folder import StudyFolder, new_folder
-from skipstack.search.study.records.reading import is_finished, read_study
+from skipstack.search.study.records.reading import is_finished, read_searched, read_study, unfinished_ablation
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import extend_study, open_study, run_study
@@ -40,8 +43,9 @@ from skipstack.spaces.trial import TrialConfig
 class Run:
     """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
 
-    ``first``: what the ledger takes before anything else. ``again``: an earlier driver began the study. ``data_dir``
-    and ``corpus_folder``: where its corpora were looked for, if they were.
+    ``ablation``: the number of the ablation of it that is run, in a folder of its own; None: the search. ``first``:
+    what the ledger takes before anything else. ``again``: an earlier driver began it. ``data_dir`` and
+    ``corpus_folder``: where its corpora were looked for, if they were.
     """
 
     folder: StudyFolder
@@ -51,6 +55,7 @@ class Run:
     first: Sequence[Event] = ()
     data_dir: Path | None = None
     corpus_folder: Path = Path()
+    ablation: int | None = None
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
@@ -78,11 +83,12 @@ class Run:
 
     def _finish(self, ledger: Ledger, engine: Engine) -> StudyRecord:
         folder, execution = self.folder, self.execution
+        history = ledger if self.ablation is None else AblationHistory(ledger, self.ablation)
         before = StudyRecord()
         count = parameter_counter(lambda: driver.record, folder)
         driver = Driver(
             folder,
-            ledger,
+            history,
             device=execution.device,
             clock=time.time,
             first=self.first,
@@ -95,17 +101,20 @@ class Run:
                 execution.say(reach(name, vectors))
         for earlier in before.warm_starts:
             execution.say(summary(earlier))
-        tracker = execution.tracker(folder, Past(folder.ledger, driver.past))
+        past = sum(1 for _ in ledger.replay()) if isinstance(history, AblationHistory) else driver.past
+        tracker = execution.tracker(folder, Past(folder.ledger, past))
+        heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker
         retention = Retention(folder, lambda: driver.record)
         goes_on = f"nothing is lost: `{shlex.join(['skipstack', 'resume', str(folder.path)])}` continues the study"
+        enough = "; with --enough it starts no further trial" if self.ablation is None else ""
         try:
             with _interruptible(), execution.watch(before) as progress:
-                driver.listen(tracker, progress, retention)
+                driver.listen(heard, progress, retention)
                 if self.again:
                     driver.resumed(code_version())
                 run_study(driver, engine)
         except KeyboardInterrupt:
-            execution.say(f"interrupted; {goes_on}; with --enough it starts no further trial")
+            execution.say(f"interrupted; {goes_on}{enough}")
             raise
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
@@ -113,6 +122,8 @@ class Run:
             engine.close()
             self._warn(tracker.close())
             self._warn(retention.close())
+        if self.ablation is not None:  # all was measured, and what is exported is the search's
+            shutil.rmtree(folder.trials, ignore_errors=True)
         return driver.record
 
     def _warn(self, trouble: str | None) -> None:
@@ -149,10 +160,17 @@ def begin(
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
-    """A study that was interrupted, from where it was; ``enough``: it begins no further trial. Raises UserError."""
+    """A study, or an ablation of one, that was interrupted, from where it was.
+
+    ``enough``: it begins no further trial. Raises UserError, also where that is said of an ablation.
+    """
     folder = StudyFolder(path)
     if is_finished(path):
-        return Run(folder, execution, None, again=True)
+        if (number := unfinished_ablation(path)) is None:
+            return Run(folder, execution, None, again=True)
+        if enough:
+            raise UserError("--enough: an ablation trains all its rows (allowed: resume without it)")
+        return _ablation(path, execution, number, lambda: read_study(path).ablations[number], again=True)
     record = cache(lambda: read_study(path))  # which takes time, and only some need it
     now = time.time()
     first: list[Event] = [*placement(execution, folder, now)]
@@ -172,7 +190,7 @@ def extend(
     corpus_folder: Path,
 ) -> Run:
     """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
-    record, folder = read_study(path), StudyFolder(path)
+    record, folder = read_searched(path), StudyFolder(path)
     first: list[Event] = [*placement(execution, folder, time.time())]
     first += extend_study(
         record,
@@ -193,6 +211,25 @@ def extend(
         data_dir=data_dir,
         corpus_folder=corpus_folder,
     )
+
+
+def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
+    """The ablation ``number`` of a finished study, which begins with the events ``first`` (``ablation/opening.py``)."""
+    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, again=False)
+
+
+def _ablation(
+    path: Path,
+    execution: Execution,
+    number: int,
+    record: Callable[[], StudyRecord],
+    *,
+    first: Sequence[Event] = (),
+    again: bool,
+) -> Run:
+    folder = StudyFolder(path, number)
+    first = [*first, *placement(execution, folder, time.time())]
+    return Run(folder, execution, _checked(execution, folder, record), again=again, first=first, ablation=number)
 
 
 def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:

@@ -5,7 +5,7 @@
     import skipstack
 
     study = skipstack.search("quickstart", engine="serial", trials=4, progress=True)
-    print(study.ablation())
+    print(study.exploration())
     model = skipstack.load(study.export("best-tagger"))
     print(model.predict([["the", "cats", "sleep"]])[0].tags)
 
@@ -47,6 +47,7 @@ __all__ = [
     "Study",
     "UserError",
     "__version__",
+    "ablate",
     "extend",
     "load",
     "open",
@@ -151,6 +152,54 @@ def extend(
         data_dir=_path(data_dir),
         corpus_folder=Path.cwd(),
     ).finish()
+    return open(folder)
+
+
+def ablate(
+    folder: AnyPath,
+    *,
+    seeds: int = 5,
+    top: int = 1,
+    corpus: str | Sequence[str] = (),
+    path: bool = False,
+    data_dir: AnyPath | None = None,
+    engine: EngineName | None = None,
+    address: str | None = None,
+    gpus_per_trial: Share | None = None,
+    device: DeviceName | None = None,
+    tracking_uri: str | None = None,
+    progress: bool = False,
+) -> Study:
+    """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
+    base with each of them alone, with ``seeds`` that the search has not seen, all of them to their ends.
+
+    ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
+    ``own`` beside others. ``path``: with the greedy path from the base to the best config. Where the base is the best
+    config, nothing is trained. Options and errors are those of ``search``; an option that is not given is as the study
+    was run before. ``resume`` finishes an ablation that was interrupted.
+    """
+    import time
+
+    from skipstack.search.ablation.experiment import experiment
+    from skipstack.search.ablation.opening import opening
+    from skipstack.search.running import ablate as ready
+    from skipstack.search.study.records.folder import StudyFolder
+    from skipstack.search.study.records.reading import read_finished
+
+    study, record = Path(folder), read_finished(Path(folder))
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
+    corpora = (corpus,) if isinstance(corpus, str) else corpus
+    made = experiment(record, seeds=seeds, top=top, corpora=corpora, path=path, time=time.time())
+    if made.compares:
+        first = opening(
+            made,
+            record,
+            StudyFolder(study),
+            data_dir=_path(data_dir),
+            corpus_folder=Path.cwd(),
+            clock=time.time,
+        )
+        ready(study, where, made.number, first).finish()
     return open(folder)
 
 

@@ -15,8 +15,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.named import find_card, named_corpora
-from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
+from skipstack.search.confirmation.papers import tables
 from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.origins import origins

@@ -42,6 +42,13 @@ def next_steps(path: Path, record: StudyRecord, *, private_runs: bool, data: Seq
     ]
 
 
+def after_ablation(path: Path) -> list[str]:
+    """Lines to print after the table of an ablation."""
+    folder = str(path)
+    report = ["skipstack", "report", folder, "--format", "markdown"]
+    return ["next:", *_typed([report, ["skipstack", "export", folder, "--best", "1", "--to", f"{folder}-best"]])]
+
+
 def _typed(commands: list[list[str]]) -> Iterator[str]:
     return (f"  {shlex.join(command)}" for command in commands)
 

@@ -1,22 +1,26 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.pages.rendering import FileFormat
+from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
+from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.ablation.ablation import ablation
-from skipstack.search.ablation.against import compare
-from skipstack.search.ablation.papers import find_table
+from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.designs import why_not_by_design
+from skipstack.search.confirmation.papers import find_table
+from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -29,23 +33,49 @@ def add_to(app: typer.Typer) -> None:
 
 def report(
     study: StudyPath,
-    form: Annotated[
-        Literal["text", "markdown", "csv", "json"], typer.Option("--format", help="The format of the output.")
-    ] = "text",
+    form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
+    ] = None,
     by: Annotated[list[str] | None, typer.Option(help="An axis to show; may be repeated. Left out: all axes.")] = None,
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
+    confirmed: Annotated[
+        bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
+    ] = False,
+    randomise: Annotated[
+        bool,
+        typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
+    ] = False,
 ) -> None:
-    """Print the ablation table: what each value of each axis reaches, beside the base and the baseline."""
-    if against is not None and by:
-        raise UserError("--by and --against exclude each other (allowed: one of them)")
+    """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
+
+    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
+    nothing.
+    """
+    if against is not None and (by or confirmed):
+        raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    from skipstack.search.frames.study_frames import study_frames
+
     table = None if against is None else find_table(against)
-    record = read_study(study)
+    frames = study_frames(study)
     if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table)), form)
+        print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
         return
-    print_report(ablation_report(ablation(record, by or ())), form)
+    reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
+    if confirmed:
+        if not reports:
+            why = why_not_by_design(frames.record)
+            raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
+        print_report(one_report(reports), form, out)
+        return
+    from skipstack.dashboards.report.exploration_report import exploration_report
+
+    seen = explored_frames(frames, by or ())
+    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
+    made = with_confirmed(made, reports)
+    print_report(made, form, out)
 
 
 def export(

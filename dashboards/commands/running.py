@@ -5,15 +5,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from skipstack.dashboards.commands.next_steps import next_steps
+from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.progress.progress import Progress
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.ablated_report import ablated_report
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.dashboards.report.quantities import reason_in_words
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
+from skipstack.search.results import explored
 from skipstack.search.running import Run
 from skipstack.search.study.faults import StudyInterruptedError
 from skipstack.search.study.records.study_record import StudyRecord
@@ -45,14 +45,26 @@ def finish(run: Run) -> int:
     except StudyInterruptedError as cause:
         say(f"skipstack: {cause}")
         return INTERRUPTED
-    return _report(run, record)
+    if run.ablation is None:
+        _report(run, record)
+    else:
+        print_report(ablated_report(record))
+        for line in after_ablation(run.folder.path):
+            say(line)
+    return _faults(record)
 
 
-def _report(run: Run, record: StudyRecord) -> int:
-    print_report(ablation_report(ablation(record)))
+def _report(run: Run, record: StudyRecord) -> None:
+    from skipstack.dashboards.report.exploration_report import exploration_report
+
+    print_report(exploration_report(explored(record)))
     private_runs = run.execution.store is None
     for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):
         say(line)
+
+
+def _faults(record: StudyRecord) -> int:
+    """Say which trials failed, or could not be measured. The exit code."""
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
         say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")

@@ -1,10 +1,10 @@
 """The one form of everything that is printed: a page of sentences, lists and tables, and the numbers behind it.
 
-Each report makes a page; each format has one renderer (``text.py``, ``markdown.py``, ``raw.py``), which knows pages and
-no report.
+Each report makes a page; each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html.py``,
+``raw.py``), which knows pages and no report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,6 +70,11 @@ class Table:
     tight: bool = False
 
 
+def captioned(table: Table, part: str) -> str:
+    """What a table is called in a part of a page."""
+    return ": ".join(filter(None, (part, table.heading))) or "table"
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The heading of a part of the page."""
@@ -79,10 +84,15 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, or a paragraph of them, in a Rich style."""
+    """A sentence, or a paragraph of them, in a Rich style; one that is ``dim`` is a note on how to read the tables."""
 
     text: str
     style: str = ""
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it stays with the tables wherever they go."""
+        return self.style == "dim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +114,24 @@ class Page:
     groups: tuple[tuple[Block, ...], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What formats with pictures show below the page: a heading, what there is to be seen in words, and the drawing.
+
+    ``svg``: the drawing; empty where there is none, and ``about`` says why, as a part of a sentence.
+    """
+
+    heading: str
+    about: str
+    svg: str = ""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
     """A page for people, and the same for machines: ``content`` as JSON has it, ``records`` as lines of CSV.
 
     ``names``: those of the numbers of each record. ``width``: the columns of the page where no terminal sets them;
-    None: as many as its tables take.
+    None: as many as its tables take. ``pictures``: draws those of HTML.
     """
 
     page: Page
@@ -117,3 +139,4 @@ class Report:
     records: Sequence[Numbers] = ()
     names: Sequence[str] = ()
     width: int | None = 80
+    pictures: Callable[[], Sequence[Picture]] = tuple

@@ -4,13 +4,18 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, TypeVar, assert_never, cast
 
+from skipstack.dashboards.pages.html import as_html
+from skipstack.dashboards.pages.latex import as_latex
 from skipstack.dashboards.pages.markdown import as_markdown
 from skipstack.dashboards.pages.page import Report
-from skipstack.dashboards.pages.raw import as_csv, as_json
+from skipstack.dashboards.pages.raw import as_csv, as_json, as_parquet
 from skipstack.dashboards.pages.text import as_text
 from skipstack.data.basis.printable import UNSEEN, visible
 
-Format = Literal["text", "markdown", "csv", "json"]
+Format = Literal["text", "markdown", "latex", "csv", "json", "html"]
+FileFormat = Literal[Format, "parquet"]
+"""Parquet is no text, and only ever a file."""
+
 T = TypeVar("T")
 
 
@@ -18,21 +23,33 @@ def render(report: Report, form: Format, *, width: int | None = None, terminal: 
     """The report, ending in a line break.
 
     ``text`` is laid out to ``width`` columns; without one, as wide as its tables are. It has colours where
-    ``terminal`` says that one will show them. ``markdown`` is GitHub's. ``csv`` has a line for each row of a table and
-    ``json`` holds everything; both carry raw numbers by their full names, scores in [0, 1]. In all of them control
-    characters are escaped (``data.basis.printable``).
+    ``terminal`` says that one will show them. ``markdown`` is GitHub's. ``latex`` compiles as it is, and a
+    document can take its tables. ``html`` is one file with everything in it, pictures included. ``csv`` has a line for
+    each row of a table and ``json`` holds everything; both carry raw numbers by their full names, scores in [0, 1]. In
+    all of them control characters are escaped (``data.basis.printable``).
     """
     match form:
         case "text":
             return as_text(_visible(report.page), width, terminal=terminal)
         case "markdown":
             return as_markdown(_visible(report.page))
+        case "latex":
+            return as_latex(_visible(report.page))
+        case "html":
+            return as_html(_visible(report.page), _visible(tuple(report.pictures())))
         case "csv":
             return visible(as_csv(report.records, report.names))
         case "json":
             return UNSEEN.sub(_as_json_has_it, as_json(report.content))
         case _:
             assert_never(form)
+
+
+def rendered(report: Report, form: FileFormat) -> bytes:
+    """The same as the content of a file. ``parquet`` has the rows and names of ``csv``, and values as they are."""
+    if form == "parquet":
+        return as_parquet(report.records, report.names)
+    return render(report, form, width=report.width).encode(errors="backslashreplace")
 
 
 def _visible(value: T) -> T:

@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from skipstack.dashboards.pages.text import renderable
-from skipstack.dashboards.report.ablation_report import ablation_report
-from skipstack.search.ablation.ablation import Ablation
+from skipstack.dashboards.report.exploration_report import exploration_report
+from skipstack.search.exploration.exploration import Exploration
 
 FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">
 <title>The report of a study</title>
@@ -31,10 +31,10 @@ FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}
 """Rich's template without a window around the text and without fonts from elsewhere: it needs nothing but itself."""
 
 
-def picture(ablation: Ablation, *, width: int = 92) -> str:
-    """The report as SVG, ``width`` columns wide. The same ablation gives the same text."""
+def picture(exploration: Exploration, *, width: int = 92) -> str:
+    """The report as SVG, ``width`` columns wide. The same exploration gives the same text."""
     console = Console(
         file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False
     )
-    console.print(renderable(ablation_report(ablation).page, width))
+    console.print(renderable(exploration_report(exploration).page, width))
     return console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=FRAME, unique_id="report")

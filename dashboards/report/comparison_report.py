@@ -5,17 +5,18 @@ As in the report of a study, what people read is written from the numbers that t
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.report.ablation_report import EXCEEDS
+from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures
+from skipstack.dashboards.report.estimates import MARK, confirmed_numbers, estimate_text, meaning
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, with_error
-from skipstack.dashboards.report.spreads import by_seed, difference_numbers, split_numbers
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.against import ComparedRow, Comparison
+from skipstack.search.confirmation.against import ComparedRow, Comparison
 
 DISAGREES = "≠"
-"""Marks a row whose difference has the other sign than the paper's, by more than its standard error."""
+"""Marks a row whose difference has the other sign than the paper's, with its whole interval."""
 
 
 def comparison_report(comparison: Comparison) -> Report:
@@ -29,25 +30,18 @@ def comparison_report(comparison: Comparison) -> Report:
         records=records,
         names=list(records[0]),
         width=None,
+        pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
     )
 
 
 def _numbers(row: ComparedRow) -> Numbers:
-    """The numbers of a row. Scores and their differences are those of ``data.tasks.measure``."""
+    """The paper's numbers of a row, then ours. Scores and differences are those of ``data.tasks.measure``."""
     return {
-        "row": row.label,
-        "is_base": row.is_base,
         "disagrees": row.disagrees,
         "paper_dev": row.paper_dev,
         "paper_test": row.paper_test,
         "paper_difference": row.paper_difference,
-        "trial": row.trial,
-        "state": row.state,
-        "whole": row.whole,
-        "seeds": len(row.seeds),
-        **split_numbers("dev", row.dev),
-        **difference_numbers(row.difference),
-        **split_numbers("test", row.test),
+        **confirmed_numbers(row.ours),
     }
 
 
@@ -60,7 +54,8 @@ def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str,
         "note": comparison.note,
         "measure": comparison.measure.name,
         "split": comparison.split,
-        "rows": [{**record, "by_seed": by_seed(row)} for record, row in zip(records, comparison.rows, strict=True)],
+        "only_described": comparison.only_described,
+        "rows": [{**record, "seeds": row.ours.seeds} for record, row in zip(records, comparison.rows, strict=True)],
         "shared_rows": comparison.shared,
         "rank_correlation": comparison.correlation,
     }
@@ -85,7 +80,7 @@ def _row(numbers: Numbers, measure: Measure) -> Row:
         label=label,
         cells=tuple(Cell(write(numbers, measure)) for write in COLUMNS.values()),
         mark=Cell(DISAGREES if numbers["disagrees"] else "", "red"),
-        style="bold" if numbers["is_base"] else "" if numbers["trial"] is not None else "dim",
+        style="bold" if numbers["is_reference"] else "" if numbers["trial"] is not None else "dim",
     )
 
 
@@ -94,28 +89,24 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
     rows = counted(comparison.shared, "row")
     yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
-    base = next(row for row in comparison.rows if row.is_base)
-    compared = [row for row in comparison.rows if row.paper_difference is not None and row.difference is not None]
-    disagreeing = sum(row.disagrees for row in compared)
+    base = next(row.ours for row in comparison.rows if row.ours.is_reference)
+    compared = [row for row in comparison.rows if row.paper_difference is not None and row.ours.difference is not None]
     if base.trial is None:
         yield f"no differences of ours: the paper's base, {base.label}, was not tried"
     elif not base.whole:
         yield f"no differences of ours: the paper's base, {base.label}, is not trained to its end"
+    elif comparison.only_described:
+        yield f"our differences are only described, and none is tested: {comparison.only_described}"
     else:
-        share = f"{DISAGREES} {disagreeing} of {len(compared)} differences"
-        yield f"{share}: the other sign than the paper's, by more than our standard error"
-    cut = sorted({row.state for row in comparison.rows if row.state is not None and not row.whole})
+        share = f"{DISAGREES} {sum(row.disagrees for row in compared)} of {len(compared)} differences"
+        yield f"{share}: the other sign than the paper's, with the whole interval"
+    cut = sorted({row.ours.state for row in comparison.rows if row.ours.state is not None and not row.ours.whole})
     if cut:
         yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
     if comparison.note:
         yield f"note: {comparison.note}"
-    seeds = max((len(row.seeds) for row in comparison.rows), default=0)
-    over = f" over {seeds} seeds" if seeds > 1 else f" ({NONE}: one seed has none)"
-    yield (
-        f"Ours: the base with what the row has and nothing else, ± standard deviation{over}. "
-        f"Difference: to the base on {comparison.split}, in points; ours paired by seed, ± standard error "
-        f"({EXCEEDS}: larger than that; no test). {NONE}: not in the paper, or not tried."
-    )
+    told = " ".join(meaning([row.ours for row in comparison.rows], comparison.split, comparison.measure))
+    yield f"Ours: the base with what the row has and nothing else. {told} {NONE}: not in the paper, or not tried."
 
 
 def _paper(name: str, form: str) -> Callable[[Numbers, Measure], str]:
@@ -123,20 +114,19 @@ def _paper(name: str, form: str) -> Callable[[Numbers, Measure], str]:
 
 
 def _ours(name: str) -> Callable[[Numbers, Measure], str]:
-    return lambda numbers, measure: with_error(numbers[f"{name}_mean"], numbers[f"{name}_deviation"], ".2f", measure)
+    return lambda numbers, measure: estimate_text(name, ".2f", numbers, measure)
 
 
 def _paper_difference(numbers: Numbers, measure: Measure) -> str:
-    return "base" if numbers["is_base"] else _paper("difference", "+.2f")(numbers, measure)
+    return "base" if numbers["is_reference"] else _paper("difference", "+.2f")(numbers, measure)
 
 
 def _our_difference(numbers: Numbers, measure: Measure) -> str:
-    if numbers["is_base"] and numbers["trial"] is not None:
+    if numbers["is_reference"] and numbers["trial"] is not None:
         return "base "
     if numbers["trial"] is not None and not numbers["whole"]:
         return f"{numbers['state']} "
-    mark = EXCEEDS if numbers["difference_exceeds_error"] else " "
-    return with_error(numbers["difference"], numbers["difference_standard_error"], "+.2f", measure) + mark
+    return estimate_text("difference", "+.2f", numbers, measure) + (MARK if numbers["marked"] else " ")
 
 
 COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {

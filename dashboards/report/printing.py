@@ -1,18 +1,21 @@
 """What goes to the user's terminal: the result to stdout, everything else to stderr."""
 
 import codecs
+import os
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
 from skipstack.dashboards.pages.page import Report
-from skipstack.dashboards.pages.rendering import Format, render
+from skipstack.dashboards.pages.rendering import FileFormat, render, rendered
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 
-TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "◆": "*"}
+TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
 """The signs of our reports, each with what stands for it where there is only ASCII."""
 
 
@@ -28,11 +31,36 @@ def print_everywhere() -> None:
             stream.reconfigure(errors="skipstack")
 
 
-def print_report(report: Report, form: Format = "text") -> None:
-    """Print a report: to fit the terminal and in its colours, or plain and as wide as the report says."""
+def print_report(report: Report, form: FileFormat = "text", out: Path | None = None) -> None:
+    """Print a report: to fit the terminal and in its colours, or plain and as wide as the report says; or write a file.
+
+    Raises UserError where the file cannot be written, and for a format that is no text and no file.
+    """
+    if out is not None:
+        write_report(report, form, out)
+        return
+    if form == "parquet":
+        raise UserError("--format parquet: got no file for it (allowed: with --out FILE)")
     console = Console()
     width, terminal = (console.width, True) if console.is_terminal else (report.width, False)
     sys.stdout.write(render(report, form, width=width, terminal=terminal))
+
+
+def write_report(report: Report, form: FileFormat, out: Path) -> None:
+    """Write a report to a file, whole or not at all. Raises UserError where it cannot be written."""
+    content = rendered(report, form)
+    target = out.resolve()
+    beside = target.with_name(f".{target.name[:100]}.{os.getpid()}")
+    try:
+        if target.exists() and not target.is_file():
+            raise UserError(f"--out {out}: is no file (allowed: a new file, or one to replace)")
+        try:
+            beside.write_bytes(content)
+            os.replace(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot be written ({error.strerror})") from error
 
 
 def say(line: str) -> None:

@@ -35,6 +35,11 @@ def heading_of(heading: str, measure: Measure) -> str:
     return heading.replace("%", measure.unit)
 
 
+def scored(score: Scalar, form: str, measure: Measure) -> str:
+    """A score, or a difference or deviation of scores, as it is printed: ``96.41``."""
+    return f"{_as_printed(score, measure):{form}}" if isinstance(score, float) else NONE
+
+
 def with_error(mean: Scalar, error: Scalar, form: str, measure: Measure) -> str:
     """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
     if not isinstance(mean, float):

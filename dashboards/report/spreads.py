@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from skipstack.dashboards.pages.page import Numbers
-from skipstack.search.ablation.statistics import Spread
+from skipstack.search.statistics.spreads import Spread
 
 
 class MeasuredRow(Protocol):

@@ -15,7 +15,7 @@ print(study)
 
 # %% What it found, as pandas frames
 print(study.best(3)[["dev", "test", "model.stack.depth"]])
-print(study.ablation()[["axis", "value", "dev", "difference"]])
+print(study.exploration()[["axis", "value", "dev", "effect"]])
 print(study.curves().groupby(["trial", "epoch"])["train_loss"].mean())
 
 # %% The best model, as files that load anywhere

@@ -62,7 +62,7 @@ def _lines(event: Told) -> Iterator[str]:
     time = datetime.fromtimestamp(event.plain["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     place = f"{Path(event.line.segment).name}:{event.line.number}"
     yield f"  event {event.number}  {time}  {event.plain['kind']}  {place}"
-    said = f"    {visible(_said(event.plain))}"
+    said = "    " + " ".join(visible(_said(event.plain)).split())
     yield said if len(said) <= WIDTH else f"{said[: WIDTH - 1]}…"
 
 

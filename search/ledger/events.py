@@ -18,6 +18,7 @@ from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, Positive
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
+from skipstack.search.ledger.roles import LeftOut, ListedRow
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
 
@@ -310,7 +311,20 @@ class Finished(_Happened):
     kind: Literal["finished"] = "finished"
 
 
-Event = Annotated[
+class Settled(_Happened):
+    """What an ablation compares: its rows, those that cannot be, and the names of the corpora that each is trained on.
+
+    No ``corpora``: that of the base. ``path``: the greedy path from the base to the first winner is trained, too.
+    """
+
+    kind: Literal["settled"] = "settled"
+    rows: tuple[ListedRow, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    corpora: tuple[str, ...] = ()
+    path: bool = False
+
+
+OwnEvent = Annotated[
     StudyOpened
     | CorpusPrepared
     | WarmStarted
@@ -329,9 +343,22 @@ Event = Annotated[
     | Shortened
     | Tested
     | Untested
-    | Finished,
+    | Finished
+    | Settled,
     Field(discriminator="kind"),
 ]
+"""What happens in a search, or in an ablation of it."""
+
+
+class Ablated(_Happened):
+    """It happened in the n-th ablation of the study, n being ``ablation``: a study of its own in the same ledger."""
+
+    kind: Literal["ablated"] = "ablated"
+    ablation: PositiveInt
+    event: OwnEvent
+
+
+Event = Annotated[OwnEvent | Ablated, Field(discriminator="kind")]
 
 _EVENTS: TypeAdapter[tuple[Event, ...]] = TypeAdapter(tuple[Event, ...])
 

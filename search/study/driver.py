@@ -127,7 +127,7 @@ class Driver:
             score=result.score,
             metrics=result.metrics,
             seconds=result.seconds,
-            seeds=tuple(self._state.scheduler.spending.group(number) or ()),
+            seeds=tuple(self._group(number) or ()),
             latency=result.latency if "latency" in self.record.study.search.objectives else None,
         )
         self._state.apply(reported)
@@ -190,8 +190,12 @@ class Driver:
 
     def task(self, number: int) -> TrialTask:
         """What a worker needs to train a trial."""
-        group = self._state.scheduler.spending.group(number)
-        return task_of(self.record, self.folder, number, device=self.device, group=group)
+        return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
+
+    def _group(self, number: int) -> range | None:
+        """Where seeds race, those that the trial trains now, or next."""
+        group, first = self._state.scheduler.spending.group(number), self.record.study.search.first_seed
+        return None if group is None else range(first + group.start, first + group.stop)
 
     def _promoted(self, trials: int | None) -> int | None:
         """The paused trial that goes on next, entered into the ledger."""
@@ -206,7 +210,7 @@ class Driver:
             number = len(self.record.trials)
             point = self._state.ask(number)
             if point is None:
-                self._all_proposed = True
+                self._all_proposed = not (self._state.proposer.waits and self._state.active)
                 break
             proposed = self._proposed(number, point)
             known = (
@@ -227,7 +231,7 @@ class Driver:
             trial=number,
             point=point,
             config_identity=config.identity,
-            seeds=tuple(self._state.scheduler.spending.group(number) or range(search.seeds)),
+            seeds=tuple(self._group(number) or search.lane_seeds),
             parameters=self._parameters(config) if "parameters" in search.objectives else None,
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
-from skipstack.search.config import StudyConfig
+from skipstack.search.config import SEEDS_OF_A_SEARCH, StudyConfig
 from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.ledger.events import Event, StudyOpened
@@ -76,6 +76,11 @@ def check_study(study: StudyConfig) -> None:
     if "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     search = study.search
+    if search.lane_seeds.stop > SEEDS_OF_A_SEARCH:
+        raise UserError(
+            f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
+            f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
+        )
     proposer(search.proposer, Space(study.space), seed=search.seed, objectives=len(search.objectives))
     scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
 

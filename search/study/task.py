@@ -82,9 +82,9 @@ def task_of(
     task = trial_task(record, folder, trial.config, number=number, seeds=trial.seeds, device=device, trial=trial)
     if group is None:
         return task
-    seeds = tuple(group)
+    seeds, earlier = tuple(group), tuple(range(record.study.search.first_seed, group.start))
     reported = sum(report.seeds == seeds for report in trial.reports)
-    return replace(task, seeds=seeds, earlier=tuple(range(group.start)), reported=reported)
+    return replace(task, seeds=seeds, earlier=earlier, reported=reported)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

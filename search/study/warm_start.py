@@ -155,7 +155,7 @@ class _Reading:
         """
         study, search = self.study, self.study.search
         diverged = trial.reason == "diverged" and trial.config.training.epochs == study.space.base.training.epochs
-        seeds = tuple(range(search.seeds))
+        seeds = tuple(search.lane_seeds)
         if resource_of(study) != "epochs" or not (whole or diverged) or trial.raced:
             return None
         if trial.seeds != seeds or record.study.search.seed != search.seed:

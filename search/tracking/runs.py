@@ -1,6 +1,7 @@
 """What the runs of a study should say: a reading of its events, without MLflow.
 
-The study is one run, each trial another; trials are keyed by number, the study by ``STUDY``. Metrics
+The study is one run, each trial another, and each ablation a run with trials of its own. Runs are keyed by ablation and
+trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. Metrics
 are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and
 each lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights
 were tested; for the study's best score, the number of trials that ended.
@@ -14,6 +15,7 @@ from typing import Final, Literal
 from skipstack.data.basis.frozen import identity
 from skipstack.search.ledger.events import (
     SCORELESS,
+    Ablated,
     CorpusPrepared,
     Decided,
     Ended,
@@ -35,8 +37,8 @@ from skipstack.search.ledger.events import (
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 
-STUDY: Final = None
-RunKey = int | None
+RunKey = tuple[int | None, int | None]
+STUDY: Final[RunKey] = (None, None)
 Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 
 LONGEST = 6000
@@ -62,14 +64,17 @@ class Entry:
 class ExpectedRuns:
     """Turns events into entries, which wait in ``pending`` until who writes them takes them out.
 
-    ``between``: a metric and its lane, in the names of lanes.
+    ``between``: a metric and its lane, in the names of lanes. ``of``: the study, of whose ablation ``number`` these are
+    the events.
     """
 
-    def __init__(self, between: str = "/") -> None:
+    def __init__(self, between: str = "/", of: "ExpectedRuns | None" = None, number: int | None = None) -> None:
         self._between = between
+        self._ablation = number
+        self._ablations: dict[int, ExpectedRuns] = {}
         self.record = StudyRecord()
-        self.pending: dict[RunKey, Entry] = {}
-        self.study_id = ""
+        self.pending: dict[RunKey, Entry] = {} if of is None else of.pending
+        self.study_id = "" if of is None else of.study_id
         self._code_version = ""
         self._ended = 0
         self._best: TrialRecord | None = None
@@ -81,6 +86,11 @@ class ExpectedRuns:
 
     def apply(self, event: Event) -> None:
         """Take in what happened next; events come in the order of the ledger, from its first."""
+        if isinstance(event, Ablated):
+            self._ablations.setdefault(
+                event.ablation, ExpectedRuns(self._between, of=self, number=event.ablation)
+            ).apply(event.event)
+            return
         self.record.apply(event)
         time = _milliseconds(event.time)
         match event:
@@ -88,7 +98,7 @@ class ExpectedRuns:
                 self._open(event)
             case CorpusPrepared():
                 fingerprints = sorted({corpus.fingerprint for corpus in self.record.corpora.values()})
-                self._entry(STUDY).tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
+                self._entry().tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
             case Proposed():
                 self._propose(event)
             case Reused():
@@ -118,20 +128,20 @@ class ExpectedRuns:
                     entry.tags["skipstack.code_version"] = event.code_version
             case Extended():
                 search = self.record.study.search
-                self._entry(STUDY).tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
+                self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
             case Shortened():
-                self._entry(STUDY).tags["skipstack.shortened"] = f"to {event.trials} trials"
+                self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials"
             case Finished():
-                entry = self._entry(STUDY)
+                entry = self._entry()
                 entry.status, entry.end = "FINISHED", time
             case _:
                 pass
 
     def _open(self, event: StudyOpened) -> None:
         study, search = self.record.study, self.record.study.search
-        self.study_id = study_id(event)
+        self.study_id = self.study_id or study_id(event)
         self._code_version = event.code_version
-        entry = self._entry(STUDY)
+        entry = self._entry()
         entry.name, entry.start = study.name, _milliseconds(event.time)
         entry.params = {
             "study": study.name,
@@ -143,14 +153,15 @@ class ExpectedRuns:
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
         entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
-        entry.tags = self._tags("study") | _note(study.about)
+        entry.tags = self._tags("study" if self._ablation is None else "ablation") | _note(study.about)
 
     def _propose(self, event: Proposed) -> None:
         trial = self.record.trials[event.trial]
         entry = self._entry(trial.number)
-        entry.name, entry.start = f"trial {trial.number}", _milliseconds(event.time)
+        own = "" if self._ablation is None else f"ablation {self._ablation}, "
+        entry.name, entry.start = f"{own}trial {trial.number}", _milliseconds(event.time)
         entry.params = {path: str(value)[:LONGEST] for path, value in trial.config.flatten().items()}
-        entry.tags = self._tags("trial") | {
+        entry.tags = self._tags("trial" if self._ablation is None else "ablation_trial") | {
             "skipstack.trial": str(trial.number),
             "skipstack.identity": event.config_identity,
             "skipstack.seeds": _listed(trial.seeds),
@@ -184,20 +195,20 @@ class ExpectedRuns:
         if trial.score is not None and (self._best is None or trial.place < self._best.place):
             self._best = trial
         if self._best is not None and self._best.score is not None:
-            self._measure(STUDY, {"best_score": self._best.score}, self._ended, time)
+            self._measure(None, {"best_score": self._best.score}, self._ended, time)
 
-    def _entry(self, key: RunKey) -> Entry:
-        return self.pending.setdefault(key, Entry())
+    def _entry(self, trial: int | None = None) -> Entry:
+        return self.pending.setdefault((self._ablation, trial), Entry())
 
     def _unfinished(self) -> Iterator[Entry]:
         """Of the study and of the trials that did not end."""
-        yield self._entry(STUDY)
+        yield self._entry()
         for trial in self.record.trials.values():
             if trial.reason is None:
                 yield self._entry(trial.number)
 
-    def _measure(self, key: RunKey, values: dict[str, float], step: int, time: int) -> None:
-        metrics = self._entry(key).metrics
+    def _measure(self, trial: int | None, values: dict[str, float], step: int, time: int) -> None:
+        metrics = self._entry(trial).metrics
         for name, value in values.items():
             metrics[name, step] = (value, time)
 
@@ -206,6 +217,7 @@ class ExpectedRuns:
             "skipstack.study": self.study_id,
             "skipstack.kind": kind,
             "skipstack.code_version": self._code_version,
+            **({} if self._ablation is None else {"skipstack.ablation": str(self._ablation)}),
         }
 
 

@@ -134,11 +134,11 @@ class Tracker:
         return self._writer
 
     def _write(self) -> None:
-        """Write all that is pending. The study's run comes first; a run that fails goes behind the others."""
+        """Write all that is pending. Parents come first; a run that fails goes behind the others."""
         pending, writer = self._runs.pending, self._connected()
         writer.recall()
         writer.leave_out(pending)
-        for key in sorted(pending, key=lambda key: key is not STUDY):
+        for key in sorted(pending, key=lambda key: (key != STUDY, key[1] is not None)):
             try:
                 writer.write(key, pending[key])
             except Exception:
@@ -181,11 +181,10 @@ class _Writer:
         empty: list[tuple[RunKey, Run]] = []
         names: dict[frozenset[str], frozenset[str]] = {}
         for run in self._search():
-            trial = run.data.tags.get("skipstack.trial")
-            key = STUDY if trial is None else int(trial)
+            key = (_number(run, "skipstack.ablation"), _number(run, "skipstack.trial"))
             if not run.data.params:
                 empty.append((key, run))
-            elif key is not STUDY and run.info.status in ("FINISHED", "FAILED"):
+            elif key[1] is not None and run.info.status in ("FINISHED", "FAILED"):
                 own = frozenset(run.data.metrics)
                 run_ids[key], self._whole[key] = run.info.run_id, names.setdefault(own, own)
             else:
@@ -221,7 +220,8 @@ class _Writer:
         if made:
             if entry.start is None:
                 return  # the user deleted the run meanwhile
-            parent = {"mlflow.parentRunId": self._run_ids[STUDY]} if STUDY in self._run_ids else {}
+            above = (key[0], None) if key[1] is not None else STUDY
+            parent = {"mlflow.parentRunId": self._run_ids[above]} if above in self._run_ids else {}
             run = self._client.create_run(
                 self._experiment_id, start_time=entry.start, tags=tags | parent, run_name=entry.name
             )
@@ -252,6 +252,12 @@ class _Writer:
         """The metrics of a run, each with all its steps."""
         histories = [(name, self._client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics]
         return {(name, point.step) for name, history in histories for point in history}
+
+
+def _number(run: "Run", tag: str) -> int | None:
+    """The number that a tag has; None where the run has no such tag."""
+    text = run.data.tags.get(tag)
+    return None if text is None else int(text)
 
 
 def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:

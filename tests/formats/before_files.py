@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ BEFORE = Path(__file__).parent / "before"
 STUDIES = ("asha", "promotion", "extended", "compacted", "interrupted", "trees", "text")
 SPENT = ("seconds", "selected_latency")
 """What a report says of time."""
+TESTED = ("difference", "difference_standard_error", "difference_exceeds_error", "difference_is_unequal")
+"""What a report said of differences between trials that a search had chosen; it says no such thing any more."""
 
 
 def copied(name: str, folder: Path) -> Path:
@@ -35,13 +38,13 @@ def here() -> bool:
     return found == said("processor.txt").splitlines()
 
 
-def untimed(report: Any) -> Any:
-    """A report without the times in it."""
+def without(report: Any, keys: Collection[str]) -> Any:
+    """A report without what it says under some keys."""
     match report:
         case dict():
-            return {key: untimed(value) for key, value in report.items() if key not in SPENT}
+            return {key: without(value, keys) for key, value in report.items() if key not in keys}
         case list():
-            return [untimed(value) for value in report]
+            return [without(value, keys) for value in report]
         case _:
             return report
 
@@ -58,5 +61,5 @@ def agrees(ours: Any, theirs: Any) -> bool:
 
 
 def report(text: str, *, timed: bool = True) -> Any:
-    """What ``report --format json`` printed."""
-    return json.loads(text) if timed else untimed(json.loads(text))
+    """What ``report --format json`` printed, without ``TESTED``."""
+    return without(json.loads(text), TESTED if timed else (*TESTED, *SPENT))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skipstack
-from skipstack.search.frames.ablation import ABLATION
+from skipstack.search.exploration.framed import COLUMNS as TABLE
 from skipstack.search.frames.columns import COLUMNS
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -93,24 +93,26 @@ def test_every_frame_has_the_columns_that_are_documented(name: str, tmp_path: Pa
     study = skipstack.open(BEFORE / name)
     for kind, frame in {name: getattr(study, name)() for name in COLUMNS}.items():
         assert set(frame.reset_index().columns) >= {column.name for column in COLUMNS[kind]}
-    assert {name: str(dtype) for name, dtype in study.ablation().dtypes.items()} == {
-        column.name: column.dtype for column in ABLATION
+    assert {name: str(dtype) for name, dtype in study.exploration().dtypes.items()} == {
+        name: dtype for name, (dtype, _) in TABLE.items()
     }
     assert study.to_parquet(tmp_path / "out") == tmp_path / "out"
     assert {file.name for file in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in COLUMNS}
 
 
 @pytest.mark.parametrize("name", ["asha", "extended", "trees", "text"])
-def test_the_ablation_is_that_of_the_report(name: str) -> None:
+def test_the_exploration_is_that_of_the_report(name: str) -> None:
     """Which the version before wrote, as scores: a perplexity there is negative."""
     rows = json.loads(said(f"{name}.report.json"))["rows"]
-    frame = skipstack.open(BEFORE / name).ablation()
+    frame = skipstack.open(BEFORE / name).exploration()
     sign = -1 if name == "text" else 1
     assert list(frame["axis"]) == [row["axis"] for row in rows]
     assert list(frame["value"]) == [row["value"] for row in rows]
-    for ours, theirs in {"dev": "dev_mean", "test": "test_mean", "difference": "difference"}.items():
+    for ours, theirs in {"dev": "dev_mean", "test": "test_mean"}.items():
         expected = [math.nan if row[theirs] is None else sign * row[theirs] for row in rows]
         assert frame[ours].tolist() == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    deviations = [math.nan if row["dev_deviation"] is None else row["dev_deviation"] for row in rows]
+    assert frame["deviation"].tolist() == pytest.approx(deviations, rel=1e-12, nan_ok=True)
     assert frame["selected"].astype(object).where(frame["selected"].notna(), None).tolist() == [
         row["selected_trial"] for row in rows
     ]

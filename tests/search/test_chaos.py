@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.decisions.schedulers.scheduler import Decision
 from skipstack.search.ledger.events import Decided, Reported
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -92,9 +92,9 @@ def earlier(tmp_path: Path) -> Path:
 
 
 def commands(earlier: Path, *, trials: int, more: int, epochs: int) -> list[tuple[str, ...]]:
-    """A search with a warm start, and two extensions."""
+    """A search with a warm start, an extension, and an ablation."""
     size = ("--trials", str(trials), "--epochs", str(epochs), "--seed", "5", "--warm-start", str(earlier))
-    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("extend", "--trials", str(more))]
+    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", "2", "--path")]
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
@@ -118,10 +118,10 @@ def check_enough_happened(chaos: Chaos) -> None:
 @pytest.mark.timeout(7200)
 def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, earlier: Path, tmp_path: Path) -> None:
     stages = commands(earlier, trials=20, more=8, epochs=6)
-    (search, *first), *extensions = stages
+    (search, *first), *others = stages
     whole = tmp_path / "whole"
     finish(skipstack(search, *first, "--engine", "serial", "--out", str(whole)))
-    for command, *rest in extensions:
+    for command, *rest in others:
         finish(skipstack(command, str(whole), *rest))
     with TrackingServer(tmp_path) as server:
         chaos = Chaos(small_disk / "study", stages, seed(), tracking=server)
@@ -151,6 +151,6 @@ def test_a_grid_on_ray_amid_kills_ends_in_the_table_of_an_uninterrupted_serial_o
     chaos = Chaos(tmp_path / "study", [("search", *GRID, *size)], seed(), engine="ray")
     chaos.run(["worker", "driver", "raylet", "worker", "worker"])
     record = check_on_ray(chaos, tmp_path / "alone")
-    tables = [ablation(each) for each in (record, read_study(tmp_path / "whole"))]
+    tables = [explored(each) for each in (record, read_study(tmp_path / "whole"))]
     ours, theirs = ([(row.value, row.selected, row.dev, row.test) for row in table.rows] for table in tables)
     assert ours == theirs

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from skipstack.models.cells.wiring import sources
-from skipstack.search.ablation.papers import tables
 from skipstack.search.config import StudyConfig
+from skipstack.search.confirmation.papers import tables
 from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study, scales

@@ -2,10 +2,17 @@
 
 from typing import assert_never
 
-from skipstack.search.decisions.proposers.config import EvolutionConfig, ProposerConfig
+from skipstack.search.decisions.proposers.config import (
+    EvolutionConfig,
+    ListedConfig,
+    PathConfig,
+    PlainName,
+    ProposerConfig,
+)
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
-from skipstack.search.decisions.proposers.proposer import Grid, OneAtATime, Proposer, Random
+from skipstack.search.decisions.proposers.path import Path
+from skipstack.search.decisions.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.spaces.space import Space
 
@@ -15,9 +22,19 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
 
     Raises UserError where it cannot work on the space.
     """
-    if isinstance(config, EvolutionConfig):
-        return Evolution(space, seed, config)
-    match config.kind:
+    match config:
+        case EvolutionConfig():
+            return Evolution(space, seed, config)
+        case ListedConfig():
+            return Listed(space, config.points)
+        case PathConfig():
+            return Path(space, config)
+        case _:
+            return _plain(config.kind, space, seed=seed, objectives=objectives)
+
+
+def _plain(kind: PlainName, space: Space, *, seed: int, objectives: int) -> Proposer:
+    match kind:
         case "grid":
             return Grid(space)
         case "one_at_a_time":
@@ -29,4 +46,4 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
         case "gp":
             return GaussianProcess(space, seed, objectives)
         case _:
-            assert_never(config.kind)
+            assert_never(kind)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveInt
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.spaces.domains import Json
 
 PlainName = Literal["grid", "one_at_a_time", "random", "tpe", "gp"]
 """The proposers without options."""
@@ -27,7 +28,40 @@ class EvolutionConfig(Frozen):
     sample: PositiveInt = 4
 
 
-ProposerConfig = Annotated[PlainProposerConfig | EvolutionConfig, Field(discriminator="kind")]
+class ListedConfig(Frozen):
+    """The points that are listed, in their order; each has a value for every axis that is active there."""
+
+    kind: Literal["listed"] = "listed"
+    points: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
+
+    @property
+    def most(self) -> int:
+        """How many points come of it."""
+        return len(self.points)
+
+
+class PathConfig(Frozen):
+    """The points that are listed, then a path: from ``starts``, one of the ``changes`` at each step, the one that helps
+    most.
+
+    ``starts``: the same config on one corpus or on several; what helps is measured by the mean over them. ``changes``:
+    values by axis.
+    """
+
+    kind: Literal["path"] = "path"
+    points: tuple[dict[str, Json], ...] = ()
+    starts: Annotated[tuple[dict[str, Json], ...], Field(min_length=1)]
+    changes: Annotated[dict[str, Json], Field(min_length=1)]
+
+    @property
+    def most(self) -> int:
+        """How many points come of it, at most: those on the way may be listed already."""
+        return len(self.points) + len(self.starts) * (1 + len(self.changes) * (len(self.changes) + 1) // 2)
+
+
+ProposerConfig = Annotated[
+    PlainProposerConfig | EvolutionConfig | ListedConfig | PathConfig, Field(discriminator="kind")
+]
 
 ProposerName = Literal[PlainName, "evolution"]
-"""All kinds."""
+"""The kinds that a word alone can name: the others list what they propose."""

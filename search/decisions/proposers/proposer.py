@@ -12,6 +12,7 @@ from typing import final
 
 import numpy as np
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.decisions.pareto import Vector
@@ -46,6 +47,11 @@ class Proposer(ABC):
 
         ``further``: what it reaches in the objectives beside the score, the larger the better.
         """
+
+    @property
+    def waits(self) -> bool:
+        """Whether a point may yet follow where ``ask`` has none: once a trial that runs has ended."""
+        return False
 
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (most wait for the end)
         """Trial ``number`` waits at a rung, having reported ``curve``. Most trials wait until the study ends."""
@@ -125,6 +131,17 @@ class Grid(Walk):
 
     def __init__(self, space: Space) -> None:
         super().__init__(space, space.enumerate())
+
+
+@final
+class Listed(Walk):
+    """The points that a study lists, in their order. Raises UserError for one that its space does not have."""
+
+    def __init__(self, space: Space, points: Sequence[Point]) -> None:
+        for point in points:
+            if (refusal := space.refusal(point)) is not None:
+                raise UserError(f"search.proposer.points: {refusal}")
+        super().__init__(space, iter(points))
 
 
 @final

@@ -22,13 +22,13 @@ GROUP = "seeds-from-{}"
 
 
 class StudyFolder:
-    """The paths of one study's folder."""
+    """The paths of one study's folder; of its n-th ablation, whose trials lie apart, where ``ablation`` is n."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ablation: int | None = None) -> None:
         self.path = path
         self.ledger = path / "ledger"
         self.corpora = path / "corpora"
-        self.trials = path / "trials"
+        self.trials = path / "trials" if ablation is None else path / "ablations" / str(ablation)
         self.frames = path / "frames"
         self.runs_database = path / "mlflow.db"
 

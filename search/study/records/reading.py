@@ -1,10 +1,11 @@
 """From a study's folder to its record."""
 
+import shlex
 from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Finished
+from skipstack.search.ledger.events import Ablated, Finished
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.bulk import bulk_record
 from skipstack.search.study.records.folder import StudyFolder
@@ -15,12 +16,24 @@ LONG: Final = 1 << 22
 
 
 def is_finished(path: Path) -> bool:
-    """Whether nothing is left to do of the study in the folder ``path``. Raises UserError as ``read_study`` does."""
+    """Whether nothing is left to do of the search in the folder ``path``. Raises UserError as ``read_study`` does."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
     if next(iter(ledger.replay()), None) is None:
         raise _empty(path)
     ends = list(ledger.only("finished", "resumed", "extended"))
     return bool(ends) and isinstance(ends[-1], Finished)
+
+
+def unfinished_ablation(path: Path) -> int | None:
+    """The number of the ablation that was interrupted, of the study in the folder ``path``; None without one.
+
+    There is one at most: no other begins before it is finished.
+    """
+    last = None
+    for event in Ledger(StudyFolder.existing(path).ledger).only("ablated"):
+        if isinstance(event, Ablated):
+            last = None if isinstance(event.event, Finished) else event.ablation
+    return last
 
 
 def read_study(path: Path) -> StudyRecord:
@@ -30,6 +43,30 @@ def read_study(path: Path) -> StudyRecord:
     if record.opened is None:
         raise _empty(path)
     return record
+
+
+def read_searched(path: Path) -> StudyRecord:
+    """Likewise; raises UserError, too, where an ablation of the study was interrupted: nothing else begins before it is
+    finished.
+    """
+    if unfinished_ablation(path) is not None:
+        raise UserError(f"{path}: an ablation of the study was interrupted (allowed: `{_resume(path)}` first)")
+    return read_study(path)
+
+
+def read_finished(path: Path) -> StudyRecord:
+    """Likewise; raises UserError, too, where anything is left to do of the study."""
+    record = read_searched(path)
+    if not record.finished:
+        raise UserError(
+            f"{path}: the study is not finished (allowed: `{_resume(path)}` first; with --enough it starts no further "
+            "trial)"
+        )
+    return record
+
+
+def _resume(path: Path) -> str:
+    return shlex.join(["skipstack", "resume", str(path)])
 
 
 def _long(ledger: Ledger) -> StudyRecord | None:

@@ -1,21 +1,25 @@
 """Which trials are measured on the test split: the best of each value of each axis, and some more."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from skipstack.search.study.records.parts import parts
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
+
+SETTLED: Final = ("grid", "one_at_a_time", "listed", "path")
+"""The proposers that settle beforehand what is tried: each trial is a row of a table by itself."""
 
 
 def selected(record: StudyRecord) -> list[int]:
     """The trials worth measuring on test, by number.
 
     These are the base, the best of all, the best of each value of each axis, and those on the Pareto front; only trials
-    that have a score. Where a grid is trained to its end, each trial is a row of a table by itself: all that have a
-    score are measured.
+    that have a score. Where all that a study tries was settled before and is trained to its end, each trial is a row of
+    a table by itself: all that have a score are measured.
     """
     search, ranked = record.study.search, record.ranked()
-    if search.proposer.kind == "grid" and search.stops_nothing:
+    if search.proposer.kind in SETTLED and search.stops_nothing:
         return sorted(trial.number for trial in ranked)
     chosen = [*ranked[:1], *_best_of_values(record, ranked), *record.front()]
     if record.base is not None and record.base.score is not None:

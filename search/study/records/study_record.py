@@ -11,6 +11,7 @@ from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.pareto import front
 from skipstack.search.ledger.events import (
+    Ablated,
     CorpusPrepared,
     Decided,
     Ended,
@@ -26,6 +27,7 @@ from skipstack.search.ledger.events import (
     Resumed,
     Retried,
     Reused,
+    Settled,
     Shortened,
     Started,
     StudyOpened,
@@ -53,6 +55,10 @@ class StudyRecord:
         self.warm_starts: list[WarmStarted] = []
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
+        self.settled: Settled | None = None
+        """What it compares, of an ablation."""
+        self.ablations: dict[int, StudyRecord] = {}
+        """The ablations of this study, by their numbers: each a record of its own."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "StudyRecord":
@@ -124,6 +130,10 @@ class StudyRecord:
                 self.trials[number].starts += 1
             case Retried(trial=number):
                 self.trials[number].retries.append(event)
+            case Settled():
+                self.settled = event
+            case Ablated(ablation=number):
+                self.ablations.setdefault(number, StudyRecord()).apply(event.event)
             case Interrupted() | Placed():
                 pass
             case _:

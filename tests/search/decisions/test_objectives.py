@@ -11,12 +11,12 @@ import pytest
 from pydantic import ValidationError
 
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.ablation_report import ablation_report
-from skipstack.search.ablation.ablation import ablation
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.objectives import further
 from skipstack.search.ledger.events import Proposed, Reported
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.results import explored
 from skipstack.search.simulation.recordings import recordings
 from skipstack.search.simulation.simulation import simulate
 from skipstack.search.study.records.reading import read_study
@@ -83,25 +83,25 @@ def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer
     assert {trial.number for trial in record.front()} == expected
     assert expected <= set(selected(record))
     assert all(record.trials[number].tested for number in expected)
-    told = json.loads(render(ablation_report(ablation(record)), "json"))
+    told = json.loads(render(exploration_report(explored(record)), "json"))
     assert told["objectives"] == list(THREE)
     assert {each["trial"]: each["parameters"] for each in told["front"]} == {
         number: record.trials[number].parameters for number in expected
     }
     assert [each["score"] for each in told["front"]] == sorted((each["score"] for each in told["front"]), reverse=True)
-    text = render(ablation_report(ablation(record)), "text")
+    text = render(exploration_report(explored(record)), "text")
     assert f"Pareto front of score, parameters, latency: {len(expected)} of 14 trials" in text
     best = record.ranked()[0]
     assert f"{best.number}◆" in text
     assert f"{best.parameters:,} parameters" in text
     for form in ("markdown", "csv"):
-        assert render(ablation_report(ablation(record)), form)  # type: ignore[arg-type]
+        assert render(exploration_report(explored(record)), form)  # type: ignore[arg-type]
 
 
 def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
     record = run(open_toy(tmp_path / "study", study("score")))
     assert record.front() == []
-    assert "Pareto" not in render(ablation_report(ablation(record)), "text")
+    assert "Pareto" not in render(exploration_report(explored(record)), "text")
 
 
 @pytest.mark.parametrize("proposer", ["tpe", "evolution"])

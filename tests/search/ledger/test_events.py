@@ -31,6 +31,7 @@ from skipstack.search.ledger.events import (
     from_json,
     to_json,
 )
+from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
 from skipstack.search.ledger.sentences import SentenceCounts
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
@@ -80,6 +81,13 @@ OBSERVED = st.builds(
         sentences=SENTENCES,
         code_version=st.text(),
     ),
+)
+
+ROLES = st.builds(
+    Role,
+    kind=st.sampled_from(["base", "winner", "without", "alone"]),
+    winner=st.none() | COUNTS,
+    axis=st.none() | st.text(),
 )
 
 BY_KIND: dict[type, st.SearchStrategy[Event]] = {
@@ -144,8 +152,19 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     ),
     happened.Shortened: st.builds(happened.Shortened, time=FINITE, trials=EPOCHS),
     Finished: st.builds(Finished, time=FINITE),
+    happened.Settled: st.builds(
+        happened.Settled,
+        time=FINITE,
+        rows=st.lists(
+            st.builds(ListedRow, roles=st.lists(ROLES, max_size=2).map(tuple), point=OBJECTS), max_size=2
+        ).map(tuple),
+        left_out=st.lists(st.builds(LeftOut, role=ROLES, why=st.text()), max_size=2).map(tuple),
+        corpora=st.lists(st.text(), max_size=2).map(tuple),
+        path=st.booleans(),
+    ),
 }
-EVENTS = st.one_of(*BY_KIND.values())
+OWN = st.one_of(*BY_KIND.values())
+EVENTS = OWN | st.builds(happened.Ablated, time=FINITE, ablation=EPOCHS, event=OWN)
 
 
 def shown(events: Sequence[Event]) -> str:
@@ -154,8 +173,9 @@ def shown(events: Sequence[Event]) -> str:
 
 
 def test_every_kind_of_event_is_generated_here() -> None:
-    union = get_args(get_args(Event)[0])
-    assert set(BY_KIND) == set(union)
+    own, ablated = get_args(get_args(Event)[0])
+    assert ablated is happened.Ablated
+    assert set(BY_KIND) == set(get_args(get_args(own)[0]))
 
 
 @given(st.lists(EVENTS, max_size=4))

@@ -12,7 +12,7 @@ import torch
 
 from skipstack.dashboards.commands.report import verify
 from skipstack.dashboards.pages.page import Table
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare
@@ -28,8 +28,8 @@ from skipstack.models.model import Tokens
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import Adam, TrainingConfig
 from skipstack.models.training.loop import Training
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
+from skipstack.search.results import explored
 from skipstack.search.study.records.reading import read_study
 from tests.search.finished import exported, resealed
 
@@ -182,13 +182,17 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) 
     assert -best.score < -other.score < -record.corpora[next(iter(record.corpora))].baseline_dev
     assert best.best is not None
     assert fmean(best.best.metrics["dev_perplexity"]) == pytest.approx(-best.score)
-    ((table,), *_) = ablation_report(ablation(record)).page.groups
-    assert isinstance(table, Table)
+    table = next(
+        block
+        for group in exploration_report(explored(record)).page.groups
+        for block in group[:1]
+        if isinstance(block, Table)
+    )
     cells = {row.names: [cell.text for cell in row.cells] for row in table.rows}
     shown = float(cells["best", f"trial {best.number}"][1].split()[0])
     assert shown == pytest.approx(-best.score, abs=0.005)
-    difference = cells["model.stack.skip", "dynamic skip"][2]
-    assert (float(difference.split()[0]) > 0) == (best.number == 0)
+    effect = float(cells["model.stack.skip", "dynamic skip"][3])  # of a perplexity: less is better
+    assert (effect > 0) == (best.number == 0)
     trial = record.trials[bundle.provenance["trial"]]
     assert trial.best is not None
     assert trial.sentences is not None

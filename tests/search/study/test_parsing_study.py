@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.tasks.las import AttachmentCounts, attachment_counts
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -154,15 +154,14 @@ def test_predicting_prints_word_head_and_relation(bundle: Path, tmp_path: Path) 
 
 
 def test_the_table_and_the_baseline_are_in_las(record: StudyRecord) -> None:
-    found = ablation(record)
+    found = explored(record)
     baseline, *rows = found.rows
     assert found.measure.name == "las"
     assert baseline.value == "most frequent arc of each word"
-    assert baseline.test is not None
-    assert all(row.test is not None and row.test.mean > baseline.test.mean for row in rows)
-    text = render(ablation_report(found), "text")
+    assert all(fmean(row.test) > fmean(baseline.test) for row in rows)
+    text = render(exploration_report(found), "text")
     assert "dev LAS" in text
-    assert "After an LAS" in text
+    assert "dev, test: LAS of the best" in text
 
 
 def test_uas_and_las_are_in_the_curves_of_the_runs(study: StudyFolder) -> None:

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.ablation_report import ablation_report
+from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.store.stored import open_store
@@ -18,9 +18,9 @@ from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.f1 import SpanCounts, span_counts
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import export_bundle, verify_bundle
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -146,24 +146,21 @@ def test_verifying_tells_the_spans_and_refuses_another_count(
 
 
 def test_the_table_and_the_baseline_are_in_f1(study: StudyFolder, record: StudyRecord) -> None:
-    found = ablation(record)
+    found = explored(record)
     baseline, *rows = found.rows
     assert found.measure.name == "f1"
     (prepared,) = record.corpora.values()
     corpus = open_store(study.corpus(prepared))
     assert corpus.scheme == "bio"
-    for split, spread in (("dev", baseline.dev), ("test", baseline.test)):
-        assert spread is not None
-        assert spread.values == (TASKS[corpus.task].baseline(corpus, split),)
+    for split, values in (("dev", baseline.dev), ("test", baseline.test)):
+        assert values == (TASKS[corpus.task].baseline(corpus, split),)
     for row in rows:
         assert row.selected is not None
-        assert row.dev is not None
-        assert row.test is not None
         trial = record.trials[row.selected]
-        assert (row.dev.values, row.test.values) == (tuple(trial.dev.values()), tuple(trial.test.values()))
-    text = render(ablation_report(found), "text")
+        assert (row.dev, row.test) == (tuple(trial.dev.values()), tuple(trial.test.values()))
+    text = render(exploration_report(found), "text")
     assert "dev F1" in text
-    assert f"{100 * max(row.dev.mean for row in rows if row.dev):.2f} ± " in text
+    assert f" {100 * max(fmean(row.dev) for row in rows if row.dev):.2f} " in text
 
 
 def test_f1_is_in_the_curves_of_the_runs(study: StudyFolder, record: StudyRecord) -> None:

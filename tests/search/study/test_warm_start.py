@@ -12,12 +12,12 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.results import explored
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.task import EpochResult
@@ -75,7 +75,7 @@ def test_a_study_that_was_run_before_trains_nothing_and_ends_in_the_same_table(e
         )
         weights = StudyFolder(tmp_path / "again").trial(number) / BEST
         assert weights.read_text() == f"{trial.config.identity} 4"
-    table, old = ablation(record), ablation(before)
+    table, old = explored(record), explored(before)
     assert (table.reused, table.epochs, table.seconds) == (9, 0, 0.0)
     spent = {"epochs": 0, "seconds": 0.0}
     assert [replace(row, reused=False) for row in table.rows] == [replace(row, **spent) for row in old.rows]
@@ -286,4 +286,4 @@ def test_two_points_that_give_the_same_config_are_trained_once(tmp_path: Path) -
     assert [(e.trial, e.study, e.source) for e in events if isinstance(e, Reused)] == [(1, "", 0), (2, "", 0)]
     record = read_study(folder.path)
     assert len({trial.score for trial in record.trials.values()}) == 1
-    assert ablation(record).epochs == 4
+    assert explored(record).epochs == 4

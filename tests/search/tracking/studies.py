@@ -1,8 +1,11 @@
 """A small study told as events, by hand: every way for a trial to end, numbers that are none, a resume."""
 
+from collections.abc import Sequence
+
 from skipstack.data.basis.frozen import identity
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.ledger.events import (
+    Ablated,
     CorpusPrepared,
     Decided,
     Ended,
@@ -62,6 +65,12 @@ def reported(trial: int, epoch: int, lanes: tuple[float, float], time: float) ->
         metrics={"dev_accuracy": lanes, "train_loss": (1.0 / epoch, 2.0 / epoch)},
         seconds=0.5,
     )
+
+
+def ablated(events: Sequence[Event], number: int = 1) -> list[Event]:
+    """An ablation in which the same happened."""
+    own = [event for event in events if not isinstance(event, Ablated)]
+    return [Ablated(time=event.time, ablation=number, event=event) for event in own]
 
 
 def history() -> list[Event]:

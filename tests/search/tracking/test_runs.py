@@ -1,6 +1,7 @@
 """What the runs should say, against what was told, written out by hand."""
 
 import math
+from typing import Final
 
 import pytest
 
@@ -17,10 +18,10 @@ from skipstack.search.ledger.events import (
     Retried,
     StudyOpened,
 )
-from skipstack.search.tracking.runs import LONGEST, STUDY, Entry, ExpectedRuns, study_id
+from skipstack.search.tracking.runs import LONGEST, Entry, ExpectedRuns, study_id
 from tests.search.made_up import measured
 from tests.search.tracking import studies
-from tests.search.tracking.studies import SPACE, history, opened, proposed, reported
+from tests.search.tracking.studies import SPACE, ablated, history, opened, proposed, reported
 
 
 def _of_one_epoch() -> StudyConfig:
@@ -32,15 +33,33 @@ def _of_one_epoch() -> StudyConfig:
 STUDY_OF_ONE_EPOCH = _of_one_epoch()
 
 
-def runs_of(events: list[Event]) -> dict[int | None, Entry]:
+def runs_of(events: list[Event], ablation: int | None = None) -> dict[int | None, Entry]:
+    """By trial, of the search or of an ablation; its own run under ``STUDY``."""
     runs = ExpectedRuns()
     for event in events:
         runs.apply(event)
-    return runs.pending
+    return {trial: entry for (of, trial), entry in runs.pending.items() if of == ablation}
+
+
+STUDY: Final = None
 
 
 def test_there_is_one_run_for_the_study_and_one_for_each_trial() -> None:
     assert list(runs_of(history())) == [STUDY, 0, 1, 2, 3, 4]
+
+
+def test_an_ablation_is_a_run_with_trials_of_its_own_and_leaves_those_of_the_search_alone() -> None:
+    events = history()
+    both = [*events, *ablated(events, number=2)]
+    search, ablation = runs_of(both), runs_of(both, 2)
+    assert repr(search) == repr(runs_of(events))  # NaN equals itself as text alone
+    assert list(ablation) == list(search)
+    for trial, run in ablation.items():
+        kind = "ablation" if trial is STUDY else "ablation_trial"
+        expected = {"skipstack.ablation": "2", "skipstack.kind": kind}
+        assert run.tags == search[trial].tags | expected
+        assert repr((run.metrics, run.params)) == repr((search[trial].metrics, search[trial].params))
+    assert [run.name for run in ablation.values()][:2] == ["depths", "ablation 2, trial 0"]
 
 
 def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
@@ -97,20 +116,20 @@ def test_further_seeds_of_a_race_have_curves_of_their_own_and_leave_the_means_to
     runs = ExpectedRuns()
     for event in [*opened(STUDY_OF_ONE_EPOCH), *proposed(0, 1002.0), first]:
         runs.apply(event)
-    assert runs.pending[0].tags["skipstack.seeds"] == "0,1"
-    before = dict(runs.pending[0].metrics)
+    assert runs.pending[None, 0].tags["skipstack.seeds"] == "0,1"
+    before = dict(runs.pending[None, 0].metrics)
     runs.apply(further)
-    assert runs.pending[0].tags["skipstack.seeds"] == "0,1,2,3"
-    added = {key: value for (key, _), (value, _) in runs.pending[0].metrics.items() if (key, 1) not in before}
+    assert runs.pending[None, 0].tags["skipstack.seeds"] == "0,1,2,3"
+    added = {key: value for (key, _), (value, _) in runs.pending[None, 0].metrics.items() if (key, 1) not in before}
     assert added == {
         "dev_accuracy/seed_2": 0.5,
         "dev_accuracy/seed_3": 0.25,
         "train_loss/seed_2": 1.0,
         "train_loss/seed_3": 2.0,
     }
-    assert before.items() <= runs.pending[0].metrics.items()
+    assert before.items() <= runs.pending[None, 0].metrics.items()
     runs.apply(measured(0, 0.5, 0.5, 0.25, 0.25).model_copy(update={"time": 1005.0}))
-    assert runs.pending[0].metrics["test_accuracy/seed_3", 1] == (0.25, 1_005_000)
+    assert runs.pending[None, 0].metrics["test_accuracy/seed_3", 1] == (0.25, 1_005_000)
 
 
 def test_the_study_says_what_was_asked_and_the_best_score_after_each_end() -> None:
@@ -208,5 +227,5 @@ def test_what_was_taken_out_does_not_come_back() -> None:
         runs.apply(event)
     runs.pending.clear()
     runs.apply(reported(0, 1, (0.5, 0.5), 1003.0))
-    assert list(runs.pending) == [0]
-    assert (runs.pending[0].start, runs.pending[0].params, runs.pending[0].tags) == (None, {}, {})
+    assert list(runs.pending) == [(None, 0)]
+    assert (runs.pending[None, 0].start, runs.pending[None, 0].params, runs.pending[None, 0].tags) == (None, {}, {})

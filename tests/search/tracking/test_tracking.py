@@ -28,7 +28,7 @@ from skipstack.search.tracking import background
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.trial import TrialConfig
-from tests.search.tracking.studies import SPACE, history, opened, proposed, reported
+from tests.search.tracking.studies import SPACE, STUDY, ablated, history, opened, proposed, reported
 
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
 
@@ -128,16 +128,23 @@ def test_the_ledger_and_mlflow_agree_number_for_number(uri: str, events: list[Ev
 
 
 def test_search_runs_finds_a_study_and_its_trials_and_the_page_nests_them(uri: str, events: list[Event]) -> None:
-    write(uri, events)
+    renamed = STUDY.model_copy(update={"name": "depths, ablation 1"})
+    write(uri, [*events, *ablated([*opened(renamed), *history()[2:]])])
     write(uri, opened(time=float(next(OPENED))))
     (study,) = search(uri, events, " AND tags.`skipstack.kind` = 'study'")
     trials = search(uri, events, " AND tags.`skipstack.kind` = 'trial'")
     assert study.info.run_name == "depths"
     assert sorted(run.info.run_name for run in trials) == [f"trial {number}" for number in range(5)]
     assert {run.data.tags["mlflow.parentRunId"] for run in trials} == {study.info.run_id}
-    assert len(search(uri, events, " AND tags.`skipstack.end_reason` = 'completed'")) == 2
+    assert len(search(uri, events, " AND tags.`skipstack.end_reason` = 'completed'")) == 2 + 2
     good = search(uri, events, " AND metrics.test_accuracy > 0.6 AND params.`model.stack.depth` = '5'")
-    assert [run.info.run_name for run in good] == ["trial 4"]
+    assert sorted(run.info.run_name for run in good) == ["ablation 1, trial 4", "trial 4"]
+    (ablation,) = search(uri, events, " AND tags.`skipstack.kind` = 'ablation'")
+    assert ablation.info.run_name == "depths, ablation 1"
+    assert ablation.data.tags["mlflow.parentRunId"] == study.info.run_id
+    again = search(uri, events, " AND tags.`skipstack.kind` = 'ablation_trial'")
+    assert sorted(run.info.run_name for run in again) == [f"ablation 1, trial {number}" for number in range(5)]
+    assert {run.data.tags["mlflow.parentRunId"] for run in again} == {ablation.info.run_id}
 
 
 def test_nan_stays_nan_and_an_infinite_value_is_the_largest_float_of_its_sign(uri: str) -> None:
@@ -167,6 +174,7 @@ def test_it_does_not_matter_how_the_events_are_gathered(uri: str, events: list[E
 
 
 def test_writing_a_study_again_writes_nothing(uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch) -> None:
+    events += ablated([*opened(STUDY.model_copy(update={"name": "depths, ablation 1"})), *history()[2:]])
     write(uri, events)
     calls = Calls(monkeypatch)
     assert write(uri, events) is None

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import optuna
 
 from skipstack.search.decisions.pareto import Vector
-from skipstack.search.decisions.proposers.config import EvolutionConfig
+from skipstack.search.decisions.proposers.config import EvolutionConfig, PathConfig
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
-from skipstack.search.decisions.proposers.proposer import Curve, Grid, OneAtATime, Proposer, Random
+from skipstack.search.decisions.proposers.path import Path
+from skipstack.search.decisions.proposers.proposer import Curve, Grid, Listed, OneAtATime, Proposer, Random
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.ledger.events import Reason
 from skipstack.spaces.space import Point, Space, SpaceConfig
@@ -85,10 +86,19 @@ def quick(process: GaussianProcess) -> GaussianProcess:
     return process
 
 
+STEPS = PathConfig(
+    points=({KIND: "sgd", DEPTH: 5, HIDDEN: 8, RATE: 0.1, MOMENTUM: 0.5},),
+    starts=({KIND: "sgd", DEPTH: 1, HIDDEN: 8, RATE: 0.01, MOMENTUM: 0.0},),
+    changes={KIND: "adam", DEPTH: 3, HIDDEN: 64, RATE: 0.001, BETA1: 0.8, BETA2: 0.95},
+)
+"""4 changes at first, and 2 more once Adam is taken: 20 points on the way, if each step has a score."""
+
 Make = Callable[[], Proposer]
 MAKERS: Mapping[str, Make] = {
     "grid": lambda: Grid(FINITE),
     "one at a time": lambda: OneAtATime(WIDE),
+    "listed": lambda: Listed(FINITE, list(FINITE.enumerate())[::-1]),
+    "path": lambda: Path(MIXED, STEPS),
     "random, finite": lambda: Random(FINITE, seed=3),
     "random, mixed": lambda: Random(MIXED, seed=3),
     "tpe, finite": lambda: Tpe(FINITE, seed=3),
@@ -139,7 +149,7 @@ def live(proposer: Proposer, seed: int, trials: int, parallel: int = 4, objectiv
     while running or (left and number < trials):
         if left and number < trials and len(running) < parallel and (not running or draw.random() < 0.6):
             point = proposer.ask(number)
-            left = point is not None
+            left = point is not None or (proposer.waits and bool(running))
             if point is None:
                 continue
             proposer.proposed(number, point)

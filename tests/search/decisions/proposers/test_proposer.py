@@ -93,7 +93,7 @@ def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(name: str, m
         assert (COMPOSITION in point) == (point[DEPTH] in composed)
 
 
-@pytest.mark.parametrize("name", ["grid", "random, finite", "tpe, finite", "gp, finite", "evolution, finite"])
+@pytest.mark.parametrize("name", ["grid", "listed", "random, finite", "tpe, finite", "gp, finite", "evolution, finite"])
 def test_a_finite_space_is_proposed_whole_and_then_exhausted(name: str) -> None:
     proposer = MAKERS[name]()
     everything = {canonical_json(point) for point in FINITE.enumerate()}
@@ -142,7 +142,7 @@ def test_what_earlier_studies_observed_may_be_proposed_again_and_replays_alike(n
             proposer.observed(told.point, told.reason, told.curve, told.further)
     alike = [points(each, trials=length(name) // 3, sought=objectives(name)) for each in (first, second)]
     assert alike[0] == alike[1]
-    if name in ("grid", "random, finite", "tpe, finite", "evolution, finite"):
+    if name in ("grid", "listed", "random, finite", "tpe, finite", "evolution, finite"):
         rest = points(second, trials=1000, sought=objectives(name))
         assert len(alike[1]) + len(rest) == 15, "nothing was taken away from what can be proposed"
 

@@ -1,0 +1,84 @@
+"""What a score costs: trials by their seconds or their parameters, and those that nothing cheaper beats."""
+
+from typing import Any, Final, Literal
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, PURPLE, Look, colours, data, finished, shapes
+from skipstack.data.tasks.measure import Measure
+
+Cost = Literal["seconds", "parameters", "latency"]
+
+TITLES: Final[dict[Cost, str]] = {
+    "seconds": "seconds of training and evaluation",
+    "parameters": "parameters of one network",
+    "latency": "seconds for 1,000 tokens",
+}
+
+WHOLE, STOPPED, OTHER = LOOKS = (
+    Look("trained to its end", BLUE),
+    Look("stopped", ORANGE, "triangle-up"),
+    Look("ended otherwise, or running", PURPLE, "square"),
+)
+
+MOST: Final = 1000
+"""Trials that are drawn at most, those on the front aside."""
+
+
+def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "seconds") -> Any:
+    """A point for each trial, and the Pareto front of the two as a line of steps.
+
+    ``trials`` has the columns state, dev and that of the cost, as ``search.frames`` has them.
+    """
+    known = trials[np.isfinite(trials["dev"]) & trials[cost].notna() & (trials[cost] > 0)]
+    rows = known.assign(
+        value=known["dev"] * shown(measure),
+        cost=known[cost].astype(float),
+        kind=known["state"].map({"completed": WHOLE.name, "stopped": STOPPED.name}).fillna(OTHER.name),
+    )[["value", "cost", "kind"]]
+    front = pareto_front(rows, larger_is_better=measure.factor > 0)
+    every = max(1, -(-len(rows) // MOST))
+    drawn = pd.concat([rows.iloc[::every], front]).loc[lambda both: ~both.index.duplicated()]
+    present = [look for look in LOOKS if look.name in set(drawn["kind"])]
+    wide = len(rows) > 0 and rows["cost"].max() > 20 * rows["cost"].min()
+    x = alt.X(
+        "cost:Q",
+        title=TITLES[cost],
+        axis=alt.Axis(format="~s"),
+        scale=alt.Scale(zero=False, type="log" if wide else "linear"),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=value_title(measure),
+        scale=alt.Scale(zero=False, type="linear" if measure.in_points else "log"),
+    )
+    layers = [
+        alt.Chart(data(front)).mark_line(interpolate="step-after", color=INK, strokeWidth=1.5).encode(x=x, y=y),
+        alt.Chart(data(drawn))
+        .mark_point(size=36, opacity=0.9)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("kind:N", scale=colours(present)),
+            shape=alt.Shape("kind:N", scale=shapes(present)),
+        ),
+        alt.Chart(data(front)).mark_point(filled=True, size=40, color=INK, opacity=1).encode(x=x, y=y),
+    ]
+    silent = len(trials) - len(rows)
+    return finished(
+        alt.layer(*layers),
+        f"{len(front):,} of {len(rows):,} trials are beaten by none that costs less",
+        "These are filled, on the line.",
+        some_of(len(drawn), len(rows), "trials"),
+        f"Not drawn: {silent:,} trials without a score or a cost." if silent else "",
+    )
+
+
+def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool) -> pd.DataFrame:
+    """The rows, by ``cost``, whose ``value`` nothing reaches that costs as little; of equal ones the first."""
+    best_first = rows.sort_values(["cost", "value"], ascending=[True, not larger_is_better], kind="stable")
+    values = best_first["value"] if larger_is_better else -best_first["value"]
+    return best_first[values > values.cummax().shift(fill_value=-np.inf)]

@@ -1,0 +1,91 @@
+"""Learning curves: what each trial reached after each epoch, and where it was stopped."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.data.tasks.measure import Measure
+
+BEST, WHOLE, STOPPED, OTHER = LOOKS = (
+    Look("best trial", INK),
+    Look("trained to its end", BLUE),
+    Look("stopped (×)", ORANGE, "cross", (5, 3)),
+    Look("ended otherwise, or running", PURPLE, "square", (2, 2)),
+)
+
+MOST: Final = 150
+"""Curves that are drawn at most."""
+
+
+def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
+    """A line for each trial, the mean over its seeds, with a cross where it was stopped and a rule at each rung.
+
+    ``curves`` has the columns trial, epoch, seed and dev, ``trials`` state and score and is indexed by trial, as
+    ``search.frames`` has both. Of more than ``MOST`` trials the best and others evenly spread over the ranking are
+    drawn, and a sentence says so.
+    """
+    means = curves.groupby(["trial", "epoch"], as_index=False)["dev"].mean()
+    finite = means[np.isfinite(means["dev"])]
+    ranked = trials.loc[finite["trial"].unique()].sort_values("score", ascending=False, na_position="last")
+    places = np.unique(np.linspace(0, len(ranked) - 1, min(MOST, len(ranked))).round().astype(int))
+    drawn = finite[finite["trial"].isin(ranked.index[places])]
+    drawn = drawn.assign(
+        value=drawn["dev"] * shown(measure),
+        kind=drawn["trial"].map(trials["state"]).map({"completed": WHOLE.name, "stopped": STOPPED.name}),
+    )
+    drawn["kind"] = drawn["kind"].fillna(OTHER.name)
+    drawn.loc[drawn["trial"] == trials["score"].idxmax(), "kind"] = BEST.name
+    present = [look for look in LOOKS if look.name in set(drawn["kind"])]
+    last = drawn.loc[drawn.groupby("trial")["epoch"].idxmax()]
+    y = alt.Y(
+        "value:Q",
+        title=value_title(measure),
+        scale=alt.Scale(zero=False, nice=True, type="linear" if measure.in_points else "log"),
+    )
+    x = alt.X(
+        "epoch:Q", title="epoch", axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(zero=False, nice=False)
+    )
+    colour = alt.Color(
+        "kind:N", scale=colours(present), legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
+    )
+    lines = (
+        alt.Chart(data(drawn))
+        .mark_line(strokeWidth=1, opacity=0.6)
+        .encode(
+            x=x,
+            y=y,
+            detail="trial:N",
+            color=colour,
+            strokeDash=alt.StrokeDash("kind:N", scale=dashes(present), legend=None),
+        )
+    )
+    layers = [
+        alt.Chart(data(pd.DataFrame({"epoch": rungs}))).mark_rule(color=LINE, strokeWidth=2).encode(x="epoch:Q"),
+        lines,
+        alt.Chart(data(drawn[drawn["kind"] == BEST.name])).mark_line(color=INK, strokeWidth=2.5).encode(x=x, y=y),
+        alt.Chart(data(last[last["kind"] == STOPPED.name]))
+        .mark_point(shape="M-.5,-.5L.5,.5M.5,-.5L-.5,.5", color=ORANGE, size=60, strokeWidth=1.5, opacity=1)
+        .encode(x=x, y=y),
+        alt.Chart(data(last[last["kind"] != STOPPED.name]))
+        .mark_point(filled=True, size=18, opacity=1)
+        .encode(x=x, y=y, color=colour),
+    ]
+    count = trials["state"].value_counts()
+    return finished(
+        alt.layer(*layers),
+        f"Learning curves: {count.get('stopped', 0):,} of {len(trials):,} trials were stopped early",
+        "Each line is a trial, the mean over its seeds." + (" Upright lines are rungs." if len(rungs) else ""),
+        some_of(len(places), len(ranked), "trials"),
+        _without(means, finite, trials),
+    )
+
+
+def _without(means: pd.DataFrame, finite: pd.DataFrame, trials: pd.DataFrame) -> str:
+    lost, silent = len(means) - len(finite), len(trials) - finite["trial"].nunique()
+    said = [f"{lost:,} epochs without a finite value"] * bool(lost) + [f"{silent:,} trials without any"] * bool(silent)
+    return f"Not drawn: {', '.join(said)}." if said else ""

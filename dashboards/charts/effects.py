@@ -1,0 +1,61 @@
+"""Effects of values as a forest: confirmed ones with their intervals, exploratory ones as what they are."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import difference_title, shown
+from skipstack.dashboards.charts.theme import BLUE, ORANGE, WIDTH, Look, data, finished, named, symbols
+from skipstack.data.tasks.measure import Measure
+
+CONFIRMED, EXPLORED = LOOKS = (
+    Look("confirmed, with its 95 % interval", BLUE),
+    Look("exploration: described, not tested", ORANGE, "diamond", hollow=True),
+)
+
+
+def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on") -> Any:
+    """A row for each value of each axis: a filled point on its interval, or a hollow diamond where it has none.
+
+    ``frame`` has the columns axis, value, effect, and, of what was confirmed, low and high: the ends of the 95 %
+    interval; in the measure's own unit. Rows stay in their order, below their axis. A confirmed effect without an
+    interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out.
+    """
+    rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "confirmed"])
+    settled = (rows["confirmed"] if "confirmed" in frame else rows["low"].notna()).astype(bool)
+    rows["kind"] = settled.map({True: CONFIRMED.name, False: EXPLORED.name})
+    rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
+    rows.loc[~settled, ["low", "high"]] = float("nan")  # what a search saw has no interval, whatever the frame says
+    present = [look for look in LOOKS if look.name in set(rows["kind"])]
+    axes = list(dict.fromkeys(rows["axis"]))
+    title = difference_title(measure, what)
+    panels = [_panel(rows[rows["axis"] == axis], present, title if axis == axes[-1] else None) for axis in axes]
+    confirmed = int(settled.sum())
+    lost = len(frame) - len(rows)
+    return finished(
+        alt.vconcat(*panels, spacing=8).resolve_scale(x="shared"),
+        f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects",
+        f"Not drawn: {lost:,} values without an effect." if lost else "",
+    )
+
+
+def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> Any:
+    """An axis; the last one has a ``title`` at its foot, and the numbers."""
+    y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
+    foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
+    x = alt.X("effect:Q", title=title, axis=foot)
+    return alt.layer(
+        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),
+        alt.Chart()
+        .transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2.5, color=CONFIRMED.colour)
+        .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q"),
+        alt.Chart().mark_point(size=80, strokeWidth=1.8, opacity=1).encode(y=y, x=x, **symbols(present)),
+        data=data(rows),
+    ).properties(
+        width=WIDTH,
+        height=alt.Step(20),
+        title=alt.TitleParams(rows["axis"].iloc[0], fontSize=12, offset=2, frame="group"),
+    )

@@ -1,0 +1,61 @@
+"""Pairs of axes: what two values do together beyond what each does alone."""
+
+from typing import Any, Final
+
+import altair as alt
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import difference_title, shown, some_of
+from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
+from skipstack.data.tasks.measure import Measure
+
+MOST: Final = 6
+"""Pairs of axes that are drawn at most."""
+
+
+def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
+    """A heat map for each pair of axes, with the number in each field; the strongest pairs where there are many.
+
+    ``frame`` has the columns axis_one, value_one, axis_two, value_two, interaction, in the measure's own unit, and n,
+    the trials that have both values. A field without an interaction stays empty.
+    """
+    rows = frame.assign(
+        pair=frame["axis_one"] + " × " + frame["axis_two"],
+        points=frame["interaction"] * shown(measure),
+    )
+    strength = rows.groupby("pair")["points"].agg(lambda points: points.abs().max()).dropna()
+    strongest = strength.sort_values(ascending=False, kind="stable").index[:MOST].tolist()
+    drawn = rows[rows["pair"].isin(strongest)]
+    most = float(drawn["points"].abs().max()) if len(drawn) else 1.0
+    maps = [_map(drawn[drawn["pair"] == pair], most or 1.0, measure) for pair in strongest]
+    return finished(
+        alt.vconcat(*maps, spacing=16),
+        "What two values do together beyond what each does alone",
+        "In each field: the interaction, and below it how many trials have both values.",
+        some_of(len(strongest), rows["pair"].nunique(), "pairs of axes"),
+    )
+
+
+def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
+    """One pair. Fields far from 0 are dark, so what is written in them is pale; the sign is written, too."""
+    one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
+    x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
+    above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)
+    y = alt.Y("value_two:N", title=two, scale=named(rows["value_two"]), axis=above)
+    colour = alt.Color(
+        "points:Q",
+        title=difference_title(measure, "interaction in"),
+        scale=alt.Scale(domain=[-most, 0, most], range=[ORANGE, "#f7f7f7", BLUE]),
+        legend=alt.Legend(orient="bottom", gradientLength=200),
+    )
+    words = alt.condition(f"datum.points > {0.5 * most}", alt.value("#fefefe"), alt.value("#1f2329"))
+    base = alt.Chart(data(rows)).encode(x=x, y=y)
+    return alt.layer(
+        base.transform_filter("isValid(datum.points)").mark_rect(stroke=LINE).encode(color=colour),
+        base.transform_filter("isValid(datum.points)")
+        .mark_text(dy=-5)
+        .encode(text=alt.Text("points:Q", format="+.2f"), color=words),
+        base.transform_filter("isValid(datum.points)")
+        .mark_text(dy=8, fontSize=10)
+        .encode(text=alt.Text("n:Q", format=","), color=words),
+    ).properties(width=alt.Step(56), height=alt.Step(34))

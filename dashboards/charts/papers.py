@@ -1,0 +1,55 @@
+"""A paper's differences beside ours."""
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import difference_title, shown
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
+from skipstack.data.tasks.measure import Measure
+
+OURS, EXPLORED, PAPER = LOOKS = (
+    Look("ours, with its 95 % interval", BLUE),
+    Look("ours, without an interval", ORANGE, "square"),
+    Look("the paper's", INK, "diamond", hollow=True),
+)
+
+
+def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
+    """A row for each of the table's: the paper's difference to its base as a hollow diamond, ours as a filled circle.
+
+    ``frame`` has the columns row, paper and ours, differences to the base on ``split`` in the measure's own unit, and
+    low and high, the ends of our 95 % interval; NaN where there is none.
+    """
+    columns = ["paper", "ours", "low", "high"]
+    rows = frame.reindex(columns=["row", *columns]).astype(dict.fromkeys(columns, float))
+    rows[columns] *= shown(measure)
+    known = rows.dropna(subset=["paper", "ours"], how="all")
+    rows = known[(known["paper"] != 0) | (known["ours"] != 0)]  # without the base
+    rows["kind"] = rows["low"].notna().map({True: OURS.name, False: EXPLORED.name})
+    ours = rows.dropna(subset=["ours"])
+    both = ours.dropna(subset=["paper"])
+    theirs = rows.dropna(subset=["paper"]).assign(kind=PAPER.name)
+    present = [look for look in LOOKS if look.name in {*ours["kind"], *theirs["kind"]}]
+    y = alt.Y("row:N", title=None, scale=named(rows["row"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
+    title = difference_title(measure, "difference in").replace("(", f"on {split} (", 1)
+    x = alt.X("at:Q", title=title, axis=alt.Axis(format="+.4~g", tickCount=6))
+    layers = [
+        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
+        alt.Chart(data(both)).mark_rule(color=LINE, strokeWidth=1.5).encode(y=y, x="paper:Q", x2="ours:Q"),
+        alt.Chart(data(ours.dropna(subset=["low"])))
+        .mark_rule(strokeWidth=2.5, color=OURS.colour)
+        .encode(y=y, x="low:Q", x2="high:Q"),
+        alt.Chart(data(pd.concat([ours.assign(at=ours["ours"]), theirs.assign(at=theirs["paper"])])))
+        .mark_point(size=80, strokeWidth=1.8, opacity=1)
+        .encode(y=y, x=x, **symbols(present)),
+    ]
+    agree = int((both["paper"] * both["ours"] > 0).sum())
+    lost = len(frame) - len(known)
+    return finished(
+        alt.layer(*layers).properties(height=alt.Step(20)),
+        f"{agree:,} of {len(both):,} differences have the sign of the paper's",
+        "Differences to the base, the paper's to its own.",
+        f"Not drawn: {lost:,} rows without a difference." if lost else "",
+    )

@@ -1,0 +1,153 @@
+"""How all pictures look, and what tells things apart in them: colour, shape and dash together, never colour alone.
+
+The colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind of colour vision can
+tell apart. Of these, things that mean different things in one picture have colours that differ in grey, too.
+"""
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import altair as alt
+import pandas as pd
+
+INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
+"""Of text and axes, of what lies behind, and of the grid. A page of HTML turns them where it is dark."""
+
+BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
+
+WIDTH: Final = 380
+"""Pixels that a picture draws in: with its axes, and with letters of 12 pixels, it is readable in a column of print."""
+
+FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""The first is vl-convert's own, and the next two are as wide: where a page is read, words take the room they have."""
+
+LETTERS: Final = 72
+"""Of a line of a title, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What something is called in a legend, and how it is drawn.
+
+    ``dash``: lengths of strokes and gaps, in pixels; ``hollow``: whether only the outline of its shape is drawn.
+    """
+
+    name: str
+    colour: str
+    shape: str = "circle"
+    dash: tuple[int, ...] = (1, 0)
+    hollow: bool = False
+
+
+SERIES: Final = (
+    (INK, "circle", (1, 0)),
+    (ORANGE, "square", (6, 3)),
+    (BLUE, "triangle-up", (2, 2)),
+    (PURPLE, "diamond", (8, 2, 2, 2)),
+    (GREEN, "cross", (4, 1)),
+    (SKY, "triangle-down", (1, 4)),
+    (VERMILLION, "triangle-left", (12, 3)),
+)
+"""Colour, shape and dash of one thing after another where they have no order of their own."""
+
+CONFIG: Final[Mapping[str, Any]] = {
+    "background": PAPER,
+    "font": FONTS,
+    "padding": {"left": 20, "right": 10, "top": 5, "bottom": 5},  # for letters that are wider where it is read
+    "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": 240},
+    "title": {
+        "color": INK,
+        "subtitleColor": INK,
+        "anchor": "start",
+        "fontSize": 13,
+        "subtitleFontSize": 12,
+        "offset": 8,
+    },
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "domainColor": INK,
+        "tickColor": INK,
+        "gridColor": LINE,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 200,
+        "labelFlush": False,
+        "labelSeparation": 8,
+    },
+    "header": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "labelFontWeight": "bold",
+        "labelLimit": WIDTH,
+    },
+    "legend": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "labelFontSize": 12,
+        "orient": "bottom",
+        "title": None,
+        "columns": 1,
+        "labelLimit": 300,
+        "symbolSize": 80,
+        "symbolOpacity": 1,
+        "titleFontWeight": "normal",
+        "titleFontSize": 12,
+    },
+    "text": {"color": INK, "fontSize": 11},
+    "rule": {"color": INK},
+    "aria": False,  # a description of each mark would be most of the file; the picture has one of its own
+}
+
+
+def finished(chart: Any, title: str, *sentences: str) -> Any:
+    """The chart with its title, the sentences below it, and the looks of all of them."""
+    lines = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, LETTERS)]
+    words = alt.TitleParams(text=textwrap.wrap(title, LETTERS - 6), subtitle=lines)
+    return chart.properties(title=words).configure(**CONFIG)
+
+
+def data(frame: pd.DataFrame) -> alt.InlineData:
+    """The rows of a frame, as many as there are; what is not known, or not finite, is null."""
+    known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
+    return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
+
+
+def named(names: Iterable[str]) -> alt.Scale:
+    """The scale of these names, in their order; ``sort`` of an axis would fail where one is called ``constructor``."""
+    return alt.Scale(domain=list(dict.fromkeys(names)))
+
+
+def looks(names: Sequence[str]) -> tuple[Look, ...]:
+    """A look for each of the names, which have no order; after seven they begin again."""
+    return tuple(Look(name, *SERIES[place % len(SERIES)]) for place, name in enumerate(names))
+
+
+def colours(of: Sequence[Look]) -> alt.Scale:
+    """The scale from names to colours."""
+    return alt.Scale(domain=[look.name for look in of], range=[look.colour for look in of])
+
+
+def shapes(of: Sequence[Look]) -> alt.Scale:
+    """The scale from names to shapes."""
+    return alt.Scale(domain=[look.name for look in of], range=[look.shape for look in of])
+
+
+def dashes(of: Sequence[Look]) -> alt.Scale:
+    """The scale from names to dashes."""
+    return alt.Scale(domain=[look.name for look in of], range=[list(look.dash) for look in of])
+
+
+def symbols(of: Sequence[Look], field: str = "kind:N") -> dict[str, Any]:
+    """How points of these looks are drawn, as channels of one legend."""
+    names = [look.name for look in of]
+    fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])
+    return {
+        "stroke": alt.Stroke(field, scale=colours(of), title=None),
+        "fill": alt.Fill(field, scale=fills, title=None),
+        "shape": alt.Shape(field, scale=shapes(of), title=None),
+    }

@@ -1,0 +1,89 @@
+"""``skipstack ablate``: which of the winner's changes earn their place, on seeds that the search has not seen."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skipstack.dashboards.commands.options import (
+    Address,
+    DataDir,
+    Device,
+    EngineName,
+    SharePerTrial,
+    StudyPath,
+    TrackingUri,
+    whole,
+)
+from skipstack.dashboards.report.ablating import costs_in_words, nothing_to_compare, rows_in_words
+from skipstack.dashboards.report.printing import say
+from skipstack.search.ablation.experiment import experiment
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_finished
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("ablate")(ablate)
+
+
+def ablate(
+    study: StudyPath,
+    seeds: Annotated[
+        int, typer.Option(help="Seeds of each row, none of them one of the search's.", parser=whole, metavar="N")
+    ] = 5,
+    top: Annotated[
+        int, typer.Option(help="How many of the best configs to take apart.", parser=whole, metavar="N")
+    ] = 1,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Train every row on this corpus (`skipstack data list`, `grammar`, or `own`: the study's); may be "
+            "repeated. Left out: the study's own.",
+        ),
+    ] = None,
+    path: Annotated[
+        bool, typer.Option("--path", help="Walk from the base to the best config, too, one change at a time.")
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what would be trained, what it costs and can tell; train nothing.")
+    ] = False,
+    data_dir: DataDir = None,
+    tracking_uri: TrackingUri = None,
+    address: Address = None,
+    gpus_per_trial: SharePerTrial = None,
+    device: Device = None,
+    engine: EngineName = None,
+) -> int:
+    """Train the base and the best config again, and what lies between them, on seeds that the search has not seen.
+
+    The rows: the base; the best config; the best config without one of its changes, for each of them; the base with
+    each of them alone. Nothing is stopped, and every row is measured on test once.
+
+    Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
+    command before; the defaults named below are those of a new study.
+    """
+    record = read_finished(study)
+    made = experiment(record, seeds=seeds, top=top, corpora=corpus or (), path=path, time=time.time())
+    if not made.compares:
+        print(nothing_to_compare())
+        return 0
+    from skipstack.dashboards.commands.running import execution, finish
+    from skipstack.search.ablation.opening import opening
+    from skipstack.search.confirmation.forecast import forecast
+    from skipstack.search.running import ablate as ablated
+
+    folder = StudyFolder(study)
+    first = opening(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
+    tell = print if plan else say
+    tell(f"{made.study.name}:")
+    for line in (*rows_in_words(made), *costs_in_words(made, forecast(record, made, first, folder), record.measure)):
+        tell(line)
+    if plan:
+        return 0
+    where = execution(
+        study, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+    )
+    return finish(ablated(study, where, made.number, first))

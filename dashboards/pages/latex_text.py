@@ -1,0 +1,110 @@
+r"""Text as LaTeX: whatever it holds is printed as it is, and none of it is ever read as a command.
+
+What LaTeX has a name for is written by that name. Any other character beyond ASCII is written as ``\skipstacksign``,
+which prints it where the fonts of the document have it, and else its number, ``<U+4E2D>``: none is ever lost.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+DEFINITIONS: Final = r"""\protected\def\skipstacknumber#1{\texttt{\textless U+#1\textgreater}}
+\protected\def\skipstacksign#1#2{%
+  \ifdefined\Umathcode
+    \iffontchar\font"#2 #1\else\skipstacknumber{#2}\fi
+  \else
+    \ifcsname u8:\detokenize{#1}\endcsname#1\else\skipstacknumber{#2}\fi
+  \fi}"""
+"""LuaTeX and XeTeX know what a font has; under pdfTeX a character is known by the name that ``inputenc`` gives it."""
+
+MATHEMATICS: Final = r"""
+± \pm  − -  × \times  · \cdot  ≠ \neq  ≤ \leq  ≥ \geq  ≈ \approx  ∞ \infty  → \rightarrow  ← \leftarrow  › \rangle
+‹ \langle  ◆ \diamondsuit  α \alpha  β \beta  γ \gamma  δ \delta  ε \epsilon  ζ \zeta  η \eta  θ \theta  ι \iota
+κ \kappa  λ \lambda  μ \mu  ν \nu  ξ \xi  π \pi  ρ \rho  σ \sigma  τ \tau  υ \upsilon  φ \phi  χ \chi  ψ \psi  ω \omega
+Γ \Gamma  Δ \Delta  Θ \Theta  Λ \Lambda  Ξ \Xi  Π \Pi  Σ \Sigma  Φ \Phi  Ψ \Psi  Ω \Omega
+"""
+"""Signs and Greek letters, each before its command in formulas."""
+
+COMMANDS: Final = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\char34{}",  # which babel makes a command of in some languages
+    "[": "{[}",  # else what follows \\ and \item is read as their option
+    "]": "{]}",
+    "*": "{*}",
+    "\N{NO-BREAK SPACE}": "~",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "…": r"\textellipsis{}",
+    "†": r"\textdagger{}",
+    "²": r"\textsuperscript{2}",
+    **{
+        sign: f"${command}$" for sign, command in zip(*(MATHEMATICS.split()[first::2] for first in (0, 1)), strict=True)
+    },
+}
+"""What stands for a character of a text."""
+
+ENDS: Final = "/._=,:;-)]}"
+"""Signs of paths and lists after which a line may end."""
+
+LONGEST: Final = 24
+"""Characters that stand together at most, where a line may not end between them."""
+
+LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
+"""Two of them side by side would become another sign."""
+
+
+def latex_text(text: str, *, code: bool = False) -> str:
+    """The text as LaTeX, as code in a typewriter font; any blanks and line breaks are one blank."""
+    words = re.split(r"[ \t\n\r]+", unicodedata.normalize("NFC", text))
+    written = LIGATURES.sub(r"\1{}", " ".join(map(_word, words)))
+    if not code or not written.strip():
+        return written
+    straight = written.replace("'{}", "'").replace("'", r"\textquotesingle{}")
+    return rf"\texttt{{{straight}}}"
+
+
+def printed_width(text: str) -> int:
+    """Characters that the text takes at most."""
+    return sum(map(_width, text))
+
+
+def _word(word: str) -> str:
+    """A word; a long one has a place to break it after each sign of a path, and anywhere where it has none for long."""
+    if printed_width(word) <= LONGEST:
+        return "".join(map(_character, word))
+    parts, since = [], 0
+    for place, character in enumerate(word):
+        parts.append(_character(character))
+        since += _width(character)
+        if place + 1 < len(word) and (character in ENDS or since + _width(word[place + 1]) > LONGEST):
+            parts.append(r"\allowbreak{}")
+            since = 0
+    return "".join(parts)
+
+
+def _character(character: str) -> str:
+    if character in COMMANDS:
+        return COMMANDS[character]
+    if character.isascii():
+        return character
+    number = f"{ord(character):04X}"
+    surrogate = "\ud800" <= character <= "\udfff"  # a byte of a file's name that is no text
+    return rf"\skipstacknumber{{{number}}}" if surrogate else rf"\skipstacksign{{{character}}}{{{number}}}"
+
+
+def _width(character: str) -> int:
+    """A character that LaTeX has no name for may be printed as its number."""
+    return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

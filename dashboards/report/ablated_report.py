@@ -1,0 +1,28 @@
+"""The report of an ablation: its confirmed rows, and the path as it was walked."""
+
+from collections.abc import Iterator
+
+from skipstack.dashboards.pages.page import Report, Sentence
+from skipstack.dashboards.report.confirmation_report import confirmation_report
+from skipstack.dashboards.report.quantities import NONE
+from skipstack.search.ablation.trained import walked
+from skipstack.search.confirmation.ablated import ablated
+from skipstack.search.study.records.study_record import StudyRecord
+
+
+def ablated_report(record: StudyRecord, *, randomise: bool = False) -> Report:
+    """The report of an ablation, by its own record."""
+    return confirmation_report(ablated(record, randomise=randomise), *_path(record))
+
+
+def _path(record: StudyRecord) -> Iterator[Sentence]:
+    """Each step, with what else could have been taken: chosen by what was seen, so described and not tested."""
+    factor = record.measure.factor
+    taken = list(walked(record))
+    if taken:
+        yield Sentence("The path from the base to the winner, at each step the change that helps most on dev:")
+    for number, step in enumerate(taken, start=1):
+        others = ", ".join(
+            f"{axis} {NONE if score is None else f'{factor * score:.2f}'}" for axis, score in step.instead.items()
+        )
+        yield Sentence(f"{number}. {step.axis}: {factor * step.score:.2f}{f' ({others})' if others else ''}")

@@ -1,0 +1,66 @@
+"""What is said before an ablation begins: its rows, what they cost, which differences they can tell."""
+
+from collections.abc import Iterator
+
+from skipstack.dashboards.report.quantities import counted, duration
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.ablation.labels import label
+from skipstack.search.confirmation.forecast import POINTS, Forecast
+from skipstack.search.statistics.power import POWER
+from skipstack.spaces.space import Space
+
+
+def rows_in_words(made: Experiment) -> Iterator[str]:
+    """The rows one by one, and those that cannot be."""
+    space, settled = Space(made.study.space), made.settled
+    section = ""
+    for row in settled.rows:
+        named = label(space, settled, row.roles[0])
+        if named.section != section:
+            section = named.section
+            yield f"  {section}"
+        also = "".join(f" (also {label(space, settled, role)})" for role in row.roles[1:])
+        yield f"  {'  ' if section else ''}{named.name}{also}"
+    for left in settled.left_out:
+        yield f"  left out: {label(space, settled, left.role)}: {left.why}"
+
+
+def nothing_to_compare() -> str:
+    """Where the winner is the base."""
+    return "the best config of the search is its base: there is no change to take back, and nothing is trained"
+
+
+def costs_in_words(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
+    """What it costs, and what it can tell."""
+    rows, corpora = len(made.settled.rows), max(1, len(made.settled.corpora))
+    each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
+    if corpora > 1:
+        each = f"{each} x {counted(corpora, 'corpus', 'corpora')}"
+    path = f", and on the path at most {expected.most - expected.trials} more" if made.settled.path else ""
+    yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
+    found = expected.resolution
+    if found is None:
+        yield f"which differences it can tell from chance is not known: {expected.why}"
+        return
+    unit = "points" if measure.in_points else f"of {measure.label}"
+    asked = f"{counted(found.questions, 'question')} at once, {counted(found.sentences, 'test sentence')}"
+    if found.smallest is None:
+        yield "one seed tells no difference from chance: it does not show how far seeds lie apart"
+    else:
+        yield (
+            f"the smallest difference that {counted(expected.seeds, 'seed')} tell from chance in {POWER:.0%} of cases: "
+            f"{abs(measure.factor) * found.smallest:.2f} {unit} ({asked})"
+        )
+    if found.needed is None:
+        yield f"a difference of {POINTS} {unit} no number of seeds tells: the test set is too small"
+    else:
+        yield f"a difference of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
+
+
+def _time(expected: Forecast) -> str:
+    if expected.seconds is None:
+        return ""
+    least, most = expected.seconds
+    span = duration(least) if expected.most == expected.trials else f"{duration(least)} to {duration(most)}"
+    return f"; about {span} of training, one trial after another, at the pace of the search"

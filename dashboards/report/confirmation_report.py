@@ -1,0 +1,107 @@
+"""The table of confirmed rows: what each reaches on test, how far it is from the base, and which of it is no chance."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+
+from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.pictures.confirmed_pictures import confirmed_pictures
+from skipstack.dashboards.report.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
+from skipstack.dashboards.report.quantities import NONE, heading_of
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.confirmation.confirmation import Reach
+from skipstack.search.confirmation.designs import Confirmation
+
+
+def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
+    """The report of a confirmation, as wide as its table, with ``more`` below."""
+    records = [confirmed_numbers(row) for row in confirmation.rows]
+    told = [Sentence(each) for each in _sentences(confirmation)]
+    without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
+    missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
+    title = f"{confirmation.study} on {confirmation.corpus}: confirmed on test"
+    return Report(
+        page=Page(title, ((_table(confirmation, records),), (*told, *missing), *((more,) if more else ()))),
+        content={
+            "study": confirmation.study,
+            "corpus": confirmation.corpus,
+            "measure": confirmation.measure.name,
+            "split": "test",
+            "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, confirmation.rows, strict=True)],
+            "reach": None if confirmation.reach is None else asdict(confirmation.reach),
+        },
+        records=records,
+        names=list(records[0]),
+        width=None,
+        pictures=partial(confirmed_pictures, records, confirmation.measure),
+    )
+
+
+def _table(confirmation: Confirmation, records: Sequence[Numbers]) -> Table:
+    measure = confirmation.measure
+    asked = any(numbers["p_randomised"] is not None for numbers in records)
+    columns = {column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED}
+    return Table(
+        names=("of", "row"),
+        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
+        rows=tuple(_row(numbers, measure, tuple(columns.values())) for numbers in records),
+        optional=("trial", "g"),
+        tight=True,
+    )
+
+
+def _row(numbers: Numbers, measure: Measure, columns: Sequence[Callable[[Numbers, Measure], str]]) -> Row:
+    label = str(numbers["row"])
+    section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
+    return Row(
+        names=(section, label),
+        label=label,
+        section=section,
+        cells=tuple(Cell(write(numbers, measure)) for write in columns),
+        mark=Cell(MARK if numbers["marked"] else "", "bold"),
+        style="bold" if numbers["is_reference"] else "" if numbers["difference"] is not None else "dim",
+        code=" " not in section and bool(section),
+    )
+
+
+def _sentences(confirmation: Confirmation) -> Iterator[str]:
+    yield " ".join(meaning(confirmation.rows, "test", confirmation.measure))
+    if any(row.p is not None for row in confirmation.rows):
+        yield "p: corrected (Holm). g: the difference in standard deviations over seeds (Hedges)."
+    if any(row.p_randomised is not None for row in confirmation.rows):
+        yield f"{RANDOMISED}: approximate randomisation over sentences, of these trained networks only; no mark is its."
+    if confirmation.reach is not None:
+        yield _reach(confirmation.reach, confirmation.measure)
+
+
+def _reach(reach: Reach, measure: Measure) -> str:
+    """What could have been told at all."""
+    smallest, sought = (f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.sought))
+    more = (
+        f"{sought} points would take more sentences, not only seeds."
+        if reach.seeds is None
+        else f"{sought} points would take {reach.seeds} seeds."
+    )
+    return f"A true difference of {smallest} points becomes significant in 80 of 100 such experiments; {more}"
+
+
+def _difference(numbers: Numbers, measure: Measure) -> str:
+    return "base" if numbers["is_reference"] else estimate_text("difference", "+.2f", numbers, measure)
+
+
+def _effect(numbers: Numbers, _: Measure) -> str:
+    size = numbers["effect_size"]
+    return f"{size:+.1f}" if isinstance(size, float) else NONE
+
+
+RANDOMISED = "p sent."
+
+COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
+    Column("test %"): lambda numbers, measure: estimate_text("test", ".2f", numbers, measure),
+    Column("difference"): _difference,
+    Column("g"): _effect,
+    Column("p"): lambda numbers, _: p_text(numbers["p_holm"]),
+    Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
+    Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
+}
+"""The columns for people, and how a cell of each is written from the numbers of its row."""

@@ -1,0 +1,88 @@
+"""The numbers of estimates, by the full names that every report gives them, and what a reader is told of them."""
+
+from collections.abc import Iterator, Sequence
+
+from skipstack.dashboards.pages.page import Numbers
+from skipstack.dashboards.report.quantities import NONE, counted, with_error
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.search.confirmation.differences import Split
+from skipstack.search.statistics.estimates import Estimate
+
+MARK = "*"
+"""Marks a difference that chance alone makes in fewer than 5 of 100 such families of rows."""
+
+
+def confirmed_numbers(row: ConfirmedRow) -> Numbers:
+    """All numbers of a row. Scores and differences are those of ``data.tasks.measure``."""
+    return {
+        "row": row.label,
+        "section": row.section,
+        "corpus": row.corpus,
+        "is_reference": row.is_reference,
+        "trial": row.trial,
+        "reference_trial": row.reference,
+        "state": row.state,
+        "whole": row.whole,
+        "seeds": len(row.seeds),
+        **_numbers("dev", row.dev),
+        **_numbers("test", row.test),
+        **_numbers("difference", row.difference),
+        "difference_error": None if row.difference is None else row.difference.error,
+        "difference_degrees": None if row.difference is None else row.difference.degrees,
+        "difference_sentences": None if row.difference is None else row.difference.sentences,
+        "effect_size": row.effect_size,
+        "p": None if row.difference is None else row.difference.p,
+        "p_holm": row.p,
+        "p_randomised": row.p_randomised,
+        "marked": row.marked,
+        "why": row.why or (row.difference.why if row.difference is not None else ""),
+    }
+
+
+def estimate_text(name: str, form: str, numbers: Numbers, measure: Measure) -> str:
+    """``96.41 ± 0.12``, the latter being half the interval."""
+    return with_error(numbers[name], numbers[f"{name}_half"], form, measure)
+
+
+def meaning(rows: Sequence[ConfirmedRow], split: Split, measure: Measure) -> Iterator[str]:
+    """What ± and the mark stand for in a table of these rows."""
+    of_split = [row.test if split == "test" else row.dev for row in rows]
+    every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
+    with_interval = [each for each in every if each.half is not None]
+    asked = sum(row.p is not None for row in rows)
+    if not with_interval:
+        why = next((each.why for each in every if each.why), "")
+        yield f"No intervals{f': {why}' if why else ''}."
+        return
+    seeds = max(each.seeds for each in with_interval)
+    sentences = {each.sentences for each in with_interval}
+    if sentences == {None}:
+        chance = f"of {counted(seeds, 'seed')} alone, since no counts by sentence are known"
+    else:
+        most = max(each for each in sentences if each is not None)
+        chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}"
+        chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
+    yield f"±: half the 95 % interval, which holds the chance {chance}."
+    if asked:
+        points = ", in points" if measure.in_points else ""
+        yield (
+            f"Difference: to the base on {split}{points}, paired by seed. {MARK}: significant at 5 %"
+            f"{f', corrected for {asked} rows (Holm)' if asked > 1 else ''}; the others leave open which is better."
+        )
+
+
+def _numbers(name: str, estimate: Estimate | None) -> Numbers:
+    return {
+        name: None if estimate is None else estimate.value,
+        f"{name}_low": None if estimate is None else estimate.low,
+        f"{name}_high": None if estimate is None else estimate.high,
+        f"{name}_half": None if estimate is None else estimate.half,
+    }
+
+
+def p_text(p: object) -> str:
+    """A p value in three decimals."""
+    if not isinstance(p, float):
+        return NONE
+    return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0") if p < 0.9995 else "1"

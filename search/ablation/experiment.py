@@ -1,0 +1,144 @@
+"""What is trained in an ablation of a study: its rows on its corpora, with seeds that nobody has looked at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import explain
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ablation.rows import changed, rows, space_of_rows
+from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
+from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
+from skipstack.search.ledger.events import Settled
+from skipstack.search.study.preparation import CORPUS
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study_files.settings import corpus_setting
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.domains import Json
+from skipstack.spaces.paths import overlap, typed, written
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import TrialConfig
+
+OWN = "own"
+"""Stands for the study's corpus where others are named beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An ablation before it begins: which one of the study it is, the study that it is itself, and what it compares."""
+
+    number: int
+    study: StudyConfig
+    settled: Settled
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is anything beside the base."""
+        return len(self.settled.rows) > 1
+
+
+def experiment(
+    record: StudyRecord, *, seeds: int, top: int, corpora: Sequence[str] = (), path: bool = False, time: float
+) -> Experiment:
+    """The next ablation of a study, of its ``top`` best configs as the search ranks them.
+
+    ``corpora``: names as ``--corpus`` takes them, or ``own``; none: the study's own. ``path``: with the greedy path to
+    the best config. Raises UserError for numbers that are too small, for a corpus that is unknown or named twice, where
+    the study varies its corpora itself, and where no trial of it has a score.
+    """
+    for option, given in (("--seeds", seeds), ("--top", top)):
+        if given < 1:
+            raise UserError(f"{option}: got {given} (allowed: 1 or more)")
+    if not (best := record.ranked()[:top]):
+        raise UserError("no trial of the study has a score (allowed: a study with a best config to take apart)")
+    study, read = record.study, _corpora(record.study, corpora)
+    config = _on_corpora(space_of_rows(study.space, [trial.point for trial in best]), read)
+    space = Space(config)
+    winners = {trial.number: _point(space, trial.point) for trial in best}
+    found = rows(space, winners)
+    number = max(record.ablations, default=0) + 1
+    proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
+    settled = Settled(
+        time=time,
+        rows=found.rows,
+        left_out=found.left_out,
+        corpora=tuple(read),
+        path=isinstance(proposer, PathConfig),
+    )
+    search = _search(study.search, number, proposer, seeds)
+    name = f"{study.name}, ablation {number}"
+    return Experiment(number, StudyConfig(name=name, about=study.about, space=config, search=search), settled)
+
+
+def _proposer(
+    space: Space, points: Sequence[Point], corpora: Mapping[str, Json], towards: Point | None
+) -> ListedConfig | PathConfig:
+    """All rows on each corpus, the first row being the base; then the path ``towards`` a winner, if it is not it."""
+    listed = tuple(
+        point if corpus is None or CORPUS not in point else space.moved(point, CORPUS, corpus)
+        for corpus in (corpora.values() or (None,))
+        for point in points
+    )
+    changes = {} if towards is None else {axis: towards[axis] for axis in changed(space, towards)}
+    if not changes:
+        return ListedConfig(points=listed)
+    return PathConfig(points=listed, starts=listed[:: len(points)], changes=changes)
+
+
+def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConfig, seeds: int) -> SearchConfig:
+    """Nothing is stopped, everything trained alike, with seeds of its own and an order of batches of its own.
+
+    Weights are kept until they were measured on test.
+    """
+    fresh = number * SEEDS_OF_A_SEARCH
+    other: dict[str, Any] = {
+        "proposer": proposer.model_dump(),
+        "warm_start": (),
+        "trials": proposer.most,
+        "seeds": seeds,
+        "first_seed": fresh,
+        "seed": search.seed + fresh,
+        "scheduler": {"kind": "none"},
+        "time_limit": None,
+        "keep_checkpoints": 1,
+    }
+    return SearchConfig.model_validate({**search.model_dump(), **other})
+
+
+def _point(space: Space, point: Point) -> Point:
+    """A point of the search in the ablation's space, on its first corpus."""
+    return space.compose(lambda path, _: point[path] if path in point else space.usual(path))
+
+
+def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
+    """The configs of the corpora by their names."""
+    base: dict[str, Any] = study.space.base.model_dump(mode="json")
+    varied = next((axis for axis in study.space.axes if overlap(axis, CORPUS)), None)
+    if names and varied is not None:
+        raise UserError(f"--corpus: the study varies {varied} itself (allowed: to leave --corpus out)")
+    own: Json = base["data"]["corpus"]
+    found: dict[str, tuple[str, Json]] = {}
+    for name in names:
+        corpus = own if name == OWN else typed(CORPUS, corpus_setting(name, {"base": base}).value)
+        text = canonical_json(corpus)
+        if text in found:
+            raise UserError(f"--corpus: got {found[text][0]} and {name}, which are the same (allowed: each once)")
+        found[text] = (name, corpus)
+    return dict(found.values())
+
+
+def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:
+    """The space with the first of the corpora in its base, and an axis of them where there are several."""
+    if not corpora:
+        return config
+    try:
+        base = TrialConfig.model_validate(
+            written(config.base.model_dump(mode="json"), CORPUS, next(iter(corpora.values())))
+        )
+    except ValidationError as error:
+        raise UserError(f"--corpus: {explain(error, TrialConfig)}") from None
+    axis = {CORPUS: Axis(named=dict(corpora))} if len(corpora) > 1 else {}
+    return SpaceConfig(base=base, axes={**axis, **config.axes}, constraints=config.constraints)

@@ -1,0 +1,80 @@
+"""How the rows of an ablation are called."""
+
+from dataclasses import dataclass
+
+from skipstack.search.ledger.events import Settled
+from skipstack.search.ledger.roles import ListedRow, Role
+from skipstack.search.study.records.parts import value_text
+from skipstack.spaces.domains import Choice, Json
+from skipstack.spaces.space import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a row is called, below the heading of its ``section``; the base and the winners stand below none."""
+
+    section: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.section}: {self.name}" if self.section else self.name
+
+
+def label(space: Space, settled: Settled, role: Role) -> Label:
+    """``base``; ``winner, trial 7``; a change as ``model.stack.depth: 3 → 5``, taken back as ``...: 5 → 3``."""
+    if role.kind == "base":
+        return Label("", "base")
+    winner = _winner(settled, role)
+    if role.kind == "winner":
+        return Label("", winner)
+    assert role.axis is not None, "a change has an axis"
+    before, after = _values(space, settled, role, role.axis)
+    if role.kind == "without":
+        return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
+    several = "" if len(_winners(settled)) < 2 else f" of {winner}"
+    return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}")
+
+
+def reference(settled: Settled, role: Role) -> ListedRow | None:
+    """The row that one is compared with: a winner's for what it is without a change, else the base; none for that."""
+    wanted = {"base": None, "winner": "base", "alone": "base", "without": "winner"}[role.kind]
+    return next(
+        (
+            row
+            for row in settled.rows
+            for each in row.roles
+            if each.kind == wanted and (wanted == "base" or each.winner == role.winner)
+        ),
+        None,
+    )
+
+
+def _winner(settled: Settled, role: Role) -> str:
+    place = _winners(settled).index(role.winner) + 1
+    return f"winner, trial {role.winner}" if place == 1 else f"number {place}, trial {role.winner}"
+
+
+def _winners(settled: Settled) -> list[int | None]:
+    """The numbers of the trials of the winners, the best first."""
+    winners = [role for row in settled.rows for role in row.roles if role.kind == "winner"]
+    return list(dict.fromkeys(role.winner for role in winners))
+
+
+def _values(space: Space, settled: Settled, role: Role, axis: str) -> tuple[str, str]:
+    """What the axis has without the change, and with it."""
+    base = space.base_point()
+    winner = next(row.point for row in settled.rows for each in row.roles if _is_winner(each, role))
+    before = base[axis] if axis in base else space.usual(axis)
+    return _text(space, axis, before), _text(space, axis, winner[axis])
+
+
+def _is_winner(each: Role, role: Role) -> bool:
+    return each.kind == "winner" and each.winner == role.winner
+
+
+def _text(space: Space, axis: str, value: Json) -> str:
+    domain = space.domains[axis]
+    name = domain.name(value) if isinstance(domain, Choice) else None
+    if name is not None:
+        return name
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)

@@ -1,0 +1,96 @@
+"""The rows of an ablation: the base, the winners, each winner without one of its changes, the base with each alone.
+
+A change is an axis on which a winner differs from the base. What a change activates follows with the base's value, or
+the first of the axis where the base's is not on it, and what it deactivates goes (``Space.moved``).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
+from skipstack.search.study.records.parts import value_text
+from skipstack.spaces.activity import condition
+from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.space import Point, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that can be, in the order in which they are trained, and those that cannot."""
+
+    rows: tuple[ListedRow, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def space_of_rows(config: SpaceConfig, winners: Iterable[Point]) -> SpaceConfig:
+    """The space in which each row is a point: that of the search with its conditions, the base in any case.
+
+    Of each axis it has the base's value, what the axis has where a change activates it, the winners' values, and those
+    that conditions name; of the constraints those that the base meets.
+    """
+    space = Space(config)
+    base, found = space.base_point(), tuple(winners)
+    conditions = [(on, value) for each in space.conditions.values() for on, values in each.items() for value in values]
+    axes = {}
+    for path, domain in space.domains.items():
+        values = [base[path] if path in base else space.usual(path)]
+        values += [point[path] for point in found if path in point]
+        values += [value for on, value in conditions if on == path]
+        axes[path] = _axis(domain, values, config.axes[path].when)
+    met = tuple(name for name in config.constraints if CONSTRAINTS[name].holds(config.base))
+    return SpaceConfig(base=config.base, axes=axes, constraints=met)
+
+
+def changed(space: Space, winner: Point) -> tuple[str, ...]:
+    """The axes on which a winner differs from the base; those that only follow from another change are none."""
+    before = _before(space, winner)
+    return tuple(path for path in before if canonical_json(before[path]) != canonical_json(winner[path]))
+
+
+def rows(space: Space, winners: Mapping[int, Point]) -> Rows:
+    """All rows, ``winners`` by the numbers of their trials, in a space that ``space_of_rows`` made."""
+    found: dict[str, tuple[Point, list[Role]]] = {}
+    left_out = []
+    for role, point, why in _everything(space, winners):
+        if why is None:
+            why = space.refusal(point)
+        if why is None:
+            found.setdefault(canonical_json(point), (point, []))[1].append(role)
+        else:
+            left_out.append(LeftOut(role=role, why=why))
+    listed = (ListedRow(roles=tuple(roles), point=point) for point, roles in found.values())
+    return Rows(tuple(listed), tuple(left_out))
+
+
+def _everything(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
+    """Each row with what it would be, and why it cannot, if its change alone says so."""
+    base = space.base_point()
+    yield Role(kind="base"), base, None
+    for number, winner in winners.items():
+        yield Role(kind="winner", winner=number), winner, None
+    for number, winner in winners.items():
+        before = _before(space, winner)
+        for axis in changed(space, winner):
+            yield Role(kind="without", winner=number, axis=axis), space.moved(winner, axis, before[axis]), None
+    for number, winner in winners.items():
+        for axis in changed(space, winner):
+            point = space.moved(base, axis, winner[axis])
+            why = None if axis in point else f"{axis} varies only where {condition(space, axis)}"
+            yield Role(kind="alone", winner=number, axis=axis), point, why
+
+
+def _before(space: Space, winner: Point) -> Point:
+    """What the winner's axes have without its changes."""
+    base = space.base_point()
+    return {path: base[path] if path in base else space.usual(path) for path in space.domains if path in winner}
+
+
+def _axis(domain: Domain, values: Sequence[Json], when: Mapping[str, tuple[Json, ...]]) -> Axis:
+    """A choice of the values, each once, with the names that they have."""
+    once = tuple({canonical_json(value): value for value in values}.values())
+    if not isinstance(domain, Choice) or not domain.names:
+        return Axis(choice=once, when=dict(when))
+    return Axis(named={domain.name(value) or value_text(value): value for value in once}, when=dict(when))

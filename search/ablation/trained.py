@@ -1,0 +1,77 @@
+"""What came of an ablation: its rows with the trials that were trained for them, and the path as it was walked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import fmean
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.decisions.proposers.config import PathConfig
+from skipstack.search.decisions.proposers.path import Candidate, steps
+from skipstack.search.ledger.roles import ListedRow
+from skipstack.search.study.preparation import CORPUS
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice
+from skipstack.spaces.space import Point
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedRow:
+    """A row on a corpus, named where there are several; ``trial``: None before it was proposed."""
+
+    row: ListedRow
+    corpus: str
+    trial: TrialRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the path: the change that was taken, its ``score``, the mean over the corpora, and that of each that
+    could have been taken instead; None: the trial has no score.
+    """
+
+    axis: str
+    score: float
+    instead: dict[str, float | None]
+
+
+def trained_rows(record: StudyRecord) -> list[TrainedRow]:
+    """The rows of an ablation in their order, corpus by corpus."""
+    if record.settled is None:
+        return []
+    domain = record.space.domains.get(CORPUS)
+    axis = domain if isinstance(domain, Choice) and len(record.settled.corpora) > 1 else None
+    name = "".join(record.settled.corpora) if axis is None else ""
+    trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
+
+    def trained(row: ListedRow, point: Point, corpus: str) -> TrainedRow:
+        return TrainedRow(row, corpus, trials.get(canonical_json(point)))
+
+    if axis is None:
+        return [trained(row, row.point, name) for row in record.settled.rows]
+    return [
+        trained(row, record.space.moved(row.point, CORPUS, value), corpus)
+        for corpus, value in zip(axis.names, axis.values, strict=True)
+        for row in record.settled.rows
+    ]
+
+
+def walked(record: StudyRecord) -> Iterator[Step]:
+    """The steps of the greedy path that were taken so far; none where no path was asked for."""
+    config = record.study.search.proposer
+    if not isinstance(config, PathConfig):
+        return
+    scores = {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
+    for found, best in steps(record.space, config, scores):
+        if best is None:
+            return
+        reached = {candidate.axis: _mean(candidate, scores) for candidate in found}
+        score = reached.pop(best.axis)
+        assert score is not None, "what was taken has a score"
+        yield Step(best.axis, score, reached)
+
+
+def _mean(candidate: Candidate, scores: dict[str, float | None]) -> float | None:
+    """Over the corpora; None where a trial has no score."""
+    reached = [score for point in candidate.points if (score := scores.get(canonical_json(point))) is not None]
+    return fmean(reached) if len(reached) == len(candidate.points) else None

@@ -1,0 +1,134 @@
+"""What an ablation will cost and what it can tell, read off the search before anything is trained."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from skipstack.data.basis.frozen import canonical_json, identity
+from skipstack.data.store.stored import open_store
+from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.confirmation.differences import difference_table
+from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
+from skipstack.search.ledger.events import CorpusPrepared, Event
+from skipstack.search.statistics.power import LEVEL, noise, seeds_needed, smallest_difference
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.space import Point, Space
+
+POINTS = 0.1
+"""The difference, as people write it, of which it is said how many seeds would tell it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolution:
+    """Which differences can be told from chance. Scores are those of ``data.tasks.measure``, so 0.1 points are 0.001.
+
+    ``smallest``: the smallest that so many seeds can tell, None where a single one tells nothing; ``needed``: how many
+    tell ``POINTS``, None where no number of them would, since the test set is too small. ``sentences``: of that set.
+    ``questions``: how many are asked at once, one for each row but the base.
+    """
+
+    smallest: float | None
+    needed: int | None
+    sentences: int
+    questions: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """``trials``: how many are trained at least, ``most`` at most: a path is found as it is walked.
+
+    ``seconds``: of training, one trial after another, for all that is listed and for the most; None where the search
+    has no times. ``why``: why the ``resolution`` is not known.
+    """
+
+    trials: int
+    most: int
+    seeds: int
+    seconds: tuple[float, float] | None
+    resolution: Resolution | None
+    why: str = ""
+
+
+def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], folder: StudyFolder) -> Forecast:
+    """Of an ablation that begins with ``first``: the epochs of each trial at the pace of those most like it in the
+    search, on other corpora as much slower as they are larger.
+    """
+    proposer, seeds = made.study.search.proposer, made.study.search.seeds
+    assert isinstance(proposer, ListedConfig | PathConfig)
+    paces = _paces(record)
+    resolution, why = _resolution(record, made)
+    seconds = None
+    if paces:
+        sizes = {event.corpus: _tokens(folder, event) for event in first if isinstance(event, CorpusPrepared)}
+        own = _tokens(folder, record.corpus_of(record.study.space.base))
+        space = Space(made.study.space)
+        each = [
+            _pace(paces, point) * sizes[identity(space.config(point).data.corpus)] / own for point in proposer.points
+        ]
+        epochs = made.study.space.base.training.epochs * seeds
+        seconds = (sum(each) * epochs, sum(each) / len(each) * most(proposer) * epochs)
+    return Forecast(
+        trials=len(proposer.points),
+        most=most(proposer),
+        seeds=seeds,
+        seconds=seconds,
+        resolution=resolution,
+        why=why,
+    )
+
+
+def most(proposer: ListedConfig | PathConfig) -> int:
+    """Trials at most: of a path, whose first step and last two are listed already, one for each change that is left."""
+    if isinstance(proposer, ListedConfig):
+        return len(proposer.points)
+    changes = len(proposer.changes)
+    return len(proposer.points) + len(proposer.starts) * max(0, changes * (changes + 1) // 2 - changes - 3)
+
+
+def _paces(record: StudyRecord) -> list[tuple[Point, float]]:
+    """Seconds of an epoch of one seed, by the points of the trials that were trained."""
+    return [(trial.point, pace) for trial in record.trials.values() if (pace := _own_pace(trial)) > 0]
+
+
+def _own_pace(trial: TrialRecord) -> float:
+    seeds = sum(len(report.seeds or trial.seeds) for report in trial.reports)
+    return trial.seconds / seeds if seeds else 0.0
+
+
+def _pace(paces: Sequence[tuple[Point, float]], point: Point) -> float:
+    """That of the trials that differ on the fewest axes, the mean over them."""
+    apart = [_apart(own, point) for own, _ in paces]
+    return fmean(pace for (_, pace), differing in zip(paces, apart, strict=True) if differing == min(apart))
+
+
+def _apart(one: Point, other: Point) -> int:
+    return sum(canonical_json(one.get(path)) != canonical_json(other.get(path)) for path in {**one, **other})
+
+
+def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
+    """Of train."""
+    return len(open_store(folder.corpus(prepared)).splits["train"].forms_N)
+
+
+def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
+    """From the base and the winner as the search measured them on test; or why it cannot be known."""
+    winner, base = record.ranked()[0], record.base
+    if base is None or base is winner:
+        return None, "the search did not measure the base beside a better config"
+    table = difference_table(winner, base)
+    if table is None:
+        return None, "the search did not keep the test scores of its base and its best config sentence by sentence"
+    found = noise([table])
+    if found is None:
+        return None, "the search trained one seed, which does not show how far seeds lie apart"
+    seeds, sentences = made.study.search.seeds, table.shape[1]
+    questions = len(made.settled.rows) - 1
+    level = LEVEL / questions
+    return Resolution(
+        smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,
+        needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, level=level),
+        sentences=sentences,
+        questions=questions,
+    ), ""

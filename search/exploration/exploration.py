@@ -1,0 +1,228 @@
+"""All that describes what a search saw, from the frames of its study."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, get_args
+
+import pandas as pd
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.config import StudyConfig
+from skipstack.search.decisions.objectives import Objective, further
+from skipstack.search.decisions.pareto import front
+from skipstack.search.decisions.schedulers.config import KeepBestConfig, RungConfig
+from skipstack.search.decisions.schedulers.rungs import rungs_below
+from skipstack.search.exploration.budgets import expected_best
+from skipstack.search.exploration.effects import Effects, effects
+from skipstack.search.exploration.importance import importances
+from skipstack.search.exploration.levels import Domains, holding, levels, point
+from skipstack.search.exploration.pairs import pairs
+from skipstack.search.exploration.rungs import rungs
+from skipstack.search.exploration.table import Row, Seen, rows
+from skipstack.search.ledger.events import Reason
+from skipstack.search.study.comparable import resource_of
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
+
+FEW: Final = 8
+"""Epochs at which trials were stopped that count as rungs where the scheduler has none, at most."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """A trial that is named by itself. Scores by seed, the larger the better."""
+
+    number: int
+    score: float
+    dev: tuple[float, ...]
+    parameters: int | None
+    latency: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """The rows in the order they are shown (``table.py``), and what else the search saw, computed when it is asked for.
+
+    ``importances``, ``pairs``, ``rungs`` and ``budgets`` have the columns of the modules of these names.
+    """
+
+    study: str
+    measure: Measure
+    rows: tuple[Row, ...]
+    ends: dict[str, int]
+    """Trials by end reason, those that occur; ``running`` or ``paused`` for trials that have not ended."""
+    reused: int
+    """Trials that were taken over and not trained."""
+    epochs: int
+    seconds: float
+    best: int | None
+    """The number of the best trial."""
+    best_config: TrialConfig | None
+    base: TrialConfig
+    """What the study varies."""
+    seen: Seen
+    curves: pd.DataFrame
+    reached: pd.DataFrame
+    """By trial the best score up to each epoch; NaN after its end."""
+    domains: Domains
+    compared: tuple[int, ...]
+    """The epochs of the rungs."""
+    objectives: tuple[Objective, ...] = ("score",)
+    front: tuple[Trial, ...] = ()
+    """The trials on the Pareto front of several objectives, the best score first."""
+
+    @property
+    def effects(self) -> Effects:
+        """What each value adds."""
+        return self.seen.effects
+
+    @cached_property
+    def importances(self) -> pd.DataFrame:
+        """How much each axis matters."""
+        return importances(self.effects.expected, self.seen.trials, self.domains)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """What the effects leave, by pair of values."""
+        return pairs(self.effects, self.seen.parts, self.seen.whole)
+
+    @cached_property
+    def rungs(self) -> pd.DataFrame:
+        """How alike scores at rungs and final scores rank the trials."""
+        return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.compared)
+
+    @cached_property
+    def budgets(self) -> pd.DataFrame:
+        """The best to expect of fewer trials."""
+        return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
+
+
+def explore(
+    trials: pd.DataFrame,
+    curves: pd.DataFrame,
+    seeds: pd.DataFrame,
+    study: StudyConfig,
+    measure: Measure,
+    baseline: tuple[float, float] | None,
+    by: Sequence[str] = (),
+) -> Exploration:
+    """What the search of a study saw, its table over all axes or over those named ``by``.
+
+    ``trials``, ``curves``, ``seeds``: the frames of the study (``search.frames``). ``baseline``: its scores on dev and
+    test. Raises UserError where ``by`` names something that is no axis of the study.
+    """
+    space = Space(study.space)
+    for axis in by:
+        if axis not in space.domains:
+            raise UserError(unknown("axis", axis, space.domains))
+    raced = resource_of(study) == "seeds"
+    reached = _reached(curves)
+    whole = _whole(trials, reached, study) if raced else trials["state"] == "completed"
+    parts = levels(trials, space.domains)
+    model = effects(trials["score"], whole, reached, parts)
+    ranked = _ranked(trials, raced=raced)
+    on_front = _front(trials.loc[ranked], study.search.objectives)
+    base = holding(trials, space.point(study.space.base), space.domains) if space.contains(study.space.base) else None
+    seen = Seen(
+        trials=trials,
+        seeds=seeds,
+        parts=parts,
+        whole=whole,
+        ranked=ranked,
+        base=base if base in ranked else None,
+        front=frozenset(on_front),
+        sign=measure.score(1.0),
+        effects=model,
+    )
+    ends = Counter(trials["state"].tolist())
+    table = rows(seen, by or list(space.domains), space.domains, baseline and (measure.baseline, *baseline))
+    best = ranked[0] if ranked else None
+    return Exploration(
+        study=study.name,
+        measure=measure,
+        rows=table,
+        ends={reason: ends[reason] for reason in (*get_args(Reason), "running", "paused") if reason in ends},
+        reused=int(trials["reused"].sum()),
+        epochs=int(trials["epochs"].sum()),
+        seconds=sum(trials["seconds"].tolist()),
+        best=best,
+        best_config=None if best is None else space.config(point(trials, best, space.domains)),
+        base=study.space.base,
+        seen=seen,
+        curves=curves,
+        reached=reached,
+        domains=space.domains,
+        compared=() if raced else tuple(_rungs(study, trials, reached)),
+        objectives=study.search.objectives,
+        front=tuple(_trial(seen, number) for number in on_front),
+    )
+
+
+def _reached(curves: pd.DataFrame) -> pd.DataFrame:
+    """By trial the best finite score up to each epoch, a column an epoch; NaN after the trial's last report."""
+    once = curves.drop_duplicates(["trial", "epoch"])
+    table = once.pivot(index="trial", columns="epoch", values="score")
+    finite = table.where(table.abs() < math.inf)
+    there = table.notna()[table.columns[::-1]].cummax(axis=1)[table.columns]
+    return finite.cummax(axis=1).ffill(axis=1).where(there)
+
+
+def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
+    """Where seeds race, a trial's score is that of trainings to their end, once its first seeds are."""
+    path = "training.epochs"
+    epochs = trials[path] if path in trials.columns else study.space.base.training.epochs
+    return (trials["state"] == "completed") | (
+        reached.notna().sum(axis=1).reindex(trials.index, fill_value=0) >= epochs
+    )
+
+
+def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
+    """The trials that have a score, the best first; where seeds race, those with more seeds first."""
+    scored = trials[trials["score"].notna()]
+    order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
+    return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
+
+
+def _front(ranked: pd.DataFrame, objectives: Sequence[Objective]) -> list[int]:
+    if len(objectives) == 1:
+        return []
+    numbers = zip(_known(ranked["parameters"]), _known(ranked["latency"]), strict=True)
+    others = [
+        further(objectives, parameters=None if size is None else int(size), latency=latency)
+        for size, latency in numbers
+    ]
+    points = [(score, *other) for score, other in zip(ranked["score"].tolist(), others, strict=True)]
+    return [int(ranked.index[place]) for place in front(points)]
+
+
+def _known(values: Iterable[float]) -> list[float | None]:
+    return [None if pd.isna(value) else value for value in values]
+
+
+def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
+    """Epochs after which the scheduler compares trials; where it has no rungs, those after which it stopped any."""
+    epochs, scheduler = study.space.base.training.epochs, study.search.scheduler
+    if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":
+        return rungs_below(epochs, scheduler.grace, scheduler.reduction)
+    if isinstance(scheduler, KeepBestConfig):
+        return (1,) if epochs > 1 else ()
+    stopped = trials.index[trials["state"] == "stopped"]
+    ends = sorted(set(reached.reindex(stopped).notna().sum(axis=1)) - {0})
+    return ends if len(ends) <= FEW else ()
+
+
+def _trial(seen: Seen, number: int) -> Trial:
+    row: dict[str, Any] = seen.trials.loc[number].to_dict()
+    dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
+    (parameters,), (latency,) = _known([row["parameters"]]), _known([row["latency"]])
+    return Trial(
+        number=number,
+        score=float(row["score"]),
+        dev=tuple(seen.sign * value for value in dev.tolist()),
+        parameters=None if parameters is None else int(parameters),
+        latency=latency,
+    )

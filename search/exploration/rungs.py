@@ -1,0 +1,47 @@
+"""Was it right to stop trials at a rung? How the scores there rank the trials, beside how their final scores do."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import pandas as pd
+
+COLUMNS: Final = ("rung", "n", "stopped", "whole", "correlation", "place_of_best")
+
+
+def rungs(
+    scores: "pd.Series[float]", whole: "pd.Series[bool]", reached: pd.DataFrame, epochs: Sequence[int]
+) -> pd.DataFrame:
+    """A row for each rung, after so many ``epochs``; the other arguments are those of ``effects.effects``.
+
+    ``n``: how many trials came there, ``stopped``: how many of them ended there, ``whole``: how many have a final
+    score. ``correlation``: Spearman's, of the scores at the rung and the final scores, over the latter; NaN below three
+    of them, or where all are equal. What those would have reached that were stopped is not known, and they were the
+    weaker ones: over all trials it would be another. ``place_of_best``: the place, from 1, that the best whole trial
+    had among all at the rung.
+    """
+    finals = scores[whole & scores.notna()]
+    ends = reached.notna().sum(axis=1)
+    rows = []
+    for rung in epochs:
+        there = reached[rung].dropna() if rung in reached.columns else pd.Series(dtype=float)
+        known = there.index.intersection(finals.index)
+        best = int(finals[known].to_numpy().argmax()) if len(known) else None
+        stopped = (ends[there.index] == rung) & ~whole[there.index]
+        rows.append(
+            {
+                "rung": rung,
+                "n": len(there),
+                "stopped": int(stopped.sum()),
+                "whole": len(known),
+                "correlation": correlation(there[known], finals[known]),
+                "place_of_best": None if best is None else int((there > there[known].iloc[best]).sum()) + 1,
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"place_of_best": "Int64", "correlation": "float64"})
+
+
+def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:
+    """Spearman's rank correlation; NaN where it is not defined or of two points only, where it is always 1 or -1."""
+    if len(one) < 3 or one.nunique() < 2 or other.nunique() < 2:
+        return float("nan")
+    return float(one.rank().corr(other.rank()))  # scipy.stats takes longer to load than a report to make

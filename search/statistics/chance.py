@@ -1,0 +1,119 @@
+"""How far a mean over seeds and sentences may lie from the truth by chance.
+
+Array legend: R seeds, S sentences; ``...`` anything before them, such as many tables at once.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skipstack.search.statistics.pseudo_values import Values
+
+SMALLEST_P = 1e-12
+"""Below it p values are not told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSquares:
+    """The mean squares of tables seeds x sentences, for the model D_rs = mu + a_r + b_s + e_rs, all three at random.
+
+    seeds = S sum_r (D_r. - D..)^2 / (R - 1), sentences = R sum_s (D_.s - D..)^2 / (S - 1), and
+    rest = sum_rs (D_rs - D_r. - D_.s + D..)^2 / ((R - 1) (S - 1)); a dot stands for the mean over what it replaces.
+    They estimate var(e) + S var(a), var(e) + R var(b) and var(e). ``R`` and ``S`` are how many there are.
+    """
+
+    seeds: Values
+    sentences: Values
+    rest: Values
+    R: int
+    S: int
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the variance of a mean, and how many degrees of freedom it was measured with."""
+
+    variance: Values
+    degrees: float
+
+
+def mean_squares(table_RS: Values) -> MeanSquares:
+    """Those of a table of at least two seeds and two sentences, or of many."""
+    R, S = table_RS.shape[-2:]
+    mean = table_RS.mean(axis=(-2, -1), keepdims=True)
+    of_seeds_R1 = table_RS.mean(axis=-1, keepdims=True) - mean
+    of_sentences_1S = table_RS.mean(axis=-2, keepdims=True) - mean
+    rest_RS = table_RS - mean - of_seeds_R1 - of_sentences_1S
+    seeds = S * (of_seeds_R1**2).sum((-2, -1)) / (R - 1)
+    sentences = R * (of_sentences_1S**2).sum((-2, -1)) / (S - 1)
+    return MeanSquares(seeds, sentences, (rest_RS**2).sum((-2, -1)) / ((R - 1) * (S - 1)), R, S)
+
+
+def chance(*tables_RS: Values) -> tuple[Part, ...]:
+    """The parts of the variance of a mean: one for the seeds of each table, then one for the sentences.
+
+    Either one table, of a network or of differences paired by seed; or two of networks whose seeds are not the same,
+    on the same sentences, of whose means the difference is taken. The variance of the mean is
+
+        sum over tables of seeds / (R S)  +  max(0, v / S - sum over tables of rest / (R S)),
+
+    v: the variance over sentences of the mean over seeds (of the difference of the means). For one table that is
+    (seeds + max(0, sentences - rest)) / (R S), as in studies of readers and cases (Dorfman, Berbaum and Metz 1992;
+    Hillis 2007). ``seeds`` holds the chance of single cells as well and is never too small, so where sentences seem to
+    vary by less than nothing, they are left out, and what remains is Student's t over the seeds.
+    """
+    squares = [mean_squares(table) for table in tables_RS]
+    S = squares[0].S
+    means_S = [table.mean(axis=-2) for table in tables_RS]
+    of_sentences = (means_S[0] if len(means_S) == 1 else means_S[0] - means_S[1]).var(axis=-1, ddof=1) / S
+    rest = sum(each.rest / (each.R * S) for each in squares)
+    seeds = [Part(each.seeds / (each.R * S), each.R - 1) for each in squares]
+    return (*seeds, Part(np.maximum(of_sentences - rest, 0.0), S - 1))
+
+
+def error(parts: Sequence[Part]) -> Values:
+    """The standard error: the root of the variance."""
+    return np.sqrt(np.sum([part.variance for part in parts], axis=0))
+
+
+def half_width(parts: Sequence[Part], covered: float) -> Values:
+    """Half the width of the interval that covers the truth so often: sum_i t_i v_i / sqrt(sum_i v_i).
+
+    v_i, t_i: the variance of a part and the quantile of Student's t for its degrees of freedom (Cochran and Cox 1950).
+    Satterthwaite's degrees of freedom would make it too narrow: with few seeds they are taken for many whenever these
+    seeds happen to lie close together.
+    """
+    from scipy.special import stdtrit
+
+    quantiles = [float(stdtrit(part.degrees, (1 + covered) / 2)) for part in parts]
+    weighted = np.sum([t * part.variance for t, part in zip(quantiles, parts, strict=True)], axis=0)
+    return np.divide(weighted, error(parts), out=np.zeros_like(weighted), where=weighted > 0)
+
+
+def p_value(value: Values, parts: Sequence[Part]) -> Values:
+    """The smallest p with value^2 >= sum_i t_i(p)^2 v_i, t_i(p) being the two-sided quantile (Banerjee 1961).
+
+    Without an effect it is below any level at most as often as that level says, exactly so for a single part, since
+    the distribution of a square of a normal value is concave. The quantile of ``half_width`` is only right at levels
+    near 5 %, and a family of many rows asks at smaller ones.
+    """
+    from scipy.optimize.elementwise import find_root
+    from scipy.special import stdtrit
+
+    degrees = [part.degrees for part in parts]
+
+    def above(log_p: Values, square: Values, *variances: Values) -> Values:
+        """What the square lacks to the bound at this p, without its size."""
+        t2 = [stdtrit(each, np.exp(log_p) / 2) ** 2 for each in degrees]
+        bound = sum(quantile * variance for quantile, variance in zip(t2, variances, strict=True))
+        return square - bound
+
+    scale = np.sum([part.variance for part in parts], axis=0)
+    shares = [part.variance / scale for part in parts]
+    least = math.log(SMALLEST_P)
+    # A value beyond the smallest p counts as one that has it, so that there is always a root.
+    square = np.minimum(np.square(value) / scale, -above(np.full_like(scale, least), np.zeros_like(scale), *shares))
+    found = find_root(above, (np.full_like(scale, least), np.zeros_like(scale)), args=(square, *shares))
+    return np.asarray(np.exp(found.x))

@@ -1,0 +1,86 @@
+"""A quantity with its interval: what the seeds and the sentences of a test set leave open.
+
+Array legend: R seeds, S sentences.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skipstack.search.statistics.chance import Part, chance, error, half_width, p_value
+from skipstack.search.statistics.pseudo_values import Values
+
+COVERED = 0.95
+"""The share of intervals that hold the truth."""
+
+ONE_SEED = "one seed does not show how far seeds lie apart"
+NO_CHANCE = "every seed and sentence says the same, so nothing shows how far chance reaches"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A score, or a difference of scores, and the interval that holds the true one in 95 of 100 experiments.
+
+    An experiment has as many other seeds and as many other sentences. ``error`` is the standard error and ``degrees``
+    how many degrees of freedom it is worth: low, high = value -+ t(0.975; degrees) error. ``p``: how often, at most,
+    chance alone takes a value so far from 0. All five are None where ``why`` says why there is no interval.
+    ``sentences``: None where counts by sentence are not known, and the interval holds the chance of the seeds alone.
+    ``corpora``: of how many it is the mean; then ``seeds`` are the fewest of any.
+    """
+
+    value: float
+    seeds: int
+    sentences: int | None = None
+    corpora: int = 1
+    error: float | None = None
+    degrees: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    why: str = ""
+
+    @property
+    def half(self) -> float | None:
+        """Half the width of the interval: what stands after ±."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    @property
+    def sign(self) -> int:
+        """1 where the whole interval lies above 0, -1 where it lies below, else 0."""
+        if self.low is None or self.high is None:
+            return 0
+        return int(self.low > 0) - int(self.high < 0)
+
+
+def over_seeds(values_R: Sequence[float]) -> Estimate:
+    """The mean over seeds with Student's interval, which knows nothing of the sentences."""
+    values = np.asarray(values_R, dtype=np.float64)
+    seeds = len(values)
+    plain = Estimate(value=float(values.mean()), seeds=seeds, why=ONE_SEED)
+    return plain if seeds < 2 else with_interval(plain, [Part(values.var(ddof=1) / seeds, seeds - 1)])
+
+
+def over_sentences_too(value: float, *tables_RS: Values) -> Estimate:
+    """``value`` with the interval of the chance in its table of pseudo-values, or in two (``chance``)."""
+    seeds = min(len(table) for table in tables_RS)
+    plain = Estimate(value=value, seeds=seeds, sentences=tables_RS[0].shape[1], why=ONE_SEED)
+    return plain if seeds < 2 else with_interval(plain, chance(*tables_RS))
+
+
+def with_interval(plain: Estimate, parts: Sequence[Part]) -> Estimate:
+    """The estimate with the interval that these parts of its variance leave; none where all of them are 0."""
+    from scipy.special import stdtridf
+
+    deviation, half = float(error(parts)), float(half_width(parts, COVERED))
+    if deviation == 0:
+        return replace(plain, why=NO_CHANCE)
+    return replace(
+        plain,
+        error=deviation,
+        degrees=float(stdtridf((1 + COVERED) / 2, half / deviation)),
+        low=plain.value - half,
+        high=plain.value + half,
+        p=float(p_value(np.asarray(plain.value), parts)),
+        why="",
+    )

@@ -1,0 +1,30 @@
+"""A score of a whole split, divided among its sentences by the jackknife.
+
+Array legend: R seeds, S sentences, C counts of a sentence; ``...`` anything before them.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = NDArray[np.float64]
+
+OfCounts = Callable[[NDArray[np.number]], NDArray[np.float64]]
+"""Counts of the last axis to scores, the others kept: ``counts_...C`` to ``values_...``."""
+
+
+def pseudo_values(counts_RSC: NDArray[np.number], of_counts: OfCounts) -> Values:
+    """The share of each sentence in the score f of its split: ``table_RS``, whose mean over sentences is about f.
+
+        p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs
+
+    c_rs: the counts of sentence s by seed r, t_r those of the split (Tukey 1958; Quenouille 1956). For accuracy with
+    sentences of one length it is the sentence's own accuracy. F1 is no mean of sentences, yet p_rs behaves as if it
+    were one. At least two sentences; those of the split are S different ones.
+    """
+    sentences = counts_RSC.shape[-2]
+    assert sentences > 1, "one sentence alone has no share"
+    totals_R1C = counts_RSC.sum(axis=-2, keepdims=True)
+    whole_R1, without_RS = of_counts(totals_R1C), of_counts(totals_R1C - counts_RSC)
+    return sentences * whole_R1 - (sentences - 1) * without_RS

@@ -1,0 +1,51 @@
+"""The test that papers print: approximate randomisation over the sentences of a test set.
+
+Array legend: N resamples, R seeds, S sentences, C counts of a sentence.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.search.statistics.pseudo_values import OfCounts, Values
+
+RESAMPLES = 9999
+
+
+def over_sentences(
+    ours_RSC: NDArray[np.number],
+    theirs_RSC: NDArray[np.number],
+    of_counts: OfCounts,
+    generator: np.random.Generator,
+    *,
+    resamples: int = RESAMPLES,
+) -> float:
+    """The p of a difference of mean scores, were each sentence as likely the other network's (Yeh 2000).
+
+    Two-sided. It asks whether *these* trained networks differ on other sentences than these, and nothing about other
+    seeds: small differences of lucky seeds pass it. So no mark rests on it.
+    """
+    from scipy.stats import permutation_test
+
+    both_RSC = (ours_RSC + theirs_RSC).astype(np.float64)
+    gap_RSC = (ours_RSC - theirs_RSC).astype(np.float64)
+    shape_RC = (gap_RSC.shape[0], gap_RSC.shape[2])
+    flat_SX = gap_RSC.transpose(1, 0, 2).reshape(gap_RSC.shape[1], -1)
+    sums_RC = both_RSC.sum(axis=1)
+
+    def difference(sign_NS: Values, _: Values, axis: int) -> Values:
+        """Of the scores when the sentences with sign -1 have changed sides."""
+        gap_NRC = (np.moveaxis(sign_NS, axis, -1) @ flat_SX).reshape(*sign_NS.shape[:-1], *shape_RC)
+        one_NR, other_NR = of_counts((sums_RC + gap_NRC) / 2), of_counts((sums_RC - gap_NRC) / 2)
+        return (one_NR - other_NR).mean(axis=-1)
+
+    ones_S = np.ones(gap_RSC.shape[1])
+    tested = permutation_test(
+        (ones_S, -ones_S),
+        difference,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=resamples,
+        batch=1000,
+        rng=generator,
+    )
+    return float(tested.pvalue)

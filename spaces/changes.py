@@ -1,0 +1,39 @@
+"""What a config has that its base has not."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.spaces.paths import typed
+from skipstack.spaces.trial import Scalar, TrialConfig, leaves
+
+
+def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
+    """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
+    theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
+    return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
+
+
+def chosen(changed: Mapping[str, Scalar], config: TrialConfig) -> dict[str, Scalar]:
+    """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
+
+    Another ``kind`` brings the defaults of that kind, so a mapping whose kind changed counts by what it has instead of
+    them, whether the base had the same or not.
+    """
+    own = config.flatten()
+    defaults: dict[str, Scalar] = {}
+    switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
+    for path in switched:
+        with suppress(ValueError):  # a kind with fields that have no default
+            defaults |= dict(leaves(typed(path, {"kind": own[f"{path}.kind"]}), path))
+    kinds = {f"{path}.kind" for path in switched}
+    return {
+        path: value
+        for path, value in own.items()
+        if path in kinds
+        or (canonical_json(value) != canonical_json(defaults.get(path)) if _within(path, switched) else path in changed)
+    }
+
+
+def _within(path: str, others: Sequence[str]) -> bool:
+    return any(path.startswith(f"{other}.") for other in others)

@@ -1,0 +1,386 @@
+"""The report: all formats say the same, at any width, and machines can read what is meant for them."""
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from functools import cache
+from itertools import dropwhile, takewhile
+from statistics import fmean, stdev
+from typing import Any, get_args
+
+import pandas as pd
+import pytest
+from rich.cells import cell_len
+
+from skipstack.dashboards.pages.rendering import Format
+from skipstack.dashboards.pages.rendering import render as render_report
+from skipstack.dashboards.pictures.report_picture import picture
+from skipstack.dashboards.report.exploration_report import exploration_report
+from skipstack.dashboards.report.exploration_table import COLUMNS, CUT, LEADS
+from skipstack.dashboards.report.printing import say
+from skipstack.data.basis.printable import UNSEEN
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.exploration.exploration import Exploration
+from skipstack.search.results import explored
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point
+from tests.oracles.latex import printed
+from tests.search.made_up import (
+    AXES,
+    COMPOSITION,
+    DEPTH,
+    HIDDEN,
+    ended,
+    history,
+    measured,
+    proposed,
+    record_of,
+    reported,
+    study,
+)
+
+ESCAPE = "\x1b"
+HEADINGS = [column.heading for column in COLUMNS]
+
+
+def render(table: Exploration, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+    return render_report(exploration_report(table), form, width=width, terminal=terminal)
+
+
+@cache
+def _made_up(seed: int = 0, **search: Any) -> Exploration:
+    return explored(StudyRecord.of(history(study(**search), seed=seed)))
+
+
+def _two_depths(**search: Any) -> StudyRecord:
+    """The base, of depth 3, and one of depth 5 that is better with each of its two seeds; depth 1 was not tried."""
+    config = study({DEPTH: {"choice": [1, 3, 5]}}, **search)
+    return record_of(
+        config,
+        proposed(config, 0, {DEPTH: 3}),
+        proposed(config, 1, {DEPTH: 5}),
+        reported(0, 1, 0.9512, 0.9536),
+        reported(1, 1, 0.9612, 0.9676, seconds=2.25),
+        ended(0),
+        ended(1),
+        measured(0, 0.95, 0.95),
+        measured(1, 0.96, 0.9626),
+    )
+
+
+def test_scores_that_are_f1_are_called_so_in_every_format() -> None:
+    made = _made_up()
+    spans = replace(made, measure=MEASURES["f1"])
+    text, markdown, content = (render(spans, form) for form in ("text", "markdown", "json"))
+    for written in (text, markdown):
+        assert "dev F1" in written
+        assert "test F1" in written
+        assert "dev, test: F1 of the best of them" in written
+        assert "Best dev F1 to expect" in written
+        assert "dev %" not in written
+        assert "accuracy" not in written
+    assert json.loads(content)["measure"] == "f1"
+    assert json.loads(render(made, "json"))["measure"] == "accuracy"
+    assert render(spans, "csv") == render(made, "csv")
+    assert "left out at this width: deviation, test F1, trial" in " ".join(render(spans, "text", width=40).split())
+
+
+def _text_rows(text: str) -> list[list[str]]:
+    """The cells of each row of the table, found by the columns' right edges; headings of axes are passed over."""
+    lines = text.splitlines()
+    head = next(line for line in lines if "dev %" in line)
+    edges = [head.index(heading) + len(heading) for heading in HEADINGS if heading in head]
+    body = [line for line in lines[lines.index(head) + 1 :] if line[:2] in ("  ", f"{LEADS} ")]
+    rows = []
+    for line in body[: next((n for n, line in enumerate(body) if "=" in line), None)]:
+        padded = line.ljust(edges[-1])
+        starts = [0, *edges[:-1]]
+        # The first cell is a value and a number together: the number is what stands last in it.
+        rows.append([padded[start:edge].strip() for start, edge in zip(starts, edges, strict=True)])
+    return rows
+
+
+def _markdown_rows(text: str) -> list[list[str]]:
+    lines = text.splitlines()
+    table = list(takewhile(lambda line: line.startswith("|"), dropwhile(lambda line: not line.startswith("|"), lines)))
+    cells = [[cell.strip().replace("\\", "") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
+    assert cells[0] == ["axis", "value", *HEADINGS]
+    return cells[2:]
+
+
+def _csv_rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def _json(text: str) -> Any:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_formats_carry_the_same_numbers(seed: int) -> None:
+    table = _made_up(seed)
+    text, markdown = _text_rows(render(table, "text")), _markdown_rows(render(table, "markdown"))
+    raw, content = _csv_rows(render(table, "csv")), _json(render(table, "json"))["rows"]
+    assert len(text) == len(markdown) == len(raw) == len(content) == len(table.rows)
+    for shown, cells, numbers, everything, row in zip(text, markdown, raw, content, table.rows, strict=True):
+        assert shown[1:] == cells[3:]
+        assert shown[0].removesuffix(cells[2]).strip(f"{LEADS} ") in (
+            cells[1].strip(f"{LEADS} `"),
+            f"{cells[0]}, {cells[1]}",
+            cells[0],
+        )
+        assert numbers == {
+            name: "" if value is None else str(value) for name, value in everything.items() if name != "by_seed"
+        }
+        named = dict(zip(HEADINGS, cells[2:], strict=True))
+        for split, values in (("dev", row.dev), ("test", row.test)):
+            assert everything[f"{split}_mean"] == (fmean(values) if values else None)
+            assert named[f"{split} %"].rstrip(CUT) == (f"{100 * fmean(values):.2f}" if values else "–")
+        assert named["dev %"].endswith(CUT) == (not row.whole)
+        deviation = everything["dev_deviation"]
+        assert deviation == (stdev(row.dev) if len(row.dev) > 1 else None)
+        assert named["deviation"] == ("–" if deviation is None else f"{100 * deviation:.2f}")
+        if row.axis in AXES:
+            assert named["effect"] == ("–" if row.effect is None else f"{100 * row.effect + 0.0:+.2f}")
+            assert everything["effect"] == row.effect
+        else:
+            assert (named["effect"], everything["effect"]) == ("", None)
+        assert named["n"] in (f"{row.trials}", f"{row.scored}/{row.trials}", "")
+        assert named["epochs"] == (str(row.epochs) if row.epochs else "")
+        assert everything["seconds"] == row.seconds
+
+
+def test_the_text_is_what_a_reader_expects() -> None:
+    table = explored(_two_depths())
+    assert table.best_config is not None
+    assert (
+        render(table, "text", width=80)
+        == f"""made-up
+
+Exploration: what the search saw, described and not tested. Which trials there
+are and how long they trained was chosen on the way, so no number here has an
+interval. `skipstack ablate DIR` confirms: it trains the best config and each of
+its changes anew.
+
+                 n   dev %  deviation  effect  test %  trial  epochs  seconds
+  baseline           71.25          –           70.41      –
+  base, trial 0  1   95.24       0.17           95.00      0       1      1.5
+  best, trial 1  2   96.44       0.45           96.13      1       2      3.8
+
+model.stack.depth
+  1              0       –          –       –       –      –
+  3              1   95.24       0.17   -0.60   95.00      0       1      1.5
+› 5              1   96.44       0.45   +0.60   96.13      1       1      2.2
+
+2 trials: 2 completed; 2 epochs, 3.8 seconds of training and evaluation
+best: trial 1, config {table.best_config.identity}, differs from the base in:
+  model.stack.depth=5
+
+n: trials. dev, test: accuracy of the best of them on dev, so a large n flatters
+dev. deviation: of dev, standard deviation over 2 seeds. effect: what the value
+adds to the final score, in points, all other axes alike, against the mean of
+its axis: an additive model of 2 whole trials. ›: best of its axis. Baseline:
+most frequent tag of each word.
+
+Rungs, and how alike trials rank there and at their ends; of stopped ones no end
+is known:
+  epoch 1: 2 trials, 0 stopped; best at place 1
+
+Best dev accuracy to expect of 1, 2 such trials, which take 1, 2 epochs: 95.84,
+96.14.
+"""
+    )
+
+
+@pytest.mark.parametrize("width", [40, 50, 60, 70, 79, 80, 100, 120, 200])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_no_line_is_wider_than_the_terminal_and_no_value_is_cut(width: int, terminal: bool) -> None:
+    sources: Json = [0, 0, 1, 2, 3, 4, 5, 6, 7]
+    config = study({DEPTH: {"choice": [1, 3, 9]}, COMPOSITION: {"choice": [2, sources]}, HIDDEN: {"choice": [16]}})
+    point: Point = {DEPTH: 9, COMPOSITION: sources, HIDDEN: 16}
+    record = record_of(config, proposed(config, 0, point), reported(0, 1, 0.9, 0.92, seconds=12_345.6))
+    text = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", render(explored(record), "text", width=width, terminal=terminal))
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert "…" not in text
+    joined = re.sub(r"\s", "", text)
+    assert "91.00" in joined
+    assert "[0,0,1,2,3,4,5,6,7]" in joined
+    left_out = {"trial", "epochs", "seconds", "deviation", "test %", "n"} - set(
+        re.findall(r"test %|\w+", next(line for line in text.split("\n") if "dev %" in line))
+    )
+    told = re.search(r"left out at this width: (.*)", text, re.DOTALL)
+    assert left_out == set(" ".join(told[1].split()).split(", ") if told else [])
+
+
+def test_a_wide_terminal_leaves_nothing_out() -> None:
+    assert "left out" in render(_made_up(), "text", width=60)
+    for width in (100, None):
+        assert "left out" not in render(_made_up(), "text", width=width)
+
+
+def test_text_for_a_pipe_has_no_control_character_whatever_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = render(_made_up(), "text")
+    assert not [character for character in text if ord(character) < 32 and character != "\n"]
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_a_terminal_gets_the_same_text_in_colours_unless_it_asks_for_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    table = _made_up()
+    coloured = render(table, "text", width=80, terminal=True)
+    without = re.sub(rf"{ESCAPE}\[[0-9;]*m", "", coloured)
+    assert f"{ESCAPE}[1;36m" in coloured  # the headings of axes
+    assert [line.rstrip() for line in without.splitlines()] == render(table, "text", width=80).splitlines()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert f"{ESCAPE}[1;36m" not in render(table, "text", width=80, terminal=True)
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_with_one_seed_no_format_says_nan(form: Format) -> None:
+    table = _made_up(seeds=1)
+    report = render(table, form)
+    assert "nan" not in report.lower()
+    if form in ("text", "markdown"):
+        assert re.search(r"\d\d\.\d\d[ †|]+– ", report)
+        assert "one seed has none (–)" in " ".join(report.split())
+    if form == "json":
+        rows = _json(report)["rows"]
+        assert [row["dev_deviation"] for row in rows] == [None] * len(rows)
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_a_study_in_which_nothing_has_a_score_has_a_report(form: Format) -> None:
+    config = study()
+    report = render(explored(record_of(config)), form)
+    assert report.endswith("\n")
+    assert "nan" not in report.lower()
+    if form == "text":
+        assert "no trial has a score" in report
+
+
+def test_a_missing_base_has_no_row() -> None:
+    config = study({DEPTH: {"choice": [1, 5]}})
+    record = record_of(config, proposed(config, 0, {DEPTH: 5}), reported(0, 1, 0.9, 0.8))
+    assert "base, trial" not in render(explored(record), "text")
+    assert "base, trial 0" in render(_made_up(), "text")
+
+
+def test_trials_without_a_score_stand_beside_those_with_one() -> None:
+    config = study({DEPTH: {"choice": [3, 5]}})
+    record = record_of(
+        config,
+        proposed(config, 0, {DEPTH: 3}),
+        proposed(config, 1, {DEPTH: 5}),
+        reported(0, 1, 0.9, 0.8),
+        ended(1, "failed", "RuntimeError: no luck"),
+    )
+    rows = _markdown_rows(render(explored(record), "markdown"))
+    assert [row[2] for row in rows] == ["", "1", "1/2", "1", "0/1"]
+
+
+def test_a_trial_that_was_not_trained_to_its_end_is_marked() -> None:
+    config = study({DEPTH: {"choice": [3, 5]}})
+    trials = [proposed(config, 0, {DEPTH: 3}), proposed(config, 1, {DEPTH: 5})]
+    ends = [ended(0), ended(1, "stopped")]
+    epochs = [reported(0, 1, 0.5, 0.6), reported(1, 1, 0.3, 0.4), reported(0, 2, 0.90, 0.80)]
+    stopped = render(explored(record_of(config, *trials, *epochs, *ends)), "text")
+    assert re.search(r"5 +1 +35\.00† +7\.07 ", stopped)
+    assert "†: not trained to its end." in " ".join(stopped.split())
+    whole = render(explored(record_of(config, *trials, *epochs, reported(1, 2, 0.3, 0.4), ended(0), ended(1))), "text")
+    assert re.search(r"5 +1 +35\.00 +7\.07 ", whole)
+    assert "†" not in whole
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_nothing_that_was_only_seen_has_an_error_or_a_mark_of_significance(form: Format) -> None:
+    for seed in range(4):
+        report = render(_made_up(seed), form)
+        report = str(printed(report)) if form == "latex" else re.sub(r"(?s)<style>.*?</style>", "", report)
+        assert "±" not in report
+        assert r"\pm" not in report
+        assert form in ("html", "latex") or "*" not in report
+        assert not re.search("significan|standard.error|exceeds", report)
+
+
+def test_csv_keeps_every_digit_and_whole_numbers_whole() -> None:
+    table = explored(_two_depths())
+    frame = pd.read_csv(io.StringIO(render(table, "csv")))
+    assert list(frame["trials"]) == [row.trials for row in table.rows]
+    assert frame["dev_mean"].dropna().tolist() == [fmean(row.dev) for row in table.rows if row.dev]
+    assert _csv_rows(render(table, "csv"))[-1]["selected_trial"] == "1"
+
+
+def test_json_holds_the_seeds_the_best_config_and_what_it_changes() -> None:
+    table = explored(_two_depths())
+    content = _json(render(table, "json"))
+    by_seed = content["rows"][-1]["by_seed"]
+    assert by_seed["seeds"] == [0, 1]
+    assert by_seed["dev"] == [0.9612, 0.9676]
+    assert by_seed["test"] == [0.96, 0.9626]
+    assert table.best_config is not None
+    assert content["best"] == {
+        "trial": 1,
+        "identity": table.best_config.identity,
+        "changes": {DEPTH: 5},
+        "config": table.best_config.model_dump(mode="json"),
+    }
+    assert content["ends"] == {"completed": 2}
+    assert (content["study"], content["epochs"], content["seconds"]) == ("made-up", 2, 3.75)
+
+
+def test_values_are_text_and_no_markup() -> None:
+    table = replace(
+        _made_up(), study="[red]a|b[/red]", rows=tuple(replace(row, value="[bold]`|x") for row in _made_up().rows)
+    )
+    text, markdown = render(table, "text", width=120), render(table, "markdown")
+    assert "[red]a|b[/red]" in text
+    assert "[bold]`|x" in text
+    assert all(row[1].strip(f"{LEADS} ") == "[bold]`|x" for row in _markdown_rows(markdown))
+
+
+@pytest.mark.parametrize("form", get_args(Format))
+def test_no_text_of_others_moves_the_cursor_or_turns_the_order_of_what_is_shown(
+    form: Format, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    bad = "a\x1b[2J\x9b2J\u202eb\u200f\u2028c\x07"
+    table = replace(_made_up(), study=bad, rows=tuple(replace(row, value=bad) for row in _made_up().rows))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", render(table, form, width=120, terminal=form == "text"))
+    assert not UNSEEN.search(shown.replace("\n", ""))
+    if form == "json":
+        assert json.loads(shown)["study"] == bad
+    else:
+        assert r"\x9b2J\u202eb" in (printed(shown).text if form == "latex" else shown)
+    say(f"trial 1 failed: {bad}")
+    assert capsys.readouterr().err == r"trial 1 failed: a\x1b[2J\x9b2J\u202eb\u200f\u2028c\x07" + "\n"
+
+
+def test_the_best_config_that_is_the_base_changes_nothing() -> None:
+    config = study({DEPTH: {"choice": [1, 3]}})
+    record = record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8))
+    assert "the base itself" in render(explored(record), "text")
+
+
+def test_the_same_study_gives_the_same_picture() -> None:
+    assert picture(_made_up()) == picture(_made_up())
+
+
+def test_a_picture_shows_the_text_and_needs_nothing_else() -> None:
+    svg = picture(_made_up())
+    root = ET.fromstring(svg)
+    words = "".join(root.itertext()).replace("\xa0", " ")
+    assert "model.stack.shortcut.gate" in words
+    assert "sigmoid_below" in words
+    assert re.findall(r"https?://[^\"]+", svg) == ["http://www.w3.org/2000/svg"]

@@ -1,0 +1,45 @@
+"""What a config has that its base has not."""
+
+import json
+from pathlib import Path
+
+import yaml
+
+from skipstack.search.study_files.study_file import load_study
+from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.trial import TrialConfig
+from tests.search.made_up import COMPOSITION, study
+
+
+def test_changes_are_the_leaves_that_differ_or_that_the_base_lacks() -> None:
+    base = study().space.base
+    assert changes(base, base) == {}
+    sgd = {"kind": "sgd", "learning_rate": 0.01, "momentum": 0.0}  # the base has Adam at this rate
+    other = base.model_dump(mode="json")
+    other["training"] |= {"optimiser": sgd, "clip_norm": 5.0}
+    other["model"]["stack"]["composition"] = [0, 0, 1]
+    assert changes(TrialConfig.model_validate(other), base) == {
+        COMPOSITION: "[0, 0, 1]",
+        "training.optimiser.kind": "sgd",
+        "training.optimiser.momentum": 0.0,
+        "training.clip_norm": 5.0,
+    }
+
+
+def test_what_is_chosen_gives_the_config_again_and_names_no_default_of_a_kind(tmp_path: Path) -> None:
+    base = study().space.base
+    sgd = {"kind": "sgd", "learning_rate": base.training.optimiser.learning_rate, "momentum": 0.0}
+    other = base.model_dump(mode="json")
+    other["training"] |= {"optimiser": sgd, "clip_norm": 5.0}
+    other["model"]["head"] = {"kind": "crf", "constrained": False}
+    config = TrialConfig.model_validate(other)
+    settings = chosen(changes(config, base), config)
+    assert settings == {
+        "model.head.kind": "crf",
+        "training.optimiser.kind": "sgd",
+        "training.optimiser.learning_rate": base.training.optimiser.learning_rate,
+        "training.clip_norm": 5.0,
+    }
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump({"base": base.model_dump(mode="json")}))
+    overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
+    assert load_study(tmp_path / "study.yaml", overrides=overrides)[0].space.base == config
