@@ -116,4 +116,4 @@ def explored_frames(frames: "StudyFrames", by: Sequence[str] = ()) -> "Explorati
     from skipstack.search.exploration.exploration import explore
 
     tables = frames.trials, frames.curves, frames.seeds
-    return explore(*tables, frames.study, frames.measure, frames.baseline, by)
+    return explore(*tables, frames.study, frames.measure, base=frames.base, baseline=frames.baseline, by=by)

@@ -17,7 +17,7 @@ from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored
+from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -38,23 +38,32 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show for each number the events of the ledger that it comes from, instead.")
+    ] = False,
 ) -> None:
     """Print what the search saw: what each value of each axis reached, and which axes matter."""
-    if against is not None and by:
-        raise UserError("--by and --against exclude each other (allowed: one of them)")
+    if against is not None and (by or trace):
+        raise UserError("--against excludes --by and --trace (allowed: one of them)")
     table = None if against is None else find_table(against)
-    record = read_study(study)
     if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table)), form, out)
+        print_report(comparison_report(compare(read_study(study), against, table)), form, out)
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
+    from skipstack.search.frames.study_frames import study_frames
 
-    found = explored(record, by or ())
+    frames = study_frames(study)
+    found = explored_frames(frames, by or ())
+    if trace:
+        from skipstack.dashboards.report.trace_report import trace_report
+
+        print_report(trace_report(found, frames.events), form, out)
+        return
     made = exploration_report(found)
     if form == "html":
         from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
 
-        made = replace(made, pictures=study_pictures(frames_of(found), record.measure))
+        made = replace(made, pictures=study_pictures(frames_of(found), found.measure))
     print_report(made, form, out)
 
 
