@@ -21,6 +21,7 @@ from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import LONG, read_study
+from skipstack.search.study.records.selection import SETTLED
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.space import Space
 
@@ -38,7 +39,8 @@ class StudyFrames:
     """A study as it stood when it was read. Its frames have the columns of ``COLUMNS``, made when they are asked for.
 
     ``study``: its config, with what it was extended by; ``corpora``: by the identity of their configs; ``base``: the
-    number of the trial that ran the base config itself; ``finished``: whether nothing is left to run.
+    number of the trial that ran the base config itself; ``finished``: whether nothing is left to run; ``ablated``:
+    whether it has an ablation.
     """
 
     past: Past
@@ -46,6 +48,7 @@ class StudyFrames:
     corpora: Mapping[str, CorpusPrepared]
     base: int | None
     finished: bool
+    ablated: bool
     kept: Callable[[str], pd.DataFrame | None]
     """A frame by its name in ``MADE``, where an earlier reading has made it."""
     read: Callable[[], StudyRecord]
@@ -60,6 +63,7 @@ class StudyFrames:
             corpora=record.corpora,
             base=None if base is None else base.number,
             finished=record.finished and all(each.finished for each in record.ablations.values()),
+            ablated=bool(record.ablations),
             kept=lambda name: None,
             read=lambda: record,
         )
@@ -105,6 +109,12 @@ class StudyFrames:
         return MEASURES[next((corpus.measure for corpus in self.corpora.values()), Accuracy.name)]
 
     @property
+    def confirms(self) -> bool:
+        """Whether anything of the study may be confirmed: by an ablation, or since it settled what it tried."""
+        search = self.study.search
+        return self.ablated or (search.stops_nothing and search.proposer.kind in SETTLED)
+
+    @property
     def baseline(self) -> tuple[float, float] | None:
         """What has to be beaten on dev and on test, as scores, on the base's corpus."""
         prepared = self.corpora.get(identity(self.study.space.base.data.corpus))
@@ -140,6 +150,7 @@ def study_frames(path: Path) -> StudyFrames:
             corpora={each.corpus: each for each in corpora},
             base=found.about["base"],
             finished=found.about["finished"],
+            ablated=found.about["ablated"],
             kept=found.frame,
             read=lambda: StudyRecord.of(past),
         )
@@ -161,4 +172,5 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "corpora": [each.model_dump(mode="json") for each in frames.corpora.values()],
         "base": frames.base,
         "finished": frames.finished,
+        "ablated": frames.ablated,
     }
