@@ -20,7 +20,6 @@ from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
 from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -69,7 +68,7 @@ def report(
     if trace:
         from skipstack.dashboards.report.trace_report import trace_report
 
-        print_report(trace_report(explored_frames(frames, by or ()), frames.events), form, out)
+        print_report(trace_report(frames.explored(by or ()), frames.events), form, out)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:
@@ -80,7 +79,7 @@ def report(
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    seen = explored_frames(frames, by or ())
+    seen = frames.explored(by or ())
     made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
     made = with_confirmed(made, reports)
     print_report(made, form, out)

@@ -19,7 +19,6 @@ from skipstack.search.decisions.schedulers.config import KeepBestConfig, RungCon
 from skipstack.search.decisions.schedulers.rungs import rungs_below
 from skipstack.search.exploration.budgets import expected_best
 from skipstack.search.exploration.effects import Effects, effects
-from skipstack.search.exploration.importance import importances
 from skipstack.search.exploration.levels import Domains, levels
 from skipstack.search.exploration.pairs import pairs
 from skipstack.search.exploration.rungs import rungs
@@ -84,6 +83,8 @@ class Exploration:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """How much each axis matters."""
+        from skipstack.search.exploration.importance import importances  # which loads optuna and scikit-learn
+
         return importances(self.effects.expected, self.seen.trials, self.domains)
 
     @cached_property
