@@ -40,8 +40,7 @@ def test_the_smallest_difference_is_found_in_four_of_five_experiments(seeds: int
     assert 0.72 <= found <= 0.86
 
 
-@pytest.mark.parametrize("seeds", [2, 3, 5, 30])
-@pytest.mark.parametrize("level", [0.05, 0.003])
+@pytest.mark.parametrize(("seeds", "level"), [(3, 0.05), (5, 0.05), (30, 0.05), (30, 0.003)])
 def test_where_seeds_alone_differ_it_has_the_power_by_statsmodels_too(seeds: int, level: float) -> None:
     alone = Noise(seeds=4e-6, sentences=0.0, rest=0.0)
     ours = smallest_difference(alone, seeds=seeds, sentences=100, level=level)
