@@ -10,9 +10,9 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
+from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
@@ -20,7 +20,7 @@ from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
 from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored
+from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -56,24 +56,25 @@ def report(
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    from skipstack.search.frames.study_frames import study_frames
+
     table = None if against is None else find_table(against)
-    record = read_study(study)
+    frames = study_frames(study)
     if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table, randomise=randomise)), form, out)
+        print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
         return
-    reports = [] if by else list(confirmed_reports(record, randomise=randomise))
+    reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:
         if not reports:
-            raise UserError(
-                f"--confirmed: {why_not_by_design(record)} (allowed: without it; `skipstack ablate` confirms)"
-            )
+            why = why_not_by_design(frames.record)
+            raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
         print_report(one_report(reports), form, out)
         return
-    made = with_confirmed(exploration_report(explored(record, by or ())), reports)
-    if form == "html":
-        from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
+    from skipstack.dashboards.report.exploration_report import exploration_report
 
-        made = replace(made, pictures=study_pictures(frames_of(record), record.measure))
+    seen = explored_frames(frames, by or ())
+    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
+    made = with_confirmed(made, reports)
     print_report(made, form, out)
 
 

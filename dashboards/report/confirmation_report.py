@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.pictures.confirmed_pictures import confirmed_pictures
 from skipstack.dashboards.report.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
 from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
@@ -31,6 +33,7 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
         records=records,
         names=list(records[0]),
         width=None,
+        pictures=partial(confirmed_pictures, records, confirmation.measure),
     )
 
 
