@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from skipstack.search.ablation.ablation import BASE, BEST, Ablation, Row
+
 from skipstack.dashboards.report.quantities import counted
 from skipstack.data.tasks.measure import Measure
-from skipstack.search.ablation.ablation import BASE, BEST, Ablation, Row
 from skipstack.search.study.records.parts import value_text
 from skipstack.spaces.changes import chosen
 from skipstack.spaces.trial import Scalar

@@ -3,9 +3,9 @@
 from typing import Any
 
 import pytest
+from skipstack.search.ablation.ablation import ablation
 
 from skipstack.dashboards.report.closing import listed, names, search_in_a_sentence
-from skipstack.search.ablation.ablation import ablation
 from skipstack.search.ledger.events import Event, Reason
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
 
