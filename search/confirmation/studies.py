@@ -23,8 +23,8 @@ WINNER = "the best config of each, as its own ablation found it"
 class Explored:
     """What a study explored. Scores are those of ``data.tasks.measure``, on dev.
 
-    ``best``: of all trials, with ``seeds``; None without a score. ``alike``: the best to expect of as many of its trials
-    as cost no more epochs than the cheapest of the studies, ``trials_alike``.
+    ``best``: of all trials, with ``seeds``; None without a score. ``alike``: the best to expect of
+    ``trials_alike``, as many of its trials as cost no more epochs than the cheapest of the studies.
     """
 
     study: str
@@ -145,10 +145,12 @@ def _winner(record: StudyRecord, prepared: CorpusPrepared) -> TrialRecord | None
         for row in each.settled.rows if each.settled is not None else ():
             best = row.roles[0].kind == "winner"
             for trial in each.trials.values() if best else ():
-                alike = all(
-                    canonical_json(trial.point.get(path)) == canonical_json(row.point[path]) for path in row.point
-                )
-                if alike and trial.whole and each.corpus_of(trial.config).fingerprint == prepared.fingerprint:
+                point = {path: trial.point.get(path) for path in row.point}
+                if (
+                    canonical_json(point) == canonical_json(row.point)
+                    and trial.whole
+                    and each.corpus_of(trial.config).fingerprint == prepared.fingerprint
+                ):
                     return trial
     return None
 
