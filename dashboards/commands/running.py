@@ -56,7 +56,7 @@ def finish(run: Run) -> int:
 
 def _report(run: Run, record: StudyRecord) -> None:
     from skipstack.dashboards.report.confirmed import confirmed_reports, with_confirmed
-from skipstack.dashboards.report.exploration_report import exploration_report
+    from skipstack.dashboards.report.exploration_report import exploration_report
 
     print_report(with_confirmed(exploration_report(explored(record)), list(confirmed_reports(record))))
     private_runs = run.execution.store is None

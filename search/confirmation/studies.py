@@ -11,6 +11,7 @@ from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confir
 from skipstack.search.confirmation.designs import by_design
 from skipstack.search.exploration.budgets import expected_best
 from skipstack.search.ledger.events import CorpusPrepared
+from skipstack.search.study.preparation import CORPUS
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.trial import TrialConfig
@@ -138,20 +139,19 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[Row]:
 
 
 def _winner(record: StudyRecord, prepared: CorpusPrepared) -> TrialRecord | None:
-    """The best config of a study as its latest ablation trained it anew; None without one, and where nothing beat the
-    base.
+    """The best config of a study as its latest ablation trained it anew; None without one, or if nothing beat the base.
+
+    Of an ablation on several corpora, the trial on this one.
     """
     for each in reversed(list(record.ablations.values())):
-        for row in each.settled.rows if each.settled is not None else ():
-            best = row.roles[0].kind == "winner"
-            for trial in each.trials.values() if best else ():
-                point = {path: trial.point.get(path) for path in row.point}
-                if (
-                    canonical_json(point) == canonical_json(row.point)
-                    and trial.whole
-                    and each.corpus_of(trial.config).fingerprint == prepared.fingerprint
-                ):
-                    return trial
+        rows = each.settled.rows if each.settled is not None else ()
+        point = next((row.point for row in rows if row.roles[0].kind == "winner"), None)
+        for trial in each.trials.values() if point is not None else ():
+            its = {path: trial.point[path] for path in trial.point if path != CORPUS}
+            wanted = {path: value for path, value in (point or {}).items() if path != CORPUS}
+            here = each.corpus_of(trial.config).fingerprint == prepared.fingerprint
+            if trial.whole and here and canonical_json(its) == canonical_json(wanted):
+                return trial
     return None
 
 
