@@ -55,9 +55,10 @@ def finish(run: Run) -> int:
 
 
 def _report(run: Run, record: StudyRecord) -> None:
+    from skipstack.dashboards.report.confirmed import confirmed_reports, with_confirmed
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    print_report(exploration_report(explored(record)))
+    print_report(with_confirmed(exploration_report(explored(record)), list(confirmed_reports(record))))
     private_runs = run.execution.store is None
     for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):
         say(line)
