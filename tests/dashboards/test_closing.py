@@ -1,0 +1,84 @@
+"""The last sentence: what the numbers carry, whatever became of the study."""
+
+from typing import Any
+
+import pytest
+
+from skipstack.dashboards.report.closing import listed, names, search_in_a_sentence
+from skipstack.search.ablation.ablation import ablation
+from skipstack.search.ledger.events import Event, Reason
+from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
+
+BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
+OTHER: dict[str, Any] = {DEPTH: 5, GATE: "none", RATE: 0.0123456}
+ABLATE = "skipstack ablate runs/made-up"
+THEN = f"That is what the search saw: whether it holds is found on fresh seeds by `{ABLATE}`."
+
+
+def sentence(*trials: tuple[dict[str, Any], float | None, Reason]) -> str:
+    """Of a study of these trials: point, dev accuracy at the only epoch, and end."""
+    config = study()
+    events: list[Event] = []
+    for number, (point, accuracy, reason) in enumerate(trials):
+        events.append(proposed(config, number, point))
+        events += [] if accuracy is None else [reported(number, 1, accuracy, accuracy)]
+        events.append(ended(number, reason))
+    return search_in_a_sentence(ablation(record_of(config, *events)), ABLATE)
+
+
+def test_it_says_what_the_best_has_beside_the_base_and_what_would_tell_whether_it_holds() -> None:
+    assert sentence((BASE, 0.9512, "completed"), (OTHER, 0.964, "completed"), (OTHER | {DEPTH: 3}, 0.9, "failed")) == (
+        "Trial 1, the best of 2 on dev, reaches 96.40 %, where the base reaches 95.12 %; "
+        f"it differs by depth 5, gate none and learning_rate 0.0123. {THEN}"
+    )
+
+
+def test_scores_that_print_alike_are_no_gain() -> None:
+    assert sentence((BASE, 0.9512, "completed"), (BASE | {DEPTH: 5}, 0.951201, "completed")) == (
+        f"Trial 1, the best of 2 on dev, reaches what the base reaches, 95.12 %; it differs by depth 5. {THEN}"
+    )
+
+
+def test_trainings_of_unequal_length_are_not_called_equal() -> None:
+    said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"), (OTHER, 0.95, "completed"))
+    assert "equally long" not in said, "both have one epoch"
+    config = study()
+    longer = [proposed(config, 1, OTHER), reported(1, 1, 0.9, 0.9), reported(1, 2, 0.96, 0.96), ended(1)]
+    record = record_of(config, proposed(config, 0, BASE), reported(0, 1, 0.95, 0.95), ended(0, "stopped"), *longer)
+    said = search_in_a_sentence(ablation(record), ABLATE)
+    assert "where the base reaches 95.00 %, although the two were not trained equally long; it" in said
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        ([], "no other trial has a score"),
+        ([(OTHER, None, "failed")], "no other trial has a score"),
+        ([(OTHER, 0.94, "stopped")], "none of 1 other reaches more"),
+        ([(OTHER, 0.94, "stopped"), (BASE | {DEPTH: 5}, 0.9512, "completed")], "none of 2 others reaches more"),
+    ],
+)
+def test_the_base_may_be_the_best(others: list[Any], why: str) -> None:
+    said = sentence((BASE, 0.9512, "completed"), *others)
+    assert said == f"The base itself is the best on dev, with 95.12 %: {why}."
+
+
+def test_without_a_score_of_the_base_nothing_is_compared() -> None:
+    assert sentence((BASE, None, "failed"), (OTHER, 0.96, "completed")) == (
+        "Trial 1 reaches 96.00 %; the base has no score that it could be compared with."
+    )
+
+
+def test_without_any_score_nothing_is_said_of_the_axes() -> None:
+    said = "No trial has a score, so nothing can be said of what was varied."
+    assert sentence() == sentence((BASE, None, "failed"), (OTHER, 0.9, "diverged")) == said
+
+
+def test_changes_have_the_shortest_names_that_tell_them_apart() -> None:
+    assert names(["model.stack.depth", "model.head.kind"]) == ["depth", "head"]
+    assert names(["model.embedder.dropout", "model.stack.dropout"]) == ["embedder.dropout", "stack.dropout"]
+    assert names(["training.optimiser.kind", "training.optimiser.learning_rate"]) == ["optimiser", "learning_rate"]
+
+
+def test_a_list_reads_as_one_says_it() -> None:
+    assert [listed("abc"[:length]) for length in (1, 2, 3)] == ["a", "a and b", "a, b and c"]
