@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.progress.progress import Progress
-from skipstack.dashboards.report.ablated_report import ablated_report
+from skipstack.dashboards.report.ablated_report import ablated_in_sentences, ablated_report
 from skipstack.dashboards.report.closing import search_in_a_sentence
 from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
@@ -59,7 +59,10 @@ def finish(run: Run) -> int:
     print_report(ablated_report(record))
     for line in after_ablation(run.folder.path):
         say(line)
-    return _faults(record)
+    code = _faults(record)
+    for sentence in ablated_in_sentences(record):
+        print_sentence(sentence)
+    return code
 
 
 def _next_steps(run: Run, record: StudyRecord) -> None:

@@ -47,7 +47,7 @@ def ablation_in_a_sentence(winner: ConfirmedRow, without: Mapping[str, Confirmed
 
     ``winner``: the row that is measured from the base. ``without``: by its change, each row that lacks this one, which
     is measured from the winner; together they are a family. A change earns its place where the row without it is
-    worse, and by more than chance.
+    worse, and by more than chance. A winner with a single change has no such row: it is the base without it.
     """
     known = {
         change: row.difference for change, row in without.items() if row.difference is not None and row.p is not None
@@ -62,6 +62,8 @@ def ablation_in_a_sentence(winner: ConfirmedRow, without: Mapping[str, Confirmed
         *(f"of {each} nothing is known ({_why(row)})" for each, row in without.items() if each not in known),
         *_together(winner, measure),
     ]
+    if not without:
+        return f"The winner is the base with one change: {'; '.join(said) or _why(winner)}."
     opening = "The winner's one change" if len(without) == 1 else f"Of the winner's {len(without)} changes"
     return f"{opening}: {'; '.join(said)}."
 
@@ -83,10 +85,10 @@ def _said(
 
 
 def _together(winner: ConfirmedRow, measure: Measure) -> Iterator[str]:
-    """How far the winner is from the base, where that has an interval."""
+    """How far the winner is from the base, where that has an interval; by the mark, as the rows above."""
     if winner.difference is not None and winner.difference.half is not None:
-        verdicts = {1: "ahead of", 0: "not shown to differ from", -1: "behind"}
-        verdict = verdicts[winner.difference.sign]
+        ahead = "ahead of" if winner.difference.value > 0 else "behind"
+        verdict = ahead if winner.marked else "not shown to differ from"
         yield f"the winner is {verdict} the base, {with_half(winner.difference, measure)}"
 
 

@@ -45,8 +45,8 @@ def test_scores_that_print_alike_are_no_gain() -> None:
 def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"))
     assert said == (
-        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were trained "
-        f"to the end; it differs by depth 5. {THEN}"
+        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were "
+        f"trained to the end; it differs by depth 5. {THEN}"
     )
 
 
@@ -92,7 +92,7 @@ def concluded(winner: ConfirmedRow, measure: str = "accuracy", **without: Confir
 
 def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than_chance() -> None:
     assert concluded(
-        row(7.25, 1.5),
+        row(7.25, 1.5, marked=True),
         depth=row(-6.5, 1.25, marked=True),
         composition=row(-17, 2, marked=True),
         gate=row(0.1, 0.4),
@@ -105,17 +105,25 @@ def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than
 
 
 def test_a_change_may_do_harm_and_an_interval_alone_is_no_mark() -> None:
-    assert concluded(row(-2, 1), dropout=row(3, 1, marked=True), depth=row(-2, 1)) == (
+    assert concluded(row(-2, 1, marked=True), dropout=row(3, 1, marked=True), depth=row(-2, 1)) == (
         "Of the winner's 2 changes: dropout (without it +3.00 ± 1.00 points) does harm; depth shows no effect beyond "
         "chance; the winner is behind the base, -2.00 ± 1.00 points."
     ), "depth is below 0 by its own interval, but not in its family"
 
 
 def test_without_any_effect_none_is_claimed() -> None:
-    assert concluded(row(0.2, 0.5), depth=row(0, 0.5)) == (
-        "The winner's one change: depth shows no effect beyond chance; the winner is not shown to differ from the "
-        "base, +0.20 ± 0.50 points."
+    for difference in (0.2, 0.6):  # an interval above 0 is no mark in its family
+        assert concluded(row(difference, 0.5), depth=row(0, 0.5)) == (
+            "The winner's one change: depth shows no effect beyond chance; the winner is not shown to differ from the "
+            f"base, +{difference:.2f} ± 0.50 points."
+        )
+
+
+def test_a_winner_of_one_change_is_compared_with_the_base_alone() -> None:
+    assert concluded(row(0.6, 0.5, marked=True)) == (
+        "The winner is the base with one change: the winner is ahead of the base, +0.60 ± 0.50 points."
     )
+    assert concluded(row(why="not trained")) == "The winner is the base with one change: not trained."
 
 
 def test_what_has_no_interval_has_no_verdict() -> None:
@@ -126,7 +134,7 @@ def test_what_has_no_interval_has_no_verdict() -> None:
 
 
 def test_of_perplexities_the_lower_is_the_better_and_they_have_no_points() -> None:
-    said = concluded(row(500, 100), "perplexity", depth=row(-300, 100, marked=True))
+    said = concluded(row(500, 100, marked=True), "perplexity", depth=row(-300, 100, marked=True))
     assert said == (
         "The winner's one change: depth (without it +3.00 ± 1.00) earns its place; the winner is ahead of the base, "
         "-5.00 ± 1.00."
