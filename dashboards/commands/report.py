@@ -48,6 +48,9 @@ def report(
         bool,
         typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print of each number in the table the events of the ledger it is made of.")
+    ] = False,
 ) -> None:
     """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
 
@@ -56,12 +59,21 @@ def report(
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    if trace and (against is not None or confirmed or form != "text" or out is not None):
+        raise UserError("--trace excludes --against, --confirmed, --format and --out (allowed: with --by)")
     from skipstack.search.frames.study_frames import study_frames
 
     table = None if against is None else find_table(against)
     frames = study_frames(study)
     if against is not None and table is not None:
         print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
+        return
+    if trace:
+        from skipstack.dashboards.report.traced import traced
+        from skipstack.search.frames.trace import lines
+
+        for line in lines(frames.past, list(traced(frames, explored_frames(frames, by or ())))):
+            print(line)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:
