@@ -27,4 +27,5 @@ def pseudo_values(counts_RSC: NDArray[np.number], of_counts: OfCounts) -> Values
     assert sentences > 1, "one sentence alone has no share"
     totals_R1C = counts_RSC.sum(axis=-2, keepdims=True)
     whole_R1, without_RS = of_counts(totals_R1C), of_counts(totals_R1C - counts_RSC)
-    return sentences * whole_R1 - (sentences - 1) * without_RS
+    values_RS: Values = sentences * whole_R1 - (sentences - 1) * without_RS
+    return values_RS

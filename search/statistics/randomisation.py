@@ -36,7 +36,8 @@ def over_sentences(
         """Of the scores when the sentences with sign -1 have changed sides."""
         gap_NRC = (np.moveaxis(sign_NS, axis, -1) @ flat_SX).reshape(*sign_NS.shape[:-1], *shape_RC)
         one_NR, other_NR = of_counts((sums_RC + gap_NRC) / 2), of_counts((sums_RC - gap_NRC) / 2)
-        return (one_NR - other_NR).mean(axis=-1)
+        mean_N: Values = (one_NR - other_NR).mean(axis=-1)
+        return mean_N
 
     ones_S = np.ones(gap_RSC.shape[1])
     tested = permutation_test(

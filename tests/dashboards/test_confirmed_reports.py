@@ -40,8 +40,23 @@ def test_the_text_is_what_a_reader_expects() -> None:
         == """\
 made-up on grammar: confirmed on test
 
-             test %     difference      g      p  trial
-  base         base          base      –      –      0
+              test %     difference      g     p  trial
+  base  67.94 ± 4.56           base      –     –      0
+
+model.stack.depth
+* 1     40.72 ± 2.66  -27.22 ± 2.39  -14.5  .001      1
+  5     70.56 ± 4.72   +2.61 ± 8.45   +1.1  .635      2
+
+model.stack.shortcut.gate
+  none  69.11 ± 1.04   +1.17 ± 4.08   +0.7  .635      3
+
+±: half the 95 % interval, which holds the chance of 3 seeds and 60 sentences.
+Difference: to the base on test, in points, paired by seed. *: significant at 5
+%, corrected for 3 rows (Holm); the others leave open which is better.
+p: corrected (Holm). g: the difference in standard deviations over seeds
+(Hedges).
+A true difference of 8.8 points becomes significant in 80 of 100 such
+experiments; 0.1 points would take more sentences, not only seeds.
 """
     )
 
@@ -60,7 +75,7 @@ def test_all_formats_carry_the_same_numbers(made: Any) -> None:
         if everything["difference"] is not None:
             half = (everything["difference_high"] - everything["difference_low"]) / 2
             assert f"{100 * everything['difference']:+.2f} ± {100 * half:.2f}" in line.replace("-0.00", "+0.00")
-        assert ("\\*" in line) == everything["marked"]
+        assert ("| * " in line) == everything["marked"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
