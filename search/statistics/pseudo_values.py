@@ -8,13 +8,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Numbers
+
 Values = NDArray[np.float64]
 
-OfCounts = Callable[[NDArray[np.number]], NDArray[np.float64]]
+OfCounts = Callable[[Numbers], Numbers]
 """Counts of the last axis to scores, the others kept: ``counts_...C`` to ``values_...``."""
 
 
-def pseudo_values(counts_RSC: NDArray[np.number], of_counts: OfCounts) -> Values:
+def pseudo_values(counts_RSC: Numbers, of_counts: OfCounts) -> Values:
     """The share of each sentence in the score f of its split: ``table_RS``, whose mean over sentences is about f.
 
         p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs

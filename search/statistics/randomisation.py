@@ -4,16 +4,16 @@ Array legend: N resamples, R seeds, S sentences, C counts of a sentence.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Numbers
 from skipstack.search.statistics.pseudo_values import OfCounts, Values
 
 RESAMPLES = 9999
 
 
 def over_sentences(
-    ours_RSC: NDArray[np.number],
-    theirs_RSC: NDArray[np.number],
+    ours_RSC: Numbers,
+    theirs_RSC: Numbers,
     of_counts: OfCounts,
     generator: np.random.Generator,
     *,
