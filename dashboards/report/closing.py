@@ -1,42 +1,106 @@
 """The last sentence of a study: what its numbers carry, and no more."""
 
-from collections.abc import Iterable, Mapping, Sequence
-
-from skipstack.search.ablation.ablation import BASE, BEST, Ablation, Row
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 
 from skipstack.dashboards.report.quantities import counted
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.search.exploration.exploration import Exploration
+from skipstack.search.exploration.table import BASE, BEST, Row
+from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.records.parts import value_text
-from skipstack.spaces.changes import chosen
+from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.trial import Scalar
 
 
-def search_in_a_sentence(ablation: Ablation, ablate: str) -> str:
+def search_in_a_sentence(found: Exploration) -> str:
     """What the best trial of a search has beside the base.
 
-    A search describes: the best of many trials is the more flattered, the more there were. ``ablate`` is the command
-    that finds out whether it holds.
+    A search describes: the best of many trials is the more flattered, the more there were. Whether it holds, an
+    ablation finds out.
     """
-    rows = {row.axis: row for row in ablation.rows if row.axis in (BASE, BEST)}
+    rows = {row.axis: row for row in found.rows if row.axis in (BASE, BEST)}
     base, best = rows.get(BASE), rows.get(BEST)
-    if best is None or best.dev is None or ablation.best is None:
+    if best is None or found.best_config is None:
         return "No trial has a score, so nothing can be said of what was varied."
-    reached = _score(best, ablation.measure)
+    reached = _score(best, found.measure)
     if best.is_base:
         others = best.scored - 1
         why = f"none of {counted(others, 'other')} reaches more" if others else "no other trial has a score"
         return f"The base itself is the best on dev, with {reached}: {why}."
     named = f"Trial {best.selected}{f', the best of {best.scored} on dev,' if best.scored > 1 else ''}"
-    if base is None or base.dev is None:
+    if base is None:
         return f"{named} reaches {reached}; the base has no score that it could be compared with."
-    theirs = _score(base, ablation.measure)
+    theirs = _score(base, found.measure)
     against = f"what the base reaches, {theirs}" if reached == theirs else f"{reached}, where the base reaches {theirs}"
-    unequal = ", although the two were not trained equally long" if best.unequal else ""
-    changes = listed(settings(chosen(ablation.changes, ablation.best.config)))
+    cut = "" if base.whole and best.whole else ", although not both were trained to the end"
+    differs = listed(settings(chosen(changes(found.best_config, found.base), found.best_config)))
     return (
-        f"{named} reaches {against}{unequal}; it differs by {changes}. "
-        f"That is what the search saw: whether it holds is found on fresh seeds by `{ablate}`."
+        f"{named} reaches {against}{cut}; it differs by {differs}. "
+        "That is what the search saw: whether it holds, `skipstack ablate` finds out on fresh seeds."
     )
+
+
+def ablation_in_a_sentence(winner: ConfirmedRow, without: Mapping[str, ConfirmedRow], measure: Measure) -> str:
+    """Which of the winner's changes earn their place.
+
+    ``winner``: the row that is measured from the base. ``without``: by its change, each row that lacks this one, which
+    is measured from the winner; together they are a family. A change earns its place where the row without it is
+    worse, and by more than chance. A winner with a single change has no such row: it is the base without it.
+    """
+    known = {
+        change: row.difference for change, row in without.items() if row.difference is not None and row.p is not None
+    }
+    earned = [each for each in known if without[each].marked and known[each].value < 0]
+    costly = [each for each in known if without[each].marked and known[each].value > 0]
+    unclear = [each for each in known if each not in earned and each not in costly]
+    said = [
+        *_said(earned, "earns its place", "earn their place", known, measure),
+        *_said(costly, "does harm", "do harm", known, measure),
+        *_said(unclear, "shows no effect beyond chance", "show no effect beyond chance"),
+        *(f"of {each} nothing is known ({_why(row)})" for each, row in without.items() if each not in known),
+        *_together(winner, measure),
+    ]
+    if not without:
+        return f"The winner is the base with one change: {'; '.join(said) or _why(winner)}."
+    opening = "The winner's one change" if len(without) == 1 else f"Of the winner's {len(without)} changes"
+    return f"{opening}: {'; '.join(said)}."
+
+
+def _said(
+    which: Sequence[str],
+    one: str,
+    several: str,
+    known: Mapping[str, Estimate] | None = None,
+    measure: Measure | None = None,
+) -> Iterator[str]:
+    """``depth 5 (without it -6.21 ± 1.10 points) earns its place``; nothing of none."""
+    if which:
+        shown = [
+            each if known is None or measure is None else f"{each} (without it {with_half(known[each], measure)})"
+            for each in which
+        ]
+        yield f"{listed(shown)} {one if len(which) == 1 else several}"
+
+
+def _together(winner: ConfirmedRow, measure: Measure) -> Iterator[str]:
+    """How far the winner is from the base, where that has an interval; by the mark, as the rows above."""
+    if winner.difference is not None and winner.difference.half is not None:
+        ahead = "ahead of" if winner.difference.value > 0 else "behind"
+        verdict = ahead if winner.marked else "not shown to differ from"
+        yield f"the winner is {verdict} the base, {with_half(winner.difference, measure)}"
+
+
+def _why(row: ConfirmedRow) -> str:
+    return row.why or (row.difference.why if row.difference is not None else "")
+
+
+def with_half(difference: Estimate, measure: Measure) -> str:
+    """``-6.21 ± 1.10 points``."""
+    assert difference.half is not None
+    unit = " points" if measure.in_points else ""
+    return f"{measure.factor * difference.value:+.2f} ± {abs(measure.factor) * difference.half:.2f}{unit}"
 
 
 def settings(changes: Mapping[str, Scalar]) -> list[str]:
@@ -70,6 +134,5 @@ def _value(value: Scalar) -> str:
 
 def _score(row: Row, measure: Measure) -> str:
     """``97.31 %``, ``F1 88.10``, ``perplexity 71.02``."""
-    assert row.dev is not None
-    number = f"{measure.factor * row.dev.mean:.2f}"
+    number = f"{measure.factor * fmean(row.dev):.2f}"
     return f"{number} %" if measure.unit == "%" else f"{measure.unit} {number}"

@@ -1,4 +1,4 @@
-"""The agreement corpus: its tags follow from the words, verbs from both ends at once, and no sum of the two tells them."""
+"""The agreement corpus: its tags follow from the words, those of verbs from both ends, and from no sum of the two."""
 
 from collections import Counter
 from itertools import product
@@ -48,7 +48,9 @@ def test_no_sum_of_what_either_end_says_is_right_about_all_verbs(many: list[Sent
     says = np.array([[left == "suppose", right == "now", 1] for left, right, _ in cases], dtype=float)
 
     def some_sum_is_right(kept: np.ndarray) -> bool:
-        found = linprog(np.zeros(3), A_ub=-(signs[:, None] * says)[kept], b_ub=-np.ones(kept.sum()), bounds=(None, None))
+        found = linprog(
+            np.zeros(3), A_ub=-(signs[:, None] * says)[kept], b_ub=-np.ones(kept.sum()), bounds=(None, None)
+        )
         return bool(found.success)
 
     right = [sum(kept) for kept in product([True, False], repeat=4) if some_sum_is_right(np.array(kept))]
