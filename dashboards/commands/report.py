@@ -1,7 +1,6 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,15 +9,16 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
+from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored
+from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -39,20 +39,39 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
+    confirmed: Annotated[
+        bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
+    ] = False,
+    randomise: Annotated[
+        bool,
+        typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
+    ] = False,
 ) -> None:
-    """Print what the search saw: what each value of each axis reached, and which axes matter."""
-    if against is not None and by:
-        raise UserError("--by and --against exclude each other (allowed: one of them)")
+    """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
+
+    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
+    nothing.
+    """
+    if against is not None and (by or confirmed):
+        raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    from skipstack.search.frames.study_frames import study_frames
+
     table = None if against is None else find_table(against)
-    record = read_study(study)
+    frames = study_frames(study)
     if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table)), form, out)
+        print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
+        return
+    reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
+    if confirmed:
+        if not reports:
+            why = why_not_by_design(frames.record)
+            raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
+        print_report(one_report(reports), form, out)
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    seen = explored(record, by or ())
-    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen, record))
-    print_report(made, form, out)
+    found = explored_frames(frames, by or ())
+    print_report(with_confirmed(exploration_report(found), reports), form, out)
 
 
 def export(

@@ -8,7 +8,6 @@ from pathlib import Path
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.ablated_report import ablated_report
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.search.execution import Execution, share
@@ -56,6 +55,8 @@ def finish(run: Run) -> int:
 
 
 def _report(run: Run, record: StudyRecord) -> None:
+    from skipstack.dashboards.report.exploration_report import exploration_report
+
     print_report(exploration_report(explored(record)))
     private_runs = run.execution.store is None
     for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from skipstack.dashboards.pages.page import Picture
 from skipstack.dashboards.pictures.picture import pictured
-from skipstack.search.study.records.study_record import StudyRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,14 +14,12 @@ if TYPE_CHECKING:
 UNTOLD = "the trials do not tell it"
 
 
-def search_pictures(exploration: "Exploration", record: StudyRecord) -> tuple[Picture, ...]:
+def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
     """All of them, in the order in which they are read."""
-    from skipstack.search import frames
-
-    return tuple(_pictures(exploration, frames.curves(record)))
+    return tuple(_pictures(exploration))
 
 
-def _pictures(exploration: "Exploration", curves: "pd.DataFrame") -> Iterator[Picture]:
+def _pictures(exploration: "Exploration") -> Iterator[Picture]:
     from skipstack.dashboards.charts.budgets import expected_best
     from skipstack.dashboards.charts.costs import score_against_cost
     from skipstack.dashboards.charts.curves import learning_curves
@@ -31,7 +28,7 @@ def _pictures(exploration: "Exploration", curves: "pd.DataFrame") -> Iterator[Pi
     from skipstack.dashboards.charts.pairs import pairs
     from skipstack.dashboards.charts.survival import survival
 
-    trials, measure, rungs = exploration.seen.trials, exploration.measure, exploration.rungs
+    trials, curves, measure, rungs = exploration.seen.trials, exploration.curves, exploration.measure, exploration.rungs
     frames = _frames(exploration)
     scored = int(trials["score"].notna().sum())
     few = f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
@@ -54,45 +51,19 @@ def _pictures(exploration: "Exploration", curves: "pd.DataFrame") -> Iterator[Pi
     uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
     yield pictured("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
     unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
-    yield pictured("Trials at each rung", unless(unstopped, survival, frames["rungs"]))
+    yield pictured("Trials at each rung", unless(unstopped, survival, rungs))
     yield pictured("Expected best", told("budgets", expected_best, measure))
 
 
 def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
     """What was found, under the names and in the units that the charts have."""
-    import pandas as pd
+    from skipstack.search.exploration.framed import framed, pairs
 
-    from skipstack.dashboards.report.exploration_parts import contents
-    from skipstack.search.exploration.table import BASE, BASELINE, BEST
-
-    content, own = contents(exploration), exploration.measure.score(1.0)
-    effects = [
-        {"axis": row.axis, "value": row.value, "effect": own * row.effect}
-        for row in exploration.rows
-        if row.effect is not None and row.axis not in (BASELINE, BASE, BEST)
-    ]
-    methods = {"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}
-    importances = [
-        {"axis": each["axis"], "method": method, "importance": each[name]}
-        for each in content["importances"]
-        for name, method in methods.items()
-    ]
-    pairs = [
-        {
-            "axis_one": each["axis"],
-            "value_one": each["value"],
-            "axis_two": each["other_axis"],
-            "value_two": each["other_value"],
-            "interaction": own * each["left"],
-            "n": each["trials"],
-        }
-        for each in content["pairs"]
-    ]
-    budgets = exploration.budgets
+    own, table, budgets = exploration.measure.score(1.0), framed(exploration), exploration.budgets
+    methods = exploration.importances.rename(columns={"ped_anova": "PED-ANOVA", "fanova": "fANOVA"})
     return {
-        "effects": pd.DataFrame(effects),
-        "importance": pd.DataFrame(importances),
-        "pairs": pd.DataFrame(pairs),
-        "rungs": exploration.rungs.rename(columns={"reached": "n"}),
-        "budgets": budgets.assign(expected_best=own * budgets["best"]) if len(budgets) > 1 else budgets.iloc[:0],
+        "effects": table[table["axis"].isin(list(exploration.domains)) & table["effect"].notna()],
+        "importance": methods.melt(["axis"], ["PED-ANOVA", "fANOVA"], "method", "importance"),
+        "pairs": pairs(exploration),
+        "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
     }

@@ -13,15 +13,15 @@ from skipstack.search.confirmation.confirmation import Reach
 from skipstack.search.confirmation.designs import Confirmation
 
 
-def confirmation_report(confirmation: Confirmation) -> Report:
-    """The report of a confirmation, as wide as its table."""
+def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
+    """The report of a confirmation, as wide as its table, with ``more`` below."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
     told = [Sentence(each) for each in _sentences(confirmation)]
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
     title = f"{confirmation.study} on {confirmation.corpus}: confirmed on test"
     return Report(
-        page=Page(title, ((_table(confirmation, records),), (*told, *missing))),
+        page=Page(title, ((_table(confirmation, records),), (*told, *missing), *((more,) if more else ()))),
         content={
             "study": confirmation.study,
             "corpus": confirmation.corpus,
@@ -33,7 +33,7 @@ def confirmation_report(confirmation: Confirmation) -> Report:
         records=records,
         names=list(records[0]),
         width=None,
-        pictures=partial(confirmed_pictures, records, confirmation.measure),
+        pictures=partial(confirmed_pictures, title, records, confirmation.measure),
     )
 
 
@@ -42,7 +42,7 @@ def _table(confirmation: Confirmation, records: Sequence[Numbers]) -> Table:
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     columns = {column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED}
     return Table(
-        names=("axis", "value"),
+        names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
         rows=tuple(_row(numbers, measure, tuple(columns.values())) for numbers in records),
         optional=("trial", "g"),
@@ -51,15 +51,16 @@ def _table(confirmation: Confirmation, records: Sequence[Numbers]) -> Table:
 
 
 def _row(numbers: Numbers, measure: Measure, columns: Sequence[Callable[[Numbers, Measure], str]]) -> Row:
-    label, section = str(numbers["row"]), str(numbers["section"])
+    label = str(numbers["row"])
+    section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
     return Row(
         names=(section, label),
         label=label,
         section=section,
         cells=tuple(Cell(write(numbers, measure)) for write in columns),
         mark=Cell(MARK if numbers["marked"] else "", "bold"),
-        style="bold" if numbers["is_reference"] else "" if numbers["trial"] is not None else "dim",
-        code=bool(section),
+        style="bold" if numbers["is_reference"] else "" if numbers["difference"] is not None else "dim",
+        code=" " not in section and bool(section),
     )
 
 

@@ -18,6 +18,7 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
     return {
         "row": row.label,
         "section": row.section,
+        "corpus": row.corpus,
         "is_reference": row.is_reference,
         "trial": row.trial,
         "reference_trial": row.reference,

@@ -26,7 +26,8 @@ class Row:
     """A row to be confirmed. ``trial``: what stands for it, None where it was not trained.
 
     ``reference``: what it is measured from, likewise; ``is_reference``: others are measured from this row, and it from
-    none. ``section``: the heading it stands under, such as its axis. ``family``: rows of one are corrected together.
+    none. ``section``: the heading it stands under, such as its axis; ``corpus``: where there are several. ``family``:
+    rows of one are corrected together.
     """
 
     label: str
@@ -34,6 +35,7 @@ class Row:
     reference: TrialRecord | None = None
     is_reference: bool = False
     section: str = ""
+    corpus: str = ""
     family: str = ""
 
 
@@ -50,6 +52,7 @@ class ConfirmedRow:
     label: str
     section: str
     is_reference: bool
+    corpus: str = ""
     trial: int | None = None
     reference: int | None = None
     state: str | None = None
@@ -111,7 +114,7 @@ def reach(rows: Sequence[Row], sought: float) -> Reach | None:
 
 def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
     trial, reference = row.trial, row.reference
-    plain = ConfirmedRow(label=row.label, section=row.section, is_reference=row.is_reference)
+    plain = ConfirmedRow(label=row.label, section=row.section, corpus=row.corpus, is_reference=row.is_reference)
     if trial is None:
         return replace(plain, why="not trained")
     plain = replace(

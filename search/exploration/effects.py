@@ -31,7 +31,7 @@ from scipy.special import log_ndtr
 
 from skipstack.search.exploration.levels import INACTIVE
 
-Array = NDArray[np.float64]
+Array = NDArray[np.floating[Any]]
 
 WHOLE_TRIALS: Final = 3
 """So many whole trials at least say what trials gain after an epoch."""
@@ -209,4 +209,5 @@ class _Likelihood:
 
 def _hazard(above_N: Array) -> Array:
     """phi(k) / Phi(k), also far below 0."""
-    return np.exp(-(above_N**2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(above_N))
+    logarithm_N: Array = -(above_N**2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(above_N)
+    return np.exp(logarithm_N)

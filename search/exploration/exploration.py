@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import pandas as pd
 
@@ -65,6 +65,7 @@ class Exploration:
     base: TrialConfig
     """What the study varies."""
     seen: Seen
+    curves: pd.DataFrame
     reached: pd.DataFrame
     """By trial the best score up to each epoch; NaN after its end."""
     domains: Domains
@@ -132,7 +133,7 @@ def explore(
         parts=parts,
         whole=whole,
         ranked=ranked,
-        base=base if base is not None and pd.notna(trials.loc[base, "score"]) else None,
+        base=base if base in ranked else None,
         front=frozenset(on_front),
         sign=measure.score(1.0),
         effects=model,
@@ -152,6 +153,7 @@ def explore(
         best_config=None if best is None else space.config(point(trials, best, space.domains)),
         base=study.space.base,
         seen=seen,
+        curves=curves,
         reached=reached,
         domains=space.domains,
         compared=() if raced else tuple(_rungs(study, trials, reached)),
@@ -189,7 +191,10 @@ def _front(ranked: pd.DataFrame, objectives: Sequence[Objective]) -> list[int]:
     if len(objectives) == 1:
         return []
     numbers = zip(_known(ranked["parameters"]), _known(ranked["latency"]), strict=True)
-    others = [further(objectives, parameters=size, latency=latency) for size, latency in numbers]
+    others = [
+        further(objectives, parameters=None if size is None else int(size), latency=latency)
+        for size, latency in numbers
+    ]
     points = [(score, *other) for score, other in zip(ranked["score"].tolist(), others, strict=True)]
     return [int(ranked.index[place]) for place in front(points)]
 
@@ -211,7 +216,7 @@ def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> S
 
 
 def _trial(seen: Seen, number: int) -> Trial:
-    row = seen.trials.loc[number]
+    row: dict[str, Any] = seen.trials.loc[number].to_dict()
     dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
     (parameters,), (latency,) = _known([row["parameters"]]), _known([row["latency"]])
     return Trial(

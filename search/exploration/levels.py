@@ -64,8 +64,9 @@ def _value(shown: Any, domain: Domain) -> Json:
 
 
 def _levels(column: "pd.Series[Any]", domain: Domain) -> "pd.Series[int]":
+    own = parts(domain)
     places = {
-        shown: next(place for place, part in enumerate(parts(domain)) if part.holds(_value(shown, domain)))
+        shown: next(place for place, part in enumerate(own) if part.holds(_value(shown, domain)))
         for shown in column.dropna().unique().tolist()
     }
     return column.astype(object).map(places).fillna(INACTIVE).astype("int64")

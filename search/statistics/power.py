@@ -68,7 +68,7 @@ def smallest_difference(noise: Noise, *, seeds: int, sentences: int, level: floa
     degrees = float(stdtridf(1 - level / 2, float(half_width(parts, 1 - level)) / deviation))
     # statsmodels counts observations, one more than degrees of freedom, and solves for d, the effect being d sqrt(n).
     solved = TTestPower().solve_power(nobs=degrees + 1, alpha=level, power=POWER)
-    return float(solved) * math.sqrt(degrees + 1) * deviation
+    return float(np.asarray(solved).item()) * math.sqrt(degrees + 1) * deviation  # a number, or one in an array
 
 
 def seeds_needed(noise: Noise, difference: float, *, sentences: int, level: float = LEVEL) -> int | None:
