@@ -29,8 +29,8 @@ class StackConfig(Frozen):
     """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
 
     A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
-    of the paper (1 to 5) or the sources themselves, one a layer, 0 for none (``models/cells/wiring.py``). A layer
-    without a source is a ``cell``, one with a source a ``shortcut``.
+    of the paper (1 to 5), 0 for a stack without shortcuts, or the sources themselves, one a layer, 0 for none
+    (``models/cells/wiring.py``). A layer without a source is a ``cell``, one with a source a ``shortcut``.
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -39,11 +39,11 @@ class StackConfig(Frozen):
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
     cell: CellKind = "lstm"
-    composition: Annotated[int, Field(ge=1, le=5)] | tuple[NonNegativeInt, ...] = 2
-    """Which earlier layer each layer takes a shortcut from (``models/cells/wiring.py``): 1: the first one, for every
-    layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three below; 4: every
-    layer from the fourth on the one three below; 5: every layer from the third on the one two below; or a list, one a
-    layer, 0 for none."""
+    composition: Annotated[int, Field(ge=0, le=5)] | tuple[NonNegativeInt, ...] = 2
+    """Which earlier layer each layer takes a shortcut from (``models/cells/wiring.py``): 0: no layer does; 1: the first
+    one, for every layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three
+    below; 4: every layer from the fourth on the one three below; 5: every layer from the third on the one two below; or
+    a list, one a layer, 0 for none."""
     shortcut: ShortcutConfig = ShortcutConfig()
     skip: AnySkip = None
     """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""

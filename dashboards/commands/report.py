@@ -18,7 +18,6 @@ from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
 from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -39,6 +38,9 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show for each number the events of the ledger that it comes from, instead.")
+    ] = False,
     confirmed: Annotated[
         bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
     ] = False,
@@ -52,14 +54,19 @@ def report(
     Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
     nothing.
     """
-    if against is not None and (by or confirmed):
-        raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    if against is not None and (by or confirmed or trace):
+        raise UserError("--against excludes --by, --confirmed and --trace (allowed: one of them)")
     from skipstack.search.frames.study_frames import study_frames
 
     table = None if against is None else find_table(against)
     frames = study_frames(study)
     if against is not None and table is not None:
         print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
+        return
+    if trace:
+        from skipstack.dashboards.report.trace_report import trace_report
+
+        print_report(trace_report(frames.explored(by or ()), frames.events), form, out)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:
@@ -70,8 +77,8 @@ def report(
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    found = explored_frames(frames, by or ())
-    print_report(with_confirmed(exploration_report(found), reports), form, out)
+    reported = exploration_report(frames.explored(by or ()))
+    print_report(with_confirmed(reported, reports), form, out)
 
 
 def export(

@@ -28,7 +28,8 @@ def _pictures(exploration: "Exploration") -> Iterator[Picture]:
     from skipstack.dashboards.charts.pairs import pairs
     from skipstack.dashboards.charts.survival import survival
 
-    trials, curves, measure, rungs = exploration.seen.trials, exploration.curves, exploration.measure, exploration.rungs
+    trials, curves = exploration.seen.trials, exploration.curves
+    measure, rungs = exploration.measure, exploration.rungs
     frames = _frames(exploration)
     scored = int(trials["score"].notna().sum())
     few = f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
@@ -60,10 +61,12 @@ def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
     from skipstack.search.exploration.framed import framed, pairs
 
     own, table, budgets = exploration.measure.score(1.0), framed(exploration), exploration.budgets
-    methods = exploration.importances.rename(columns={"ped_anova": "PED-ANOVA", "fanova": "fANOVA"})
+    of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
+    methods = {"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}
+    importance = exploration.importances.rename(columns=methods)
     return {
-        "effects": table[table["axis"].isin(list(exploration.domains)) & table["effect"].notna()],
-        "importance": methods.melt(["axis"], ["PED-ANOVA", "fANOVA"], "method", "importance"),
+        "effects": table.loc[of_axes, ["axis", "value", "effect"]],
+        "importance": importance.melt(["axis"], list(methods.values()), "method", "importance"),
         "pairs": pairs(exploration),
         "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
     }

@@ -5,6 +5,7 @@ import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 from rich.console import Console
@@ -44,6 +45,14 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
     console = Console()
     width, terminal = (console.width, True) if console.is_terminal else (report.width, False)
     sys.stdout.write(render(report, form, width=width, terminal=terminal))
+
+
+def print_sentence(sentence: str) -> None:
+    """Print a sentence below a report, after an empty line, in lines of at most 80 columns."""
+    console = Console()
+    width = min(console.width, 80) if console.is_terminal else 80
+    lines = wrap(visible(sentence), width, break_on_hyphens=False)
+    sys.stdout.write("\n" + "".join(f"{line}\n" for line in lines))
 
 
 def write_report(report: Report, form: FileFormat, out: Path) -> None:

@@ -74,7 +74,7 @@ def literals(annotation: Any) -> tuple[Any, ...]:
 
 
 def describe(annotation: Any) -> str:
-    """What a type allows, in words: ``an integer from 1 to 5, or a list, each an integer from 0``."""
+    """What a type allows, in words: ``an integer from 0 to 5, or a list, each an integer from 0``."""
     if kinds(annotation):
         nothing = ", or null" if types.NoneType in alternatives(annotation) else ""
         return f"a mapping with kind {' or '.join(kinds(annotation))}{nothing}"

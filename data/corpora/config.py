@@ -34,6 +34,18 @@ class GrammarCorpus(Frozen):
     test: PositiveInt = 200
 
 
+class AgreementCorpus(Frozen):
+    """Sentences whose verbs agree with both ends of them at once (``data/corpora/synthetic/agreement.py``)."""
+
+    kind: Literal["agreement"] = "agreement"
+    seed: int = 0
+    """Settles which sentences these are."""
+    train: PositiveInt = 500
+    """Sentences of train; of dev and test, below."""
+    dev: PositiveInt = 200
+    test: PositiveInt = 200
+
+
 class NumbersCorpus(Frozen):
     """Texts of digits whose label is found by jumping through them (``data/corpora/synthetic/numbers.py``; gui2019)."""
 
@@ -239,6 +251,7 @@ class RunningTextCorpus(OwnFiles):
 
 Corpus = Annotated[
     GrammarCorpus
+    | AgreementCorpus
     | NumbersCorpus
     | NamedCorpus
     | ColumnCorpus

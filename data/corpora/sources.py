@@ -10,13 +10,13 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.card_files import read_files
 from skipstack.data.corpora.cards import SectionsCard
-from skipstack.data.corpora.config import Corpus, GrammarCorpus, NamedCorpus, NumbersCorpus, OwnFiles
+from skipstack.data.corpora.config import AgreementCorpus, Corpus, GrammarCorpus, NamedCorpus, NumbersCorpus, OwnFiles
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
-from skipstack.data.corpora.synthetic import grammar, numbers
+from skipstack.data.corpora.synthetic import agreement, grammar, numbers
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
 from skipstack.data.formats.format import Format, Unit
-from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.labels.trees import TREES
 
@@ -54,10 +54,14 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             if corpus.tags == TREES:
                 task = "parsing"
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
-            read: Callable[[], Splits] = partial(_generate, corpus)
+            draw = partial(grammar.sentences, parsed=corpus.tags == TREES)
+            read: Callable[[], Splits] = partial(_generated, corpus, draw)
+        case AgreementCorpus():
+            behind = {"edition": agreement.EDITION}
+            read = partial(_generated, corpus, agreement.sentences)
         case NumbersCorpus():
             behind, task = {"edition": numbers.EDITION}, "classification"
-            read = partial(_numbers, corpus)
+            read = partial(_generated, corpus, partial(numbers.sentences, length=corpus.length, jumps=corpus.jumps))
         case NamedCorpus():
             card = find_card(corpus.name)
             scheme, task = card.format.scheme, card.format.task(card.layer(corpus.tags))
@@ -82,18 +86,12 @@ def token_unit(corpus: Corpus) -> Unit:
     return corpus.format.unit if isinstance(corpus, OwnFiles) else "word"
 
 
-def _generate(corpus: GrammarCorpus) -> Splits:
+def _generated(
+    corpus: GrammarCorpus | AgreementCorpus | NumbersCorpus, draw: Callable[[int, str, int], list[Sentence]]
+) -> Splits:
+    """Every split, by its size, of what ``draw`` gives for a seed, a split and a size."""
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    parsed = corpus.tags == TREES
-    return {split: grammar.sentences(corpus.seed, split, sizes[split], parsed=parsed) for split in SPLITS}
-
-
-def _numbers(corpus: NumbersCorpus) -> Splits:
-    sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    return {
-        split: numbers.sentences(corpus.seed, split, sizes[split], length=corpus.length, jumps=corpus.jumps)
-        for split in SPLITS
-    }
+    return {split: draw(corpus.seed, split, sizes[split]) for split in SPLITS}
 
 
 def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Json], Callable[[], Splits]]:

@@ -8,7 +8,8 @@ numbered 1..L from the bottom, and source 0 means that the layer has none.
 def sources(composition: int | tuple[int, ...], depth: int) -> tuple[int, ...]:
     """The source of each layer 1..``depth``, bottom up; 0 for a plain LSTM layer.
 
-    Type 1: every layer from 2 on takes layer 1. Type 2 (chain, span 1): 1 -> 3 -> 5 -> ...
+    Type 0 (ours): no layer takes any. Type 1: every layer from 2 on takes layer 1.
+    Type 2 (chain, span 1): 1 -> 3 -> 5 -> ...
     Type 3 (chain, span 2): 1 -> 4 -> 7 -> ... Type 4 (nested, span 2): every l >= 4 takes l - 3.
     Type 5 (nested, span 1): every l >= 3 takes l - 2, which is eq. 11 read literally.
     A tuple is taken as it is. Raises ValueError where a source does not lie below its layer, or
@@ -21,6 +22,8 @@ def sources(composition: int | tuple[int, ...], depth: int) -> tuple[int, ...]:
 
 def _source(kind: int, layer: int) -> int:
     match kind:
+        case 0:
+            return 0
         case 1:
             return 1 if layer >= 2 else 0
         case 2:
@@ -32,7 +35,7 @@ def _source(kind: int, layer: int) -> int:
         case 5:
             return layer - 2 if layer >= 3 else 0
         case _:
-            raise ValueError(f"composition {kind} is unknown (allowed: 1 to 5, or a list of sources)")
+            raise ValueError(f"composition {kind} is unknown (allowed: 0 to 5, or a list of sources)")
 
 
 def _checked(own: tuple[int, ...], depth: int) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 import pandas as pd
@@ -116,7 +116,9 @@ def _dtype(domain: Domain) -> str:
 def _spread(name: str, scores: Iterable[float], sign: float) -> dict[str, float]:
     """The mean and the standard deviation over seeds."""
     values = tuple(scores)
+    mean = fmean(values) if values else math.nan
+    squares = math.fsum((value - mean) ** 2 for value in values)
     return {
-        name: sign * fmean(values) if values else math.nan,
-        f"{name}_deviation": stdev(values) if len(values) > 1 else math.nan,
+        name: sign * mean,
+        f"{name}_deviation": math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else math.nan,
     }

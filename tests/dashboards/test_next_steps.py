@@ -43,6 +43,7 @@ def test_commands_to_paste_name_the_folder_as_one_word(tmp_path: Path) -> None:
     best = f"{path}-best"
     assert [shlex.split(line) for line in lines] == [
         ["skipstack", "report", str(path), "--format", "markdown"],
+        ["skipstack", "ablate", str(path)],
         ["skipstack", "export", str(path), "--best", "1", "--to", best],
         ["skipstack", "verify", best],
         ["echo", "Words of a sentence", "|", "skipstack", "predict", best],

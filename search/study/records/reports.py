@@ -126,8 +126,8 @@ class Reports(Sequence[Reported]):
 
     def best(self) -> int | None:
         """The place of the highest finite score, the earliest of equals; None where there is none."""
-        finite = [(score, -place) for place, score in enumerate(self.scores) if math.isfinite(score)]
-        return -max(finite)[1] if finite else None
+        finite = [score for score in self.scores if math.isfinite(score)]
+        return self.scores.index(max(finite)) if finite else None
 
     def __eq__(self, other: object) -> bool:
         """Whether the same was reported, NaN included."""

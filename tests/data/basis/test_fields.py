@@ -25,7 +25,7 @@ from skipstack.spaces.trial import TrialConfig
         (Literal["both", "forward"], "both, forward"),
         (tuple[float, float], "a list of 2: a number and a number"),
         (Annotated[tuple[str, ...], Field(min_length=1)], "a list of 1 or more, each text"),
-        (fields(StackConfig)["composition"], "an integer from 1 to 5, or a list, each an integer from 0"),
+        (fields(StackConfig)["composition"], "an integer from 0 to 5, or a list, each an integer from 0"),
         (Optimiser, "a mapping with kind sgd or adam or adagrad"),
         (Sgd, "a mapping of kind, learning_rate, momentum"),
     ],
@@ -38,6 +38,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
     assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad}
     assert list(kinds(Corpus)) == [
         "grammar",
+        "agreement",
         "numbers",
         "named",
         "columns",

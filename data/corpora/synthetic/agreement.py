@@ -1,0 +1,104 @@
+"""The agreement corpus: a small grammar in which verbs need both ends of their sentence at once.
+
+Every sentence opens with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``; what stands between agrees
+with these two words, however far away they are.
+
+1. *With the left end.* The object is ACC after ``surely`` and GEN after ``suppose``, as Russian objects may be under a
+   negation.
+2. *With the right end.* A subject is NOM in a sentence that ends in ``now`` and ERG in one that ends in ``yesterday``,
+   as Hindi subjects are in the past.
+3. *With both at once.* A verb is PRESENT before ``now`` and PAST before ``yesterday``, and after ``suppose`` the other
+   way round, as in English: ``suppose they left now``.
+4. *Except in a clause of its own.* What stands after ``that`` is a fact, supposed or not: its verb goes by the time
+   word alone.
+
+So a single layer that reads in two directions cannot be right everywhere. One half of its output knows the left end,
+the other half knows the right end, and the output layer adds up what they say; but no sum is right in more than three
+of the four cases of rule 3. A second layer that reads both halves can be. Rules 1 and 2 have the first layer carry both
+ends to every word, so that the second one finds what rule 3 needs.
+
+Near by: ``guard`` is a noun after a determiner or an adjective, else a verb. Names are an open class, so some words of
+dev and test are not in train.
+"""
+
+import numpy as np
+
+from skipstack.data.basis.seeding import generator
+from skipstack.data.corpora.synthetic import words
+from skipstack.data.formats.sentences import Sentence
+
+EDITION = 1
+"""To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""
+
+SHORTEST, LONGEST = 6, 11
+"""Tokens of a sentence, at least and at most."""
+
+DETERMINERS = tuple(word for word in words.DETERMINERS if word != "that")  # which opens clauses here, and nothing else
+NOUNS = (*words.NOUNS, *words.NOUNS_OR_VERBS)
+VERBS = (*words.VERBS_WITHOUT_ENDING, *words.NOUNS_OR_VERBS)
+
+Tagged = list[tuple[str, str]]
+"""Words with their tags, in their order."""
+
+
+def sentences(seed: int, split: str, size: int) -> list[Sentence]:
+    """The first ``size`` sentences of a split, each split a stream of its own under ``seed``."""
+    random = generator(seed, "agreement", split)
+    drawn: list[Tagged] = []
+    while len(drawn) < size:
+        tagged = _Draft(random).sentence()
+        if SHORTEST <= len(tagged) <= LONGEST:
+            drawn.append(tagged)
+    return [Sentence(tuple(word for word, _ in tagged), tuple(tag for _, tag in tagged)) for tagged in drawn]
+
+
+class _Draft:
+    """One sentence being drawn, a method a phrase."""
+
+    def __init__(self, random: np.random.Generator) -> None:
+        self._random = random
+        self._supposed = self._chance(0.4)
+        self._past = self._chance(0.5)
+        self._subject = "ERG" if self._past else "NOM"
+
+    def sentence(self) -> Tagged:
+        """Opening, subject, verbs, object, time word, full stop."""
+        opening = "suppose" if self._supposed else "surely"
+        adverb = [(self._one(words.ADVERBS), "ADV")] if self._chance(0.1) else []
+        verbs = [self._verb(turned=self._supposed)]
+        if self._chance(0.4):
+            verbs += [("and", "CONJ"), self._verb(turned=self._supposed)]
+        return [
+            (opening, "MARK"),
+            *self._noun_phrase(self._subject, clause=0.25, place=0.2),
+            *adverb,
+            *verbs,
+            *self._noun_phrase("GEN" if self._supposed else "ACC", clause=0.1, place=0.2),
+            ("yesterday" if self._past else "now", "TIME"),
+            (".", "PUNCT"),
+        ]
+
+    def _verb(self, *, turned: bool) -> tuple[str, str]:
+        return self._one(VERBS), "PAST" if self._past != turned else "PRESENT"
+
+    def _noun_phrase(self, tag: str, *, clause: float = 0, place: float = 0) -> Tagged:
+        """A name or a noun with ``tag``, and what may follow it, with these probabilities."""
+        noun = self._name(tag) if self._chance(0.2) else self._noun(tag)
+        if self._chance(clause):
+            return [*noun, ("that", "MARK"), *self._noun_phrase(self._subject), self._verb(turned=False)]
+        if self._chance(place):
+            return [*noun, (self._one(words.PREPOSITIONS), "PREP"), *self._noun_phrase("OBL")]
+        return noun
+
+    def _noun(self, tag: str) -> Tagged:
+        adjective = [(self._one(words.ADJECTIVES), "ADJ")] if self._chance(0.2) else []
+        return [(self._one(DETERMINERS), "DET"), *adjective, (self._one(NOUNS), tag)]
+
+    def _name(self, tag: str) -> Tagged:
+        return [(self._one(words.NAME_STARTS) + self._one(words.NAME_ENDS), tag)]
+
+    def _one(self, choices: tuple[str, ...]) -> str:
+        return choices[int(self._random.integers(len(choices)))]
+
+    def _chance(self, probability: float) -> bool:
+        return bool(self._random.random() < probability)
