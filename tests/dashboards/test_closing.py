@@ -45,8 +45,8 @@ def test_scores_that_print_alike_are_no_gain() -> None:
 def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"))
     assert said == (
-        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were trained "
-        f"to the end; it differs by depth 5. {THEN}"
+        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were "
+        f"trained to the end; it differs by depth 5. {THEN}"
     )
 
 
