@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from skipstack.data.basis.frozen import identity
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 
 if TYPE_CHECKING:
@@ -19,60 +17,68 @@ if TYPE_CHECKING:
 class Study:
     """A study in its folder, as it stood when this object was made.
 
-    Frames have the columns of ``skipstack.search.frames.COLUMNS``. Raises UserError where ``folder`` holds no study, or
-    one that is damaged.
+    Frames have the columns of ``skipstack.search.frames.columns.COLUMNS``. Raises UserError where ``folder`` holds no
+    study, or one that is damaged.
     """
 
     def __init__(self, folder: str | Path) -> None:
+        from skipstack.search.frames.study_frames import study_frames
+
         self.folder = Path(folder)
-        self._record = read_study(self.folder)
+        self.frames = study_frames(self.folder)
+        """All its frames, and what was varied."""
 
     @property
     def record(self) -> StudyRecord:
         """All that happened in the study, trial by trial."""
-        return self._record
+        return self.frames.record
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left to run, of it and of its ablations; ``skipstack.resume`` goes on with what is not."""
-        return self._record.finished and all(each.finished for each in self._record.ablations.values())
+        return self.frames.finished
 
     def trials(self) -> "pd.DataFrame":
         """A row for each trial, in the order of proposal, with its value on every axis."""
-        from skipstack.search import frames
-
-        return frames.trials(self._record)
+        return self.frames.trials.copy()
 
     def best(self, n: int = 1) -> "pd.DataFrame":
         """The ``n`` best trials, the best first: rows as those of ``trials``, fewer where fewer have a score."""
-        from skipstack.search import frames
-
-        return frames.trials(self._record, self._record.ranked()[:n])
+        return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
 
     def curves(self) -> "pd.DataFrame":
         """A row for each epoch of each seed of each trial, with every metric that was reported."""
-        from skipstack.search import frames
-
-        return frames.curves(self._record)
+        return self.frames.curves.copy()
 
     def seeds(self) -> "pd.DataFrame":
-        """A row for each seed of each trial that has a score."""
-        from skipstack.search import frames
+        """A row for each seed of each trial that has a score: what it reached on dev, and on test if it was tested."""
+        return self.frames.seeds.copy()
 
-        return frames.seeds(self._record)
+    def sentences(self) -> "pd.DataFrame":
+        """A row for each sentence of the test split, for each seed of each trial that was tested: what was counted."""
+        return self.frames.sentences.copy()
+
+    def events(self) -> "pd.DataFrame":
+        """A row for each event of the ledger: all that is known of the study."""
+        return self.frames.events.copy()
+
+    def to_parquet(self, folder: str | Path) -> Path:
+        """Write all frames to ``folder``, each as a Parquet file of its name, such as ``trials.parquet``; its path."""
+        self.frames.to_parquet(Path(folder))
+        return Path(folder)
 
     def explored(self, by: Sequence[str] = ()) -> "Exploration":
         """All that describes what the search saw, its table over all axes or over those named ``by``.
 
         Raises UserError for what is no axis.
         """
-        return explored(self._record, by)
+        return self.frames.explored(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
         """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
         from skipstack.search.exploration.framed import framed
 
-        return framed(explored(self._record, by))
+        return framed(self.explored(by))
 
     def export(
         self, to: str | Path, *, best: int | None = None, trial: int | None = None, device: str = "auto"
@@ -84,12 +90,12 @@ class Study:
         """
         from skipstack.search.bundles.export import export_bundles
 
-        export_bundles(self._record, StudyFolder(self.folder), Path(to), best=best, trial=trial, device=device)
+        export_bundles(self.record, StudyFolder(self.folder), Path(to), best=best, trial=trial, device=device)
         return Path(to)
 
     def __repr__(self) -> str:
         """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
-        record = self._record
+        record = self.record
         said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
             best = record.measure.factor * (ranked[0].score or 0.0)
@@ -99,10 +105,6 @@ class Study:
 
 def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
     """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
-    from skipstack.search import frames
-    from skipstack.search.exploration.exploration import explore
+    from skipstack.search.frames.study_frames import StudyFrames
 
-    corpus = record.corpora.get(identity(record.study.space.base.data.corpus))
-    baseline = None if corpus is None else (corpus.baseline_dev, corpus.baseline_test)
-    tables = frames.trials(record), frames.curves(record), frames.seeds(record)
-    return explore(*tables, record.study, record.measure, baseline, by)
+    return StudyFrames.of(record, Path()).explored(by)  # nobody asks for its events

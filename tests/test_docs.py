@@ -49,7 +49,8 @@ def shortened(command: str) -> str:
         generated = SMALL if command.split()[2] in presets() else ""
         engine = "ray" if command in README.commands else "serial"
         return f"{command} --engine {engine} {SHORT} {generated}"
-    return f"{command} --engine serial" if command.startswith("skipstack extend") else command
+    trains = command.startswith(("skipstack extend", "skipstack ablate"))
+    return f"{command} --engine serial" if trains else command
 
 
 PLAIN = [page for page in TYPED if any(map(is_plain, page.commands))]

@@ -1,12 +1,13 @@
 """Effects of values as a forest: confirmed ones with their intervals, exploratory ones as what they are."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.quantities import difference_title, shown
-from skipstack.dashboards.charts.theme import BLUE, ORANGE, WIDTH, Look, data, finished, symbols
+from skipstack.dashboards.charts.theme import BLUE, ORANGE, WIDTH, Look, data, finished, named, symbols
 from skipstack.data.tasks.measure import Measure
 
 CONFIRMED, EXPLORED = LOOKS = (
@@ -23,38 +24,38 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on") -
     interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "confirmed"])
-    settled = rows["confirmed"].fillna(rows["low"].notna()).astype(bool)
+    settled = (rows["confirmed"] if "confirmed" in frame else rows["low"].notna()).astype(bool)
     rows["kind"] = settled.map({True: CONFIRMED.name, False: EXPLORED.name})
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
     rows.loc[~settled, ["low", "high"]] = float("nan")  # what a search saw has no interval, whatever the frame says
     present = [look for look in LOOKS if look.name in set(rows["kind"])]
-    order = list(dict.fromkeys(rows["value"]))
-    y = alt.Y("value:N", title=None, sort=order, axis=alt.Axis(grid=True, domain=False, ticks=False))
-    x = alt.X("effect:Q", title=difference_title(measure, what), axis=alt.Axis(format="+.4~g"))
-    layers = alt.layer(
-        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
-        alt.Chart()
-        .transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2.5, color=CONFIRMED.colour)
-        .encode(y=y, x="low:Q", x2="high:Q"),
-        alt.Chart().mark_point(size=80, strokeWidth=1.8, opacity=1).encode(y=y, x=x, **symbols(present)),
-        data=data(rows),
-    ).properties(width=WIDTH, height=alt.Step(20))
-    facets = layers.facet(
-        row=alt.Row(
-            "axis:N",
-            title=None,
-            sort=list(dict.fromkeys(rows["axis"])),
-            header=alt.Header(labelOrient="top", labelAnchor="start", labelAngle=0, labelPadding=-10),
-        ),
-        spacing=4,
-    ).resolve_scale(y="independent")
+    axes = list(dict.fromkeys(rows["axis"]))
+    title = difference_title(measure, what)
+    panels = [_panel(rows[rows["axis"] == axis], present, title if axis == axes[-1] else None) for axis in axes]
     confirmed = int(settled.sum())
+    lost = len(frame) - len(rows)
     return finished(
-        facets, f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects", _lost(frame, rows)
+        alt.vconcat(*panels, spacing=8).resolve_scale(x="shared"),
+        f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects",
+        f"Not drawn: {lost:,} values without an effect." if lost else "",
     )
 
 
-def _lost(frame: pd.DataFrame, rows: pd.DataFrame) -> str:
-    lost = len(frame) - len(rows)
-    return f"Not drawn: {lost:,} values without an effect." if lost else ""
+def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> Any:
+    """An axis; the last one has a ``title`` at its foot, and the numbers."""
+    y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
+    foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
+    x = alt.X("effect:Q", title=title, axis=foot)
+    return alt.layer(
+        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),
+        alt.Chart()
+        .transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2.5, color=CONFIRMED.colour)
+        .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q"),
+        alt.Chart().mark_point(size=80, strokeWidth=1.8, opacity=1).encode(y=y, x=x, **symbols(present)),
+        data=data(rows),
+    ).properties(
+        width=WIDTH,
+        height=alt.Step(20),
+        title=alt.TitleParams(rows["axis"].iloc[0], fontSize=12, offset=2, frame="group"),
+    )

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.theme import LINE, colours, data, finished, looks, shapes
+from skipstack.dashboards.charts.theme import LINE, colours, data, finished, looks, named, shapes
 
 
 def importance(frame: pd.DataFrame) -> Any:
@@ -16,7 +16,7 @@ def importance(frame: pd.DataFrame) -> Any:
     rows = frame.dropna(subset=["importance"]).assign(share=lambda rows: rows["importance"] * 100)
     order = rows.groupby("axis")["share"].mean().sort_values(ascending=False, kind="stable").index.tolist()
     methods = looks(rows["method"].unique().tolist())
-    y = alt.Y("axis:N", title=None, sort=order, axis=alt.Axis(domain=False, ticks=False))
+    y = alt.Y("axis:N", title=None, scale=named(order), axis=alt.Axis(domain=False, ticks=False))
     x = alt.X("share:Q", title="importance (% of what the axes explain)", scale=alt.Scale(domainMin=0, zero=True))
     spans = alt.Chart().mark_rule(color=LINE, strokeWidth=2).encode(y=y, x="min(share):Q", x2="max(share):Q")
     points = (

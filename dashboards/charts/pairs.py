@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.quantities import difference_title, shown, some_of
-from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished
+from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 6
@@ -39,9 +39,9 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
     """One pair. Fields far from 0 are dark, so what is written in them is pale; the sign is written, too."""
     one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
-    x = alt.X("value_one:N", title=one, sort=rows["value_one"].unique().tolist(), axis=alt.Axis(labelAngle=0))
+    x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)
-    y = alt.Y("value_two:N", title=two, sort=rows["value_two"].unique().tolist(), axis=above)
+    y = alt.Y("value_two:N", title=two, scale=named(rows["value_two"]), axis=above)
     colour = alt.Color(
         "points:Q",
         title=difference_title(measure, "interaction in"),

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.quantities import difference_title, shown
-from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, symbols
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
 from skipstack.data.tasks.measure import Measure
 
 OURS, EXPLORED, PAPER = LOOKS = (
@@ -32,9 +32,9 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     both = ours.dropna(subset=["paper"])
     theirs = rows.dropna(subset=["paper"]).assign(kind=PAPER.name)
     present = [look for look in LOOKS if look.name in {*ours["kind"], *theirs["kind"]}]
-    y = alt.Y("row:N", title=None, sort=rows["row"].tolist(), axis=alt.Axis(grid=True, domain=False, ticks=False))
+    y = alt.Y("row:N", title=None, scale=named(rows["row"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
     title = difference_title(measure, "difference in").replace("(", f"on {split} (", 1)
-    x = alt.X("at:Q", title=title, axis=alt.Axis(format="+.4~g"))
+    x = alt.X("at:Q", title=title, axis=alt.Axis(format="+.4~g", tickCount=6))
     layers = [
         alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
         alt.Chart(data(both)).mark_rule(color=LINE, strokeWidth=1.5).encode(y=y, x="paper:Q", x2="ours:Q"),

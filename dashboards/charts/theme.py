@@ -5,7 +5,7 @@ tell apart. Of these, things that mean different things in one picture have colo
 """
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -77,7 +77,6 @@ CONFIG: Final[Mapping[str, Any]] = {
         "labelLimit": 200,
         "labelFlush": False,
         "labelSeparation": 8,
-        "tickCount": 6,
     },
     "header": {
         "labelColor": INK,
@@ -116,6 +115,11 @@ def data(frame: pd.DataFrame) -> alt.InlineData:
     """The rows of a frame, as many as there are; what is not known, or not finite, is null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
+
+
+def named(names: Iterable[str]) -> alt.Scale:
+    """The scale of these names, in their order; ``sort`` of an axis would fail where one is called ``constructor``."""
+    return alt.Scale(domain=list(dict.fromkeys(names)))
 
 
 def looks(names: Sequence[str]) -> tuple[Look, ...]:

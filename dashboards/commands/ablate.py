@@ -68,18 +68,19 @@ def ablate(
     record = read_finished(study)
     made = experiment(record, seeds=seeds, top=top, corpora=corpus or (), path=path, time=time.time())
     if not made.compares:
-        say(nothing_to_compare())
+        print(nothing_to_compare())
         return 0
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.ablation.forecast import forecast
     from skipstack.search.ablation.opening import opening
+    from skipstack.search.confirmation.forecast import forecast
     from skipstack.search.running import ablate as ablated
 
     folder = StudyFolder(study)
     first = opening(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
-    say(f"{made.study.name}:")
+    tell = print if plan else say
+    tell(f"{made.study.name}:")
     for line in (*rows_in_words(made), *costs_in_words(made, forecast(record, made, first, folder), record.measure)):
-        say(line)
+        tell(line)
     if plan:
         return 0
     where = execution(

@@ -10,15 +10,16 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
+from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
-from skipstack.dashboards.report.exploration_report import exploration_report
+from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -39,20 +40,48 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show for each number the events of the ledger that it comes from, instead.")
+    ] = False,
+    confirmed: Annotated[
+        bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
+    ] = False,
+    randomise: Annotated[
+        bool,
+        typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
+    ] = False,
 ) -> None:
-    """Print what the search saw: what each value of each axis reached, and which axes matter."""
-    if against is not None and by:
-        raise UserError("--by and --against exclude each other (allowed: one of them)")
-    table = None if against is None else find_table(against)
-    record = read_study(study)
-    if against is not None and table is not None:
-        print_report(comparison_report(compare(record, against, table)), form, out)
-        return
-    made = exploration_report(explored(record, by or ()))
-    if form == "html":
-        from skipstack.dashboards.report.study_pictures import frames_of, study_pictures
+    """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
 
-        made = replace(made, pictures=study_pictures(frames_of(record), record.measure))
+    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
+    nothing.
+    """
+    if against is not None and (by or confirmed or trace):
+        raise UserError("--against excludes --by, --confirmed and --trace (allowed: one of them)")
+    from skipstack.search.frames.study_frames import study_frames
+
+    table = None if against is None else find_table(against)
+    frames = study_frames(study)
+    if against is not None and table is not None:
+        print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
+        return
+    if trace:
+        from skipstack.dashboards.report.trace_report import trace_report
+
+        print_report(trace_report(frames.explored(by or ()), frames.events), form, out)
+        return
+    reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
+    if confirmed:
+        if not reports:
+            why = why_not_by_design(frames.record)
+            raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
+        print_report(one_report(reports), form, out)
+        return
+    from skipstack.dashboards.report.exploration_report import exploration_report
+
+    seen = frames.explored(by or ())
+    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
+    made = with_confirmed(made, reports)
     print_report(made, form, out)
 
 

@@ -9,7 +9,6 @@ from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.ablated_report import ablated_report
 from skipstack.dashboards.report.closing import search_in_a_sentence
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.search.execution import Execution, share
@@ -48,8 +47,11 @@ def finish(run: Run) -> int:
         say(f"skipstack: {cause}")
         return INTERRUPTED
     if run.ablation is None:
+        from skipstack.dashboards.report.confirmed import confirmed_reports, with_confirmed
+        from skipstack.dashboards.report.exploration_report import exploration_report
+
         found = explored(record)
-        print_report(exploration_report(found))
+        print_report(with_confirmed(exploration_report(found), list(confirmed_reports(record))))
         _next_steps(run, record)
         code = _faults(record)
         print_sentence(search_in_a_sentence(found))

@@ -56,12 +56,7 @@ def as_html(page: Page, pictures: Sequence[Picture]) -> str:
     for block in (block for group in page.groups for block in group):
         caption = block.text if isinstance(block, Heading) else caption
         lines += _block(block, caption)
-    if pictures:
-        lines += [
-            '<div class="pictures">',
-            *(line for place in enumerate(pictures) for line in _picture(*place)),
-            "</div>",
-        ]
+    lines += _pictures(pictures)
     return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
 
 
@@ -129,15 +124,18 @@ def _cell(cell: Cell, column: Column) -> str:
     return f"<td{_class(f'{column.justify} {cell.style}')}>{escape(cell.text)}</td>"
 
 
-def _picture(place: int, picture: Picture) -> Iterator[str]:
-    yield f"<section{_class('' if picture.svg else 'none')}>"
-    yield f"<h2>{escape(picture.heading)}</h2>"
-    if picture.svg:
-        yield f"<figure>{inlined(picture.svg, name=f'picture-{place}', about=picture.about)}"
-        yield f"<figcaption>{escape(picture.about)}</figcaption></figure>"
-    else:
-        yield f"<p>{escape(picture.about)}</p>"
-    yield "</section>"
+def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
+    drawn = [picture for picture in pictures if picture.svg]
+    missing = [f"{picture.heading} ({picture.about})" for picture in pictures if not picture.svg]
+    if drawn:
+        yield '<div class="pictures">'
+        for place, picture in enumerate(drawn):
+            yield f"<section><h2>{escape(picture.heading)}</h2>"
+            yield f"<figure>{inlined(picture.svg, name=f'picture-{place}', about=picture.about)}"
+            yield f"<figcaption>{escape(picture.about)}</figcaption></figure></section>"
+        yield "</div>"
+    if missing:
+        yield f'<p class="dim">Pictures that are left out: {escape(", ".join(missing))}.</p>'
 
 
 def _code(text: str, *, code: bool) -> str:

@@ -4,7 +4,7 @@ Each report makes a page; each format has one renderer (``text.py``, ``markdown.
 ``raw.py``), which knows pages and no report.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -118,7 +118,7 @@ class Page:
 class Picture:
     """What formats with pictures show below the page: a heading, what there is to be seen in words, and the drawing.
 
-    ``svg``: the drawing; empty where there is none, and ``about`` says why.
+    ``svg``: the drawing; empty where there is none, and ``about`` says why, as a part of a sentence.
     """
 
     heading: str
@@ -131,7 +131,7 @@ class Report:
     """A page for people, and the same for machines: ``content`` as JSON has it, ``records`` as lines of CSV.
 
     ``names``: those of the numbers of each record. ``width``: the columns of the page where no terminal sets them;
-    None: as many as its tables take. ``pictures``: in HTML.
+    None: as many as its tables take. ``pictures``: draws those of HTML.
     """
 
     page: Page
@@ -139,4 +139,4 @@ class Report:
     records: Sequence[Numbers] = ()
     names: Sequence[str] = ()
     width: int | None = 80
-    pictures: Sequence[Picture] = ()
+    pictures: Callable[[], Sequence[Picture]] = tuple

@@ -36,7 +36,7 @@ def render(report: Report, form: Format, *, width: int | None = None, terminal: 
         case "latex":
             return as_latex(_visible(report.page))
         case "html":
-            return as_html(_visible(report.page), _visible(tuple(report.pictures)))
+            return as_html(_visible(report.page), _visible(tuple(report.pictures())))
         case "csv":
             return visible(as_csv(report.records, report.names))
         case "json":

@@ -27,7 +27,7 @@ tbody tr:not(.section):hover { background: var(--band); }
 .bold > * { font-weight: bold; } .dim, .dim > * { color: var(--pale); }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem 2rem; }
-.none { grid-column: 1 / -1; } .pictures section { min-width: 0; break-inside: avoid; }
+.pictures section { min-width: 0; break-inside: avoid; }
 figure { margin: 0; } figure svg { width: 100%; height: auto; overflow: visible; }
 figcaption { color: var(--pale); font-size: 0.9rem; }
 svg [fill="#1f2328"] { fill: var(--ink); } svg [stroke="#1f2328"] { stroke: var(--ink); }

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from skipstack.dashboards.report.quantities import counted, duration
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
-from skipstack.search.ablation.forecast import POINTS, Forecast
 from skipstack.search.ablation.labels import label
+from skipstack.search.confirmation.forecast import POINTS, Forecast
 from skipstack.search.statistics.power import POWER
 from skipstack.spaces.space import Space
 

@@ -5,9 +5,11 @@ As in the report of a study, what people read is written from the numbers that t
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures
 from skipstack.dashboards.report.estimates import MARK, confirmed_numbers, estimate_text, meaning
 from skipstack.dashboards.report.quantities import NONE, counted, heading_of, with_error
 from skipstack.data.tasks.measure import Measure
@@ -28,6 +30,7 @@ def comparison_report(comparison: Comparison) -> Report:
         records=records,
         names=list(records[0]),
         width=None,
+        pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
     )
 
 

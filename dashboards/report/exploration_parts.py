@@ -9,7 +9,7 @@ from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Number
 from skipstack.dashboards.report.quantities import NONE, counted, scored
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.exploration.exploration import Exploration
-from skipstack.search.study.records.parts import parts
+from skipstack.search.exploration.framed import pairs
 
 NAMED: Final = 3
 """Pairs of values that are named, at most."""
@@ -22,7 +22,6 @@ Content = Mapping[str, Any]
 
 def contents(exploration: Exploration) -> Content:
     """All of it by full names; scores are those of ``data.tasks.measure``."""
-    labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
     model = exploration.effects
     return {
         "effects": {
@@ -31,16 +30,7 @@ def contents(exploration: Exploration) -> Content:
             "deviation": model.deviation if model.of else None,
         },
         "importances": _records(exploration.importances),
-        "pairs": [
-            {
-                "axis": pair["axis"],
-                "value": labels[pair["axis"]][pair["part"]],
-                "other_axis": pair["other_axis"],
-                "other_value": labels[pair["other_axis"]][pair["other_part"]],
-                **{name: pair[name] for name in ("trials", "whole", "left")},
-            }
-            for pair in _records(exploration.pairs)
-        ],
+        "pairs": _records(pairs(exploration).assign(interaction=exploration.pairs["interaction"])),
         "rungs": _records(exploration.rungs),
         "expected_best": _records(exploration.budgets),
     }
@@ -52,7 +42,7 @@ def blocks(content: Content, measure: Measure) -> Iterator[tuple[Block, ...]]:
         yield _importances(content["importances"])
     if content["pairs"]:
         yield _pairs(content, measure)
-    if reached := [rung for rung in content["rungs"] if rung["reached"]]:
+    if reached := [rung for rung in content["rungs"] if rung["n"]]:
         yield _rungs(reached)
     if len(content["expected_best"]) > 1:
         yield (Sentence(_expected(content["expected_best"], measure)),)
@@ -79,18 +69,18 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
     """The pairs that are further from their effects than single trials usually are."""
     usual = content["effects"]["deviation"]
-    enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["left"]) > usual]
+    enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["interaction"]) > usual]
     off = scored(usual, ".2f", measure).lstrip("-")
     if not enough:
         return (Sentence(f"No pair of values is further from the sum of its effects than single trials are ({off})."),)
-    named = sorted(enough, key=lambda pair: -abs(pair["left"]))[:NAMED]
+    named = sorted(enough, key=lambda pair: -abs(pair["interaction"]))[:NAMED]
     heading = f"Pairs of values further from the sum of their effects than single trials are ({off}):"
     return Sentence(heading), Listing(tuple(_pair(pair, measure) for pair in named))
 
 
 def _pair(pair: Numbers, measure: Measure) -> str:
-    values = f"{pair['axis']}={pair['value']} with {pair['other_axis']}={pair['other_value']}"
-    return f"{values}: {scored(pair['left'], '+.2f', measure)} (n {pair['trials']})"
+    values = f"{pair['axis_one']}={pair['value_one']} with {pair['axis_two']}={pair['value_two']}"
+    return f"{values}: {scored(pair['interaction'], '+.2f', measure)} (n {pair['n']})"
 
 
 def _rungs(found: Sequence[Numbers]) -> tuple[Block, ...]:
@@ -99,7 +89,7 @@ def _rungs(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _rung(rung: Numbers) -> str:
-    told = [f"epoch {rung['rung']}: {counted(int(rung['reached'] or 0), 'trial')}, {rung['stopped']:,} stopped"]
+    told = [f"epoch {rung['rung']}: {counted(int(rung['n'] or 0), 'trial')}, {rung['stopped']:,} stopped"]
     if rung["correlation"] is not None:
         told.append(f"correlation {rung['correlation']:+.2f} (n {rung['whole']:,})")
     if rung["place_of_best"] is not None:
@@ -109,7 +99,7 @@ def _rung(rung: Numbers) -> str:
 
 def _expected(found: Sequence[Numbers], measure: Measure) -> str:
     shown = [found[place] for place in sorted({0, len(found) // 3, 2 * len(found) // 3, len(found) - 1})]
-    best = ", ".join(scored(each["best"], ".2f", measure) for each in shown)
+    best = ", ".join(scored(each["expected_best"], ".2f", measure) for each in shown)
     trials, epochs = (", ".join(f"{each[name]:,.0f}" for each in shown) for name in ("trials", "epochs"))
     return f"Best dev {measure.label} to expect of {trials} such trials, which take {epochs} epochs: {best}."
 

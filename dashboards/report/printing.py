@@ -16,7 +16,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 
-TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "◆": "*"}
+TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
 """The signs of our reports, each with what stands for it where there is only ASCII."""
 
 HARD: Final = "\u00a0"

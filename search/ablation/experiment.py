@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.rows import changed, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
@@ -17,7 +18,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study_files.settings import corpus_setting
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.domains import Json
-from skipstack.spaces.paths import overlap, written
+from skipstack.spaces.paths import overlap, typed, written
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import TrialConfig
 
@@ -118,10 +119,15 @@ def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
     varied = next((axis for axis in study.space.axes if overlap(axis, CORPUS)), None)
     if names and varied is not None:
         raise UserError(f"--corpus: the study varies {varied} itself (allowed: to leave --corpus out)")
-    if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
-        raise UserError(f"--corpus: {twice} is named twice (allowed: each once)")
-    own = base["data"]["corpus"]
-    return {name: own if name == OWN else corpus_setting(name, {"base": base}).value for name in names}
+    own: Json = base["data"]["corpus"]
+    found: dict[str, tuple[str, Json]] = {}
+    for name in names:
+        corpus = own if name == OWN else typed(CORPUS, corpus_setting(name, {"base": base}).value)
+        text = canonical_json(corpus)
+        if text in found:
+            raise UserError(f"--corpus: got {found[text][0]} and {name}, which are the same (allowed: each once)")
+        found[text] = (name, corpus)
+    return dict(found.values())
 
 
 def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig:

@@ -21,7 +21,7 @@ class Label:
 
 
 def label(space: Space, settled: Settled, role: Role) -> Label:
-    """``base``; ``winner, trial 7``; a change as ``model.stack.depth: 3 instead of 5``."""
+    """``base``; ``winner, trial 7``; a change as ``model.stack.depth: 3 → 5``, taken back as ``...: 5 → 3``."""
     if role.kind == "base":
         return Label("", "base")
     winner = _winner(settled, role)
@@ -30,9 +30,9 @@ def label(space: Space, settled: Settled, role: Role) -> Label:
     assert role.axis is not None, "a change has an axis"
     before, after = _values(space, settled, role, role.axis)
     if role.kind == "without":
-        return Label(f"{winner}, without one of its changes", f"{role.axis}: {before} instead of {after}")
+        return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
     several = "" if len(_winners(settled)) < 2 else f" of {winner}"
-    return Label(f"base with one change{several}", f"{role.axis}: {after} instead of {before}")
+    return Label(f"one change{several} alone, measured from the base", f"{role.axis}: {before} → {after}")
 
 
 def reference(settled: Settled, role: Role) -> ListedRow | None:

@@ -26,7 +26,9 @@ class Row:
     """A row to be confirmed. ``trial``: what stands for it, None where it was not trained.
 
     ``reference``: what it is measured from, likewise; ``is_reference``: others are measured from this row, and it from
-    none. ``section``: the heading it stands under, such as its axis. ``family``: rows of one are corrected together.
+    none. ``section``: the heading it stands under, such as its axis; ``corpus``: where there are several. ``family``:
+    rows of one are corrected together. ``same_sentences``: both are known to be tested on the same ones, wherever
+    their corpora lie.
     """
 
     label: str
@@ -34,7 +36,9 @@ class Row:
     reference: TrialRecord | None = None
     is_reference: bool = False
     section: str = ""
+    corpus: str = ""
     family: str = ""
+    same_sentences: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +54,7 @@ class ConfirmedRow:
     label: str
     section: str
     is_reference: bool
+    corpus: str = ""
     trial: int | None = None
     reference: int | None = None
     state: str | None = None
@@ -111,7 +116,7 @@ def reach(rows: Sequence[Row], sought: float) -> Reach | None:
 
 def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
     trial, reference = row.trial, row.reference
-    plain = ConfirmedRow(label=row.label, section=row.section, is_reference=row.is_reference)
+    plain = ConfirmedRow(label=row.label, section=row.section, corpus=row.corpus, is_reference=row.is_reference)
     if trial is None:
         return replace(plain, why="not trained")
     plain = replace(
@@ -131,7 +136,7 @@ def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> C
     cut = next((each for each in (trial, reference) if not each.whole), None)
     if cut is not None:
         return replace(plain, why=f"trial {cut.number} is {cut.state}, not trained to its end")
-    estimate = difference(trial, reference, split)
+    estimate = difference(trial, reference, split, same_sentences=row.same_sentences)
     if estimate is None:
         return replace(plain, why=f"not measured on {split}")
     if only_described:

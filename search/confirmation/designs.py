@@ -18,7 +18,7 @@ TENTH_OF_A_POINT = 0.001
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
-    """The confirmed rows of a study on one corpus: the base first. ``corpus``: its name; of a format, the format."""
+    """The confirmed rows of a study, the base first. ``corpus``: its name, or its format; several names of several."""
 
     study: str
     corpus: str

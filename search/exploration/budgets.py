@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-COLUMNS: Final = ("trials", "epochs", "best")
+COLUMNS: Final = ("trials", "epochs", "expected_best")
 
 POINTS: Final = 40
 """Numbers of trials, at most, at which it is computed."""
@@ -15,9 +15,9 @@ POINTS: Final = 40
 def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
     """A row for each of several numbers of trials k, ascending, the last being all N.
 
-    ``best`` is the expectation of the maximum of k scores, drawn with replacement from the N ``scores`` (Dodge et al.,
-    "Show Your Work: Improved Reporting of Experimental Results", 2019, equations 5 to 7): with the ascending scores
-    v_1, ..., v_N
+    ``expected_best`` is the expectation of the maximum of k scores, drawn with replacement from the N ``scores`` (Dodge
+    et al., "Show Your Work: Improved Reporting of Experimental Results", 2019, equations 5 to 7): with the ascending
+    scores v_1, ..., v_N
 
         E[max of k] = sum_i v_i ((i / N)^k - ((i - 1) / N)^k)
 
@@ -29,4 +29,5 @@ def expected_best(scores: Sequence[float], epochs: float) -> pd.DataFrame:
     counts = np.unique(np.geomspace(1, number, POINTS).round().astype(int)) if number else np.array([], dtype=int)
     below = np.arange(number + 1)[None, :] / max(number, 1)
     shares = np.diff(below ** counts[:, None], axis=1)
-    return pd.DataFrame({"trials": counts, "epochs": counts * (epochs / max(number, 1)), "best": shares @ ordered})
+    spent = counts * (epochs / max(number, 1))
+    return pd.DataFrame({"trials": counts, "epochs": spent, "expected_best": shares @ ordered})

@@ -1,4 +1,4 @@
-"""The table of what a search saw as a frame, in the measure's own unit."""
+"""What a search saw as frames, in the measure's own unit, with the names of values."""
 
 from math import nan
 from statistics import fmean, stdev
@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.search.exploration.exploration import Exploration
+from skipstack.search.study.records.parts import parts
 
 COLUMNS: Final = {
     "axis": ("str", "the axis; baseline, base and best are rows of their own"),
@@ -63,8 +64,19 @@ def framed(exploration: Exploration) -> pd.DataFrame:
         }
         for row in exploration.rows
     ]
-    columns = {
-        name: pd.Series([row[name] for row in rows], dtype=dtype)  # type: ignore[call-overload]
-        for name, (dtype, _) in COLUMNS.items()
-    }
+    columns = {name: pd.Series([row[name] for row in rows], dtype=dtype) for name, (dtype, _) in COLUMNS.items()}
     return pd.DataFrame(columns)
+
+
+def pairs(exploration: Exploration) -> pd.DataFrame:
+    """``Exploration.pairs``, with the values of the axes in the columns ``value_one`` and ``value_two``."""
+    labels = {axis: [part.label for part in parts(domain)] for axis, domain in exploration.domains.items()}
+    frame, sign = exploration.pairs, exploration.measure.score(1.0)
+    named = {
+        f"value_{which}": [
+            labels[axis][part] for axis, part in zip(frame[f"axis_{which}"], frame[f"part_{which}"], strict=True)
+        ]
+        for which in ("one", "two")
+    }
+    columns = ["axis_one", "value_one", "axis_two", "value_two", "n", "whole", "interaction"]
+    return frame.assign(**named, interaction=sign * frame["interaction"])[columns]

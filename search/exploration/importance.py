@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import log
 from typing import Any, Final
 
 import numpy as np
@@ -25,8 +26,8 @@ TENTH: Final = 0.1
 FOREST: Final = {"n_trees": 32, "max_depth": 5, "seed": 0}
 """Of fANOVA: small, since its time grows with its leaves. Larger ones change shares by about 0.02."""
 
-MOST: Final = 200
-"""Trials that the forest is grown from, at most: equally spaced ones by number."""
+MOST: Final = {"ped_anova": 1000, "fanova": 200}
+"""Trials that each looks at, at most, since its time grows with them: equally spaced ones by number."""
 
 
 def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
@@ -47,8 +48,7 @@ def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Dom
     if not tried or len(expected) <= 2:
         return pd.DataFrame(columns=list(COLUMNS))
     active = trials.loc[expected.index, list(tried)].notna()
-    study = _study(expected, trials, tried)
-    ped = _ped_anova(study, list(tried))
+    ped = _ped_anova(expected, trials.loc[expected.index], tried)
     sizes = {frozenset(active.index[active[axis]]) for axis in tried}
     fanova: dict[str, float] = {}
     for numbers in sizes:
@@ -64,21 +64,27 @@ def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Dom
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _ped_anova(study: optuna.Study, axes: Sequence[str]) -> Mapping[str, float]:
-    number = len(study.get_trials(deepcopy=False))
-    quantile = max(TENTH, min(TOP / number, 0.5))
+def _ped_anova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
+    drawn = _drawn(trials, MOST["ped_anova"])
+    quantile = max(TENTH, min(TOP / len(drawn), 0.5))
+    study = _study(expected[drawn.index], drawn, axes)
+    present = [axis for axis in axes if drawn[axis].notna().any()]
     with warnings.catch_warnings():  # of a condition that a single trial meets, which Optuna leaves out
         warnings.simplefilter("ignore", UserWarning)
-        found = PedAnovaImportanceEvaluator(target_quantile=quantile).evaluate(study, list(axes))
+        found = PedAnovaImportanceEvaluator(target_quantile=quantile).evaluate(study, present)
     total = sum(found.values())
-    return {axis: value / total if total > 0 else 0.0 for axis, value in found.items()}
+    return {axis: found.get(axis, 0.0) / total if total > 0 else 0.0 for axis in axes}
 
 
 def _fanova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
-    drawn = trials.iloc[np.unique(np.linspace(0, len(trials) - 1, min(len(trials), MOST)).astype(int))]
+    drawn = _drawn(trials, MOST["fanova"])
     if expected[drawn.index].nunique() < 2:
         return dict.fromkeys(axes, 0.0)
     return FanovaImportanceEvaluator(**FOREST).evaluate(_study(expected[drawn.index], drawn, axes), list(axes))
+
+
+def _drawn(trials: pd.DataFrame, most: int) -> pd.DataFrame:
+    return trials.iloc[np.unique(np.linspace(0, len(trials) - 1, min(len(trials), most)).astype(int))]
 
 
 def _study(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> optuna.Study:
@@ -92,7 +98,7 @@ def _study(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) ->
         columns[axis] = _numbers(own, domain, shown)
         distributions[axis] = _distribution(domain, len(shown))
     for score, row in zip(expected.tolist(), pd.DataFrame(columns).astype(object).to_dict("records"), strict=True):
-        here = {axis: value for axis, value in row.items() if not pd.isna(value)}
+        here = {str(axis): value for axis, value in row.items() if not pd.isna(value)}
         study.add_trial(
             create_trial(
                 value=score,
@@ -108,7 +114,7 @@ def _numbers(column: "pd.Series[Any]", domain: Domain, shown: Sequence[Any]) -> 
         case Choice():
             return column.map({value: place for place, value in enumerate(shown)})
         case Log():
-            return np.log(column)
+            return column.map(log)
         case _:
             return column
 
@@ -122,7 +128,7 @@ def _distribution(domain: Domain, values: int) -> BaseDistribution:
         case Real(low, high):
             return FloatDistribution(low, high)
         case Log(low, high):
-            return FloatDistribution(np.log(low), np.log(high))
+            return FloatDistribution(log(low), log(high))
 
 
 def _param(distribution: BaseDistribution, value: float) -> float | int:

@@ -8,16 +8,16 @@ import pandas as pd
 from skipstack.search.exploration.effects import Effects
 from skipstack.search.exploration.levels import INACTIVE
 
-COLUMNS: Final = ("axis", "part", "other_axis", "other_part", "trials", "whole", "left")
+COLUMNS: Final = ("axis_one", "part_one", "axis_two", "part_two", "n", "whole", "interaction")
 
 
 def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd.DataFrame:
     """A row for each pair of parts, of two axes, that trials have; none where the model knows no effect.
 
-    ``left``: the mean over these trials of what the additive model leaves of their final scores (``Effects.left``): by
-    so much the two values together are better than each alone lets expect. In a full grid without noise it is the
-    interaction of the analysis of variance. ``trials``: how many these are, ``whole``: how many of them have a final
-    score of their own; what is left of others is small for want of knowledge.
+    ``interaction``: the mean over these trials of what the additive model leaves of their final scores
+    (``Effects.left``): by so much the two values together are better than each alone lets expect. In a full grid it is
+    the interaction of the analysis of variance. ``n``: how many trials these are, ``whole``: how many of them have a
+    final score of their own; what is left of others is small for want of knowledge.
     """
     of_trials = parts.loc[effects.left.index].assign(left=effects.left, whole=whole[effects.left.index])
     axes = parts.columns if effects.of else ()
@@ -29,6 +29,6 @@ def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd
 def _pair(of_trials: pd.DataFrame, axis: str, other: str) -> pd.DataFrame:
     both = of_trials[(of_trials[axis] != INACTIVE) & (of_trials[other] != INACTIVE)]
     grouped = both.groupby([axis, other])
-    cells = grouped.agg(trials=("left", "size"), whole=("whole", "sum"), left=("left", "mean"))
-    cells.index.names = ["part", "other_part"]
-    return cells.reset_index().assign(axis=axis, other_axis=other)
+    cells = grouped.agg(n=("left", "size"), whole=("whole", "sum"), interaction=("left", "mean"))
+    cells.index.names = ["part_one", "part_two"]
+    return cells.reset_index().assign(axis_one=axis, axis_two=other)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 import pandas as pd
-from scipy.stats import spearmanr
 
-COLUMNS: Final = ("rung", "reached", "stopped", "whole", "correlation", "place_of_best")
+COLUMNS: Final = ("rung", "n", "stopped", "whole", "correlation", "place_of_best")
 
 
 def rungs(
@@ -14,7 +13,7 @@ def rungs(
 ) -> pd.DataFrame:
     """A row for each rung, after so many ``epochs``; the other arguments are those of ``effects.effects``.
 
-    ``reached``: how many trials came there, ``stopped``: how many of them ended there, ``whole``: how many have a final
+    ``n``: how many trials came there, ``stopped``: how many of them ended there, ``whole``: how many have a final
     score. ``correlation``: Spearman's, of the scores at the rung and the final scores, over the latter; NaN below three
     of them, or where all are equal. What those would have reached that were stopped is not known, and they were the
     weaker ones: over all trials it would be another. ``place_of_best``: the place, from 1, that the best whole trial
@@ -26,16 +25,16 @@ def rungs(
     for rung in epochs:
         there = reached[rung].dropna() if rung in reached.columns else pd.Series(dtype=float)
         known = there.index.intersection(finals.index)
-        best = finals[known].idxmax() if len(known) else None
+        best = int(finals[known].to_numpy().argmax()) if len(known) else None
         stopped = (ends[there.index] == rung) & ~whole[there.index]
         rows.append(
             {
                 "rung": rung,
-                "reached": len(there),
+                "n": len(there),
                 "stopped": int(stopped.sum()),
                 "whole": len(known),
                 "correlation": correlation(there[known], finals[known]),
-                "place_of_best": None if best is None else int((there > there[best]).sum()) + 1,
+                "place_of_best": None if best is None else int((there > there[known].iloc[best]).sum()) + 1,
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"place_of_best": "Int64", "correlation": "float64"})
@@ -45,4 +44,4 @@ def correlation(one: "pd.Series[float]", other: "pd.Series[float]") -> float:
     """Spearman's rank correlation; NaN where it is not defined or of two points only, where it is always 1 or -1."""
     if len(one) < 3 or one.nunique() < 2 or other.nunique() < 2:
         return float("nan")
-    return float(spearmanr(one, other).statistic)
+    return float(one.rank().corr(other.rank()))  # scipy.stats takes longer to load than a report to make

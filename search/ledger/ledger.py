@@ -5,12 +5,12 @@ append that returned is there for good; a torn last one is cut, and ``Ledger.cut
 error; one driver at a time writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from pydantic import ValidationError
 
@@ -21,6 +21,8 @@ from skipstack.search.ledger.segments import WORTH_COMPACTING, Segments
 
 ADDRESS: Final = "address"
 """In the folder of a ledger that version 0.1.0 wrote onto an object store, the file that says where."""
+
+Value = TypeVar("Value")
 
 READINGS: Final = 3
 """How often a ledger is read, at most, until no file of it vanishes meanwhile."""
@@ -56,19 +58,34 @@ class Ledger:
     def read(self) -> list[Event]:
         """All events in order; none where there is no ledger yet. Changes nothing.
 
-        Reads again, a few times, where a driver that compacts takes files away meanwhile. Raises UserError, with file
-        and line, on damage before the last line, on events that this version does not know, on a missing segment, and
-        where the ledger cannot be reached.
+        Raises UserError as ``whole`` does.
         """
-        for reading in range(READINGS):
+        return self.whole(lambda: list(self._events()))
+
+    def whole(self, reading: Callable[[], Value]) -> Value:
+        """What a ``reading`` of the ledger from its beginning gives.
+
+        It is repeated, a few times, where a driver that compacts takes files away meanwhile. Raises UserError, with
+        file and line, on damage before the last line, on events that this version does not know, on a missing segment,
+        and where the ledger cannot be reached.
+        """
+        for attempt in range(READINGS):
             try:
-                return list(self._events())
+                return reading()
             except FileNotFoundError as error:
-                if reading == READINGS - 1:
+                if attempt == READINGS - 1:
                     raise self._unreadable(error) from error
             except OSError as error:
                 raise self._unreadable(error) from error
         raise AssertionError("every reading returns, is repeated or raises")
+
+    def files(self) -> tuple[Path, ...]:
+        """The files that hold its lines, in their order; for a reading within ``whole``."""
+        return self._segments.files()
+
+    def lines(self) -> Iterator[Line]:
+        """The whole lines in order, an append each; for a reading within ``whole``."""
+        return self._segments.lines()
 
     def replay(self) -> Iterator[Event]:
         """All events in order, one after another; nothing is kept in memory. For the one writer: a driver that compacts
@@ -91,7 +108,7 @@ class Ledger:
         try:
             for line in self._segments.lines():
                 if line.payload is not None and any(mark in line.payload for mark in marks):
-                    yield from (event for event in _events(line) if event.kind in kinds)
+                    yield from (event for event in events_of(line) if event.kind in kinds)
         except OSError as error:
             raise self._unreadable(error) from error
 
@@ -127,7 +144,7 @@ class Ledger:
 
     def _events(self) -> Iterator[Event]:
         for line in self._segments.lines():
-            yield from _events(line)
+            yield from events_of(line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +158,8 @@ class Past:
         return islice(Ledger(self.folder).replay(), self.count)
 
 
-def _events(line: Line) -> tuple[Event, ...]:
+def events_of(line: Line) -> tuple[Event, ...]:
+    """The events of a whole line. Raises UserError, with file and line, for what this version does not know."""
     assert line.payload is not None
     try:
         return from_json(line.payload.partition(b" ")[2])

@@ -8,13 +8,12 @@ neither is, and an append that is missing, doubled or out of its place is found.
 """
 
 import zlib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from skipstack.data.basis.errors import UserError
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One append where it stands, the segment's name and the line's number from 1, and its payload.
 
     ``payload`` is None where the line is damaged.
@@ -40,7 +39,7 @@ def encoded(payload: bytes) -> bytes:
 def decoded(line: bytes) -> bytes | None:
     """The payload of a line; None where the line is not whole."""
     payload = line[9:-1]
-    return payload if line == encoded(payload) else None
+    return payload if line[:9] == checksum(payload) + b" " and line[-1:] == b"\n" else None
 
 
 def checksum(payload: bytes) -> bytes:

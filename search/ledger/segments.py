@@ -76,6 +76,11 @@ class Segments:
         """
         return self._whole(self._content())
 
+    def files(self) -> tuple[Path, ...]:
+        """The files that count, in their order. Raises UserError on a missing segment."""
+        content = self._content()
+        return (*([content.compacted] if content.compacted else []), *content.segments)
+
     def open(self) -> None:
         """Become the one writer, cut a torn last line off, compact old segments, and start a segment.
 
@@ -220,9 +225,10 @@ class Segments:
 
 
 def _split(segment: Path) -> Iterator[Line]:
+    name = str(segment)
     with segment.open("rb") as file:
         for number, text in enumerate(file, start=1):
-            yield Line(str(segment), number, decoded(text))
+            yield Line(name, number, decoded(text))
 
 
 def _locked(folder: Path) -> int:

@@ -3,37 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from skipstack.search.statistics.chance import Part
-from skipstack.search.statistics.estimates import Estimate, with_interval
+from skipstack.search.statistics.estimates import Estimate, over_seeds
 
 ONE_CORPUS = "one corpus does not show how far corpora lie apart"
+NO_CHANCE = "the effect is the same on every corpus, so nothing shows how far chance reaches"
 
 
 def mean_over_corpora(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean effect, whose true size may be another one on each corpus (a random-effects meta-analysis).
+    """The mean of the effects on each corpus, with Student's interval over the corpora.
 
-        mean = sum_k w_k d_k / sum_k w_k,    w_k = 1 / (v_k + tau^2)
-
-    d_k and v_k: the effect on corpus k and its squared error; tau^2: how far true effects lie apart, by Paule and
-    Mandel. The interval is that of Hartung, Knapp, Sidik and Jonkman, t with one degree of freedom less than there are
-    corpora, but no narrower than v_k and tau^2 alone would have it (Röver, Knapp and Friede 2015). Effects without an
-    interval are left out.
+    The true effect may be another one on each corpus, and the errors may be unequal: what lies apart for either reason
+    is in the spread of the effects. Such an interval covers at least as often as it says, however unequal the errors
+    are (Ibragimov and Müller 2010). It is that of Hartung, Knapp, Sidik and Jonkman with equal weights. With weights
+    from errors that few seeds measured, theirs covers in as little as 88 %, or in 100 % if it may not be narrower than
+    without their correction.
     """
-    from statsmodels.stats.meta_analysis import combine_effects
-
-    known = [each for each in estimates if each.error is not None]
-    plain = Estimate(
-        value=float(np.mean([each.value for each in known or estimates])),
-        seeds=min(each.seeds for each in known or estimates),
-        corpora=len(known),
-        why=ONE_CORPUS,
-    )
-    if len(known) < 2:
-        return plain
-    values, errors = np.array([[each.value, each.error] for each in known], dtype=np.float64).T
-    combined = combine_effects(values, errors**2, method_re="iterated", use_t=True)
-    variance = max(combined.var_hksj_re, combined.var_eff_w_re)
-    parts = [Part(np.asarray(variance), len(known) - 1)]
-    return with_interval(replace(plain, value=float(combined.mean_effect_re)), parts)
+    over = over_seeds([each.value for each in estimates])
+    why = over.why and (NO_CHANCE if len(estimates) > 1 else ONE_CORPUS)
+    return replace(over, seeds=min(each.seeds for each in estimates), corpora=len(estimates), why=why)

@@ -97,7 +97,7 @@ def page_of(*texts: str) -> Report:
     blocks = (Heading(texts[0]), table, *(Sentence(text) for text in texts), Listing(texts, code=True))
     frame = pd.DataFrame({"axis": texts, "method": texts[0], "importance": 0.5})
     pictures = [Picture(texts[0], texts[0], as_svg(importance(frame))), Picture(texts[-1], texts[-1])]
-    return Report(page=Page(texts[0], (blocks,)), content={}, pictures=pictures)
+    return Report(page=Page(texts[0], (blocks,)), content={}, pictures=lambda: pictures)
 
 
 def test_what_names_hold_is_text_wherever_it_stands() -> None:
@@ -110,18 +110,19 @@ def test_what_names_hold_is_text_wherever_it_stands() -> None:
         if name.startswith("on") or (name in ("href", "src", "xlink:href") and own.get("rel") != "icon")
     ]
     assert [text for text, _ in read.every("li")] == list(HOSTILE)
-    assert [text for text, _ in read.every("p")] == [*HOSTILE, HOSTILE[-1]]
+    left_out = f"Pictures that are left out: {HOSTILE[-1]} ({HOSTILE[-1]})."
+    assert [text for text, _ in read.every("p")] == [*HOSTILE, left_out]
     assert [text for text, _ in read.every("td")][-2:] == [HOSTILE[-1]] * 2
     written = {text for text, _ in read.every("text")}
     assert {text for text in HOSTILE if len(text) < 30} <= written
     titles = [text for name in ("title", "h1", "h2", "caption") for text, _ in read.every(name)]
-    assert titles == [HOSTILE[0]] * 4 + [HOSTILE[-1], f"{HOSTILE[0]}: {HOSTILE[0]}"]
+    assert titles == [HOSTILE[0]] * 4 + [f"{HOSTILE[0]}: {HOSTILE[0]}"]
 
 
 def test_those_who_do_not_see_it_are_told() -> None:
     read = Reader(render(page_of("one", "two"), "html"))
     assert read.every("html")[0][1]["lang"] == "en"
-    assert [name for name in read.names if name in ("h1", "h2")] == ["h1", "h2", "h2", "h2"]
+    assert [name for name in read.names if name in ("h1", "h2")] == ["h1", "h2", "h2"]
     assert len(read.every("h1")) == 1
     assert len(read.every("caption")) == len(read.every("table")) == 1
     assert {own.get("scope") for _, own in read.every("th")} == {"col", "row", "rowgroup", "colgroup"}

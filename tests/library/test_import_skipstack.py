@@ -66,7 +66,7 @@ def test_types_are_those_of_the_function_and_of_the_classes(tmp_path: Path) -> N
 import skipstack
 import skipstack.search.config
 from skipstack import search
-from skipstack.search.frames import COLUMNS
+from skipstack.search.frames.columns import COLUMNS
 reveal_type(skipstack.search("quickstart", trials=1))
 reveal_type(search("quickstart").best(2))
 reveal_type(skipstack.load("bundle").predict([["a"]]))
@@ -84,7 +84,7 @@ skipstack.nothing
         "pandas",
         "list[skipstack.data.formats.sentences.Sentence]",
         "typing.Mapping[str, int]",
-        "skipstack.search.frames.Column",
+        "skipstack.search.frames.columns.Column",
         '"engine" to "search" has incompatible type',
         'Module has no attribute "nothing"',
     ):

@@ -11,7 +11,7 @@ import pytest
 
 import skipstack
 from skipstack.search.exploration.framed import COLUMNS as TABLE
-from skipstack.search.frames import COLUMNS
+from skipstack.search.frames.columns import COLUMNS
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, copied, said
@@ -80,22 +80,24 @@ def test_a_study_given_as_a_mapping_runs_in_any_thread_and_is_extended(
     assert len(skipstack.resume(study.folder, engine="serial").trials()) == 3
 
 
+def test_the_guide_has_every_column_with_its_type() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "library.md").read_text()
+    for name, columns in COLUMNS.items():
+        _, _, part = guide.partition(f"### `{name}()`\n")
+        lines = [line for line in part.partition("\n#")[0].splitlines() if line.startswith("| `")]
+        assert lines == [f"| `{column.name}` | {column.dtype} | {column.about} |" for column in columns]
+
+
 @pytest.mark.parametrize("name", ["asha", "promotion", "extended", "interrupted", "trees", "text"])
-def test_every_frame_has_the_columns_that_are_documented(name: str) -> None:
+def test_every_frame_has_the_columns_that_are_documented(name: str, tmp_path: Path) -> None:
     study = skipstack.open(BEFORE / name)
-    found = {"trials": study.trials().reset_index(), "curves": study.curves(), "seeds": study.seeds()}
-    assert found.keys() == COLUMNS.keys()
-    for kind, frame in found.items():
-        columns = {column.name: column.dtype for column in COLUMNS[kind]}
-        assert {key: str(dtype) for key, dtype in frame.dtypes.items() if key in columns} == columns
-        assert list(frame.columns)[: len(columns)] == list(columns)
-    axes = {"trials": set(study.record.space.domains), "seeds": set()}
-    for kind, others in axes.items():
-        assert set(found[kind].columns) - {column.name for column in COLUMNS[kind]} == others
-    table = study.exploration()
-    assert {name: str(dtype) for name, dtype in table.dtypes.items()} == {
+    for kind, frame in {name: getattr(study, name)() for name in COLUMNS}.items():
+        assert set(frame.reset_index().columns) >= {column.name for column in COLUMNS[kind]}
+    assert {name: str(dtype) for name, dtype in study.exploration().dtypes.items()} == {
         name: dtype for name, (dtype, _) in TABLE.items()
     }
+    assert study.to_parquet(tmp_path / "out") == tmp_path / "out"
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {f"{name}.parquet" for name in COLUMNS}
 
 
 @pytest.mark.parametrize("name", ["asha", "extended", "trees", "text"])

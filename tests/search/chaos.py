@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from skipstack.data.basis.seeding import generator
-from skipstack.search.ledger.events import Event, Reported
+from skipstack.search.ledger.events import Ablated, Event, Reported, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
@@ -66,7 +66,7 @@ def finish(process: subprocess.Popen[str]) -> str:
 
 @dataclass
 class Chaos:
-    """A study that ``commands`` run, a search and then extensions. ``seed`` draws what happens to it, and when."""
+    """A study that ``commands`` run, a search and what follows it. ``seed`` draws what happens to it, and when."""
 
     folder: Path
     commands: Sequence[Sequence[str]]
@@ -156,11 +156,10 @@ class Chaos:
         return {path.name for path in self.folder.glob("ledger/*parquet*")}
 
     def _resume(self) -> None:
-        """What a user does: resume, or type the extension again where it did not come into the ledger."""
+        """What a user does: resume, or type the command again where it did not come into the ledger."""
         self._process.communicate()
         self._check_ledger()
-        extended = sum(event.kind == "extended" for event in self._before)
-        if extended < self._stage:
+        if sum(map(_begins, self._before)) < self._stage:
             self._process = self._begin(self._stage)
         else:
             self._process = skipstack("resume", str(self.folder), *self._options)
@@ -212,7 +211,7 @@ class Chaos:
 
     def _tear_weights(self) -> None:
         """Of one trial, ended or not, which is then trained again if it is to be measured."""
-        found = sorted(self.folder.glob(f"trials/*/{BEST}"))
+        found = sorted([*self.folder.glob(f"trials/*/{BEST}"), *self.folder.glob(f"ablations/*/*/{BEST}")])
         if found:
             torn = found[int(self.draw.integers(len(found)))]
             with suppress(FileNotFoundError):  # those that nobody needs go at any moment
@@ -236,6 +235,11 @@ class Chaos:
             self._resume()
 
 
+def _begins(event: Event) -> bool:
+    """Whether an extension or an ablation begins with it."""
+    return event.kind == "extended" or (isinstance(event, Ablated) and isinstance(event.event, StudyOpened))
+
+
 def _name(process: psutil.Process) -> str:
     try:
         return " ".join(process.cmdline()[:1]) if process.name() != "raylet" else "raylet"
@@ -244,16 +248,17 @@ def _name(process: psutil.Process) -> str:
 
 
 def essence(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """What was proposed, reported, decided, ended and tested, without the clock.
+    """What was proposed, reported, decided, ended and tested, in the search and in its ablations, without the clock.
 
     The trials of a test phase stand in the order of their numbers: one whose weights were torn is measured later.
     """
     kinds = {"proposed", "reported", "decided", "ended", "tested", "finished"}
     found: list[dict[str, Any]] = []
-    for tested, together in groupby(
-        (event for event in events if event.kind in kinds), lambda event: event.kind == "tested"
+    numbered = [(event.ablation, event.event) if isinstance(event, Ablated) else (0, event) for event in events]
+    for (_, tested), together in groupby(
+        (each for each in numbered if each[1].kind in kinds), lambda each: (each[0], each[1].kind == "tested")
     ):
-        dumped = [event.model_dump(exclude={"time", "seconds"}) for event in together]
+        dumped = [{"ablation": of, **event.model_dump(exclude={"time", "seconds"})} for of, event in together]
         found += sorted(dumped, key=itemgetter("trial")) if tested else dumped
     return found
 

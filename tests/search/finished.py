@@ -52,7 +52,7 @@ def curves(study: StudyFolder) -> set[str]:
     with Ledger(study.ledger) as ledger:
         for event in ledger.read():
             runs.apply(event)
-    return {name for name, _ in runs.pending[0].metrics}
+    return {name for name, _ in runs.pending[None, 0].metrics}
 
 
 def exported(file: Path, overrides: Sequence[str] = ()) -> Path:

@@ -20,19 +20,18 @@ WORKERS = 16
 METRICS = ("train_loss", "dev_loss", "dev_accuracy", "learning_rate")
 
 
-def large_study(trials: int, **search: Any) -> StudyConfig:
-    """Trials of 3 to 9 epochs under ASHA."""
-    tree = made_up.study(trials=trials, seeds=2, scheduler=AshaConfig(grace=3, reduction=2), **search).model_dump(
-        mode="json"
-    )
-    tree["space"]["base"]["training"]["epochs"] = EPOCHS
+def large_study(trials: int, *, epochs: int = EPOCHS, **search: Any) -> StudyConfig:
+    """Trials of 3 to 9 epochs under ASHA, if nothing else is said."""
+    asha = AshaConfig(grace=3, reduction=2).model_dump()
+    tree = made_up.study(**{"trials": trials, "seeds": 2, "scheduler": asha, **search}).model_dump(mode="json")
+    tree["space"]["base"]["training"]["epochs"] = epochs
     return StudyConfig.model_validate(tree)
 
 
 def appends(config: StudyConfig, trials: int, seed: int = 0) -> Iterator[tuple[Event, ...]]:
     """The appends of a driver with ``WORKERS`` workers that stops once so many trials are over."""
     space, source, draw = Space(config.space), np.random.default_rng(seed), random.Random(seed)
-    judge = scheduler_of(config.search, EPOCHS, frozenset({0}))
+    judge = scheduler_of(config.search, config.space.base.training.epochs, frozenset({0}))
     yield tuple(made_up.opening(config))
     running: dict[int, tuple[int, float]] = {}
     born, time = 0, 0.0

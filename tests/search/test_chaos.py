@@ -92,9 +92,9 @@ def earlier(tmp_path: Path) -> Path:
 
 
 def commands(earlier: Path, *, trials: int, more: int, epochs: int) -> list[tuple[str, ...]]:
-    """A search with a warm start, and two extensions."""
+    """A search with a warm start, an extension, and an ablation."""
     size = ("--trials", str(trials), "--epochs", str(epochs), "--seed", "5", "--warm-start", str(earlier))
-    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("extend", "--trials", str(more))]
+    return [("search", *SEARCH, *size), ("extend", "--trials", str(more)), ("ablate", "--seeds", "2", "--path")]
 
 
 def drawn(chaos: Chaos, count: int, *kinds: Trouble) -> list[Trouble]:
@@ -118,10 +118,10 @@ def check_enough_happened(chaos: Chaos) -> None:
 @pytest.mark.timeout(7200)
 def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, earlier: Path, tmp_path: Path) -> None:
     stages = commands(earlier, trials=20, more=8, epochs=6)
-    (search, *first), *extensions = stages
+    (search, *first), *others = stages
     whole = tmp_path / "whole"
     finish(skipstack(search, *first, "--engine", "serial", "--out", str(whole)))
-    for command, *rest in extensions:
+    for command, *rest in others:
         finish(skipstack(command, str(whole), *rest))
     with TrackingServer(tmp_path) as server:
         chaos = Chaos(small_disk / "study", stages, seed(), tracking=server)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from skipstack.search.ledger.events import Ablated
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from tests.search.chaos import SMALL, finish, skipstack
 
+RATE = "training.optimiser.learning_rate"
 STUDY = ["search", "quickstart", *SMALL, "--epochs", "4", "--seed", "5"]
 
 
@@ -32,7 +34,8 @@ def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
     else:
         assert process.returncode == 130, error
         assert shlex.join(["skipstack", "resume", str(study)]) in error
-        assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
+        last = Ledger(StudyFolder(study).ledger).read()[-1]
+        assert (last.event if isinstance(last, Ablated) else last).kind == "interrupted"
     assert "Traceback" not in error
     return error
 
@@ -54,6 +57,19 @@ def test_a_study_killed_and_asked_to_end_goes_on_each_time_and_with_enough_begin
     assert record.ranked()[0].tested
     finish(skipstack("resume", str(study), "--engine", "serial"))
     assert list(read_study(study).trials) == begun
+
+
+@pytest.mark.slow
+def test_an_ablation_killed_and_asked_to_end_goes_on_each_time(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    rate = ("--set", "training.optimiser.learning_rate=0.00001", "--set", f"axes.{RATE}={{log: [0.01, 0.03]}}")
+    finish(skipstack(*STUDY, *rate, "--trials", "4", "--seeds", "1", "--engine", "serial", "--out", str(study)))
+    struck(study, signal.SIGKILL, "ablate", str(study), "--seeds", "1", "--top", "2", "--engine", "serial")
+    assert "--enough" not in struck(study, signal.SIGINT, "resume", str(study), "--engine", "serial")
+    finish(skipstack("resume", str(study), "--engine", "serial"))
+    (ablation,) = read_study(study).ablations.values()
+    assert ablation.finished
+    assert all(trial.tested for trial in ablation.trials.values())
 
 
 @pytest.mark.slow

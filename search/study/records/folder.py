@@ -29,6 +29,7 @@ class StudyFolder:
         self.ledger = path / "ledger"
         self.corpora = path / "corpora"
         self.trials = path / "trials" if ablation is None else path / "ablations" / str(ablation)
+        self.frames = path / "frames"
         self.runs_database = path / "mlflow.db"
 
     def trial(self, number: int) -> Path:

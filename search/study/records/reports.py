@@ -1,10 +1,17 @@
-"""What a trial reported, as columns: ten thousand trials keep every report, and each as an event would be large."""
+"""What a trial reported, as columns: ten thousand trials keep every report, and each as an event would be large.
+
+Array legend: N reports, M metrics times lanes.
+"""
 
 import math
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.search.ledger.events import Metrics, Reported
 
@@ -14,24 +21,53 @@ NUMBERS = ("time", "epoch", "score", "seconds")
 REST = tuple(name for name in Reported.model_fields if name not in (*NUMBERS, "metrics"))
 """The fields that say the same in most reports of a trial."""
 
-Form = tuple[tuple[tuple[str, int], ...], tuple[Any, ...]]
-"""What reports share: the name of each metric with its lanes, and the values of ``REST``."""
+Layout = tuple[tuple[str, int], ...]
+"""The name of each metric with its lanes."""
+
+Form = tuple[Layout, tuple[Any, ...]]
+"""What reports share: their layout, and the values of ``REST``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Reports of a trial, one after another, that share their layout and ``seeds``: empty where they are all its seeds.
+
+    ``numbers_N4``: the columns of ``NUMBERS``; ``metrics_NM``: the lanes of each metric in turn; ``events_N``: the
+    number of each report in its ledger.
+    """
+
+    layout: Layout
+    seeds: tuple[int, ...]
+    numbers_N4: NDArray[np.float64]
+    metrics_NM: NDArray[np.float64]
+    events_N: NDArray[np.int64]
+
+    def between(self, first: int, last: int) -> "Block":
+        """Those from place ``first`` to before ``last``."""
+        cut = slice(first, last)
+        return replace(
+            self, numbers_N4=self.numbers_N4[cut], metrics_NM=self.metrics_NM[cut], events_N=self.events_N[cut]
+        )
 
 
 @final
 class Reports(Sequence[Reported]):
-    """The reports of a trial in their order. An item is the event again, made when it is asked for."""
+    """The reports of a trial in their order. An item is the event again, made when it is asked for.
 
-    __slots__ = ("_forms", "_metrics", "_numbers", "_starts")
+    ``events``: the number of each in its ledger; -1 where it is in none.
+    """
+
+    __slots__ = ("_forms", "_metrics", "_numbers", "_starts", "events")
 
     def __init__(self) -> None:
+        self.events = array("q")
         self._numbers = array("d")
         self._metrics = array("d")
         self._starts = array("l")
         self._forms: list[Form] = []
 
-    def append(self, report: Reported) -> None:
-        """Add the latest report."""
+    def append(self, report: Reported, event: int = -1) -> None:
+        """Add the latest report, the ``event`` of this number."""
         form = (
             tuple((name, len(lanes)) for name, lanes in report.metrics.items()),
             tuple(getattr(report, name) for name in REST),
@@ -41,6 +77,32 @@ class Reports(Sequence[Reported]):
         self._starts.append(len(self._metrics))
         for lanes in report.metrics.values():
             self._metrics.extend(lanes)
+        self.events.append(event)
+
+    def extend(self, trial: int, block: Block) -> None:
+        """Add the latest reports of a trial; none has a latency."""
+        shared = {"kind": "reported", "trial": trial, "seeds": block.seeds, "latency": None}
+        form = (block.layout, tuple(shared[name] for name in REST))
+        first, (count, width) = len(self._metrics), block.metrics_NM.shape
+        self._forms += [self._forms[-1] if self._forms and self._forms[-1] == form else form] * count
+        self._starts.extend(first + width * place for place in range(count))
+        self._numbers.frombytes(block.numbers_N4.tobytes())
+        self._metrics.frombytes(block.metrics_NM.tobytes())
+        self.events.frombytes(block.events_N.tobytes())
+
+    def blocks(self) -> Iterator[Block]:
+        """The reports in their order, as few blocks as there can be."""
+        numbers_N4, metrics = np.array(self._numbers).reshape(-1, len(NUMBERS)), np.array(self._metrics)
+        events_N, starts = np.array(self.events), [*self._starts, len(metrics)]
+        shared = [(layout, rest[REST.index("seeds")]) for layout, rest in self._forms]
+        first = 0
+        for last in range(1, len(self) + 1):
+            if last < len(self) and (self._forms[last] is self._forms[first] or shared[last] == shared[first]):
+                continue
+            width = (starts[last] - starts[first]) // (last - first)
+            metrics_NM = metrics[starts[first] : starts[last]].reshape(last - first, width)
+            yield Block(*shared[first], numbers_N4[first:last], metrics_NM, events_N[first:last])
+            first = last
 
     @property
     def scores(self) -> Sequence[float]:
@@ -64,8 +126,8 @@ class Reports(Sequence[Reported]):
 
     def best(self) -> int | None:
         """The place of the highest finite score, the earliest of equals; None where there is none."""
-        finite = [(score, -place) for place, score in enumerate(self.scores) if math.isfinite(score)]
-        return -max(finite)[1] if finite else None
+        finite = [score for score in self.scores if math.isfinite(score)]
+        return self.scores.index(max(finite)) if finite else None
 
     def __eq__(self, other: object) -> bool:
         """Whether the same was reported, NaN included."""

@@ -43,9 +43,13 @@ from skipstack.spaces.trial import TrialConfig
 
 
 class StudyRecord:
-    """What happened in a study. ``apply`` is the only way in, for the past and for the present alike."""
+    """What happened in a study. ``apply`` is the only way in, for the past and for the present alike.
+
+    ``events``: how many there were; the next one has this number in the ledger, where the first has 0.
+    """
 
     def __init__(self) -> None:
+        self.events = 0
         self.opened: StudyOpened | None = None
         self.corpora: dict[str, CorpusPrepared] = {}
         self.warm_starts: list[WarmStarted] = []
@@ -66,6 +70,17 @@ class StudyRecord:
 
     def apply(self, event: Event) -> None:
         """Take in what happened next."""
+        self._apply(event)
+        self.events += 1
+
+    def report(self, event: Reported, number: int) -> None:
+        """Take in a report, the event of this number."""
+        trial = self.trials[event.trial]
+        trial.reports.append(event, number)
+        if event.seeds and event.epoch == trial.config.training.epochs and event.seeds != trial.seeds:
+            trial.seeds += event.seeds
+
+    def _apply(self, event: Event) -> None:
         match event:
             case StudyOpened():
                 self.opened = event
@@ -75,15 +90,13 @@ class StudyRecord:
                 self.trials[number] = TrialRecord(
                     number, dict(event.point), self.space, event.seeds, self.measure, event.parameters
                 )
+                self.trials[number].happened["proposed"] = self.events
             case WarmStarted():
                 self.warm_starts.append(event)
             case Reused(trial=number):
                 self.trials[number].reused = event
-            case Reported(trial=number):
-                trial = self.trials[number]
-                trial.reports.append(event)
-                if event.seeds and event.epoch == trial.config.training.epochs and event.seeds != trial.seeds:
-                    trial.seeds += event.seeds
+            case Reported():
+                self.report(event, self.events)
             case Decided(trial=number):
                 if event.rung is not None or event.decision != "continue":
                     self.trials[number].decisions.append(event)
@@ -93,9 +106,11 @@ class StudyRecord:
             case Ended(trial=number):
                 self.trials[number].reason, self.trials[number].message = event.reason, event.message
                 self.trials[number].paused = False
+                self.trials[number].happened["ended"] = self.events
                 self.trials[number].forget()
             case Tested(trial=number):
                 self.trials[number].tested, self.trials[number].packed = event.metrics, event.sentences
+                self.trials[number].happened["tested"] = self.events
             case Untested(trial=number):
                 self.trials[number].untested.append(event)
                 self.trials[number].given_up = event.message if event.then == "give_up" else None

@@ -5,6 +5,7 @@ Array legend: R seeds, S sentences of the test split, C counts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ class TrialRecord:
     for a promotion or its end. ``starts`` counts the workers that took it up. ``parameters``: of one lane, None where
     nobody asked. ``reused`` says which other trial stands for it where it was not trained. ``untested``: the faults of
     its measurement on the test split; ``given_up``: the last one's message, where it is not measured any more.
+    ``happened``: the numbers of these events in the ledger, the last ones of their kind.
     """
 
     number: int
@@ -53,6 +55,7 @@ class TrialRecord:
     packed: SentenceCounts | None = field(default=None, repr=False)
     untested: list[Untested] = field(default_factory=list)
     given_up: str | None = None
+    happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)
     _config: TrialConfig | None = field(default=None, repr=False, compare=False)
 
     @property

@@ -74,26 +74,26 @@ def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
     whole = pd.Series([True] * len(grid))
     found = pairs(effects(scores, whole, pd.DataFrame({1: scores}), grid), grid, whole)
     assert len(found) == 3 * 2 + 3 * 2 + 2 * 2
-    ab = found[(found["axis"] == "a") & (found["other_axis"] == "b")]
-    assert ab["left"].tolist() == pytest.approx(planted_ab.ravel().tolist())
-    assert found.loc[found["other_axis"] == "c", "left"].tolist() == pytest.approx([0] * 10, abs=1e-12)
-    assert set(ab["trials"]) == set(ab["whole"]) == {2}
+    ab = found[(found["axis_one"] == "a") & (found["axis_two"] == "b")]
+    assert ab["interaction"].tolist() == pytest.approx(planted_ab.ravel().tolist())
+    assert found.loc[found["axis_two"] == "c", "interaction"].tolist() == pytest.approx([0] * 10, abs=1e-12)
+    assert set(ab["n"]) == set(ab["whole"]) == {2}
 
 
 def test_of_stopped_trials_pairs_say_how_many_they_are() -> None:
     each = planted(0)
     found = pairs(effects(each.scores, each.whole, each.reached, each.parts), each.parts, each.whole)
-    cell = found[(found["axis"] == "depth") & (found["part"] == 2) & (found["other_axis"] == "rate")].iloc[0]
-    mine = (each.parts["depth"] == 2) & (each.parts["rate"] == cell["other_part"])
-    assert (cell["trials"], cell["whole"]) == (mine.sum(), (mine & each.whole).sum())
-    assert not ((found["axis"] == "gate") & (found["part"] < 0)).any()
+    cell = found[(found["axis_one"] == "depth") & (found["part_one"] == 2) & (found["axis_two"] == "rate")].iloc[0]
+    mine = (each.parts["depth"] == 2) & (each.parts["rate"] == cell["part_two"])
+    assert (cell["n"], cell["whole"]) == (mine.sum(), (mine & each.whole).sum())
+    assert not ((found["axis_one"] == "gate") & (found["part_one"] < 0)).any()
 
 
 def test_rungs_say_how_alike_they_rank_the_trials_that_went_on() -> None:
     each = planted(0)
     found = rungs(each.scores, each.whole, each.reached, (1, 3, 9, 27))
     assert found["rung"].tolist() == [1, 3, 9, 27]
-    assert found["reached"].tolist() == [120, 60, 30, 0]
+    assert found["n"].tolist() == [120, 60, 30, 0]
     assert found["stopped"].tolist() == [60, 30, 0, 0]
     assert found["whole"].tolist() == [30, 30, 30, 0]
     finals = each.scores[each.whole]
@@ -115,11 +115,11 @@ def test_the_expected_best_is_the_mean_over_all_draws() -> None:
     scores = [0.3, 0.9, 0.5, 0.5]
     found = expected_best(scores, epochs=20.0)
     assert found["trials"].tolist() == [1, 2, 3, 4]
-    for number, best in zip(found["trials"], found["best"], strict=True):
+    for number, best in zip(found["trials"], found["expected_best"], strict=True):
         assert best == pytest.approx(np.mean([max(draw) for draw in product(scores, repeat=number)]))
     assert found["epochs"].tolist() == [5.0, 10.0, 15.0, 20.0]
     assert expected_best([], epochs=0.0).empty
     many = expected_best(np.random.default_rng(0).normal(size=10_000).tolist(), epochs=1.0)
     assert len(many) <= 40
     assert many["trials"].iloc[-1] == 10_000
-    assert many["best"].is_monotonic_increasing
+    assert many["expected_best"].is_monotonic_increasing

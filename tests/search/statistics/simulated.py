@@ -8,6 +8,7 @@ Array legend: N repeats, R seeds, S sentences, C counts of a sentence.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -105,6 +106,7 @@ class Found:
     student_wide: float
 
 
+@cache
 def experiment(world: World, repeats: int, *, most: int = max(SEEDS), source: int = 0) -> dict[int, Found]:
     """Many differences between a row and its base, each with its interval, held against the truth, by seeds.
 

@@ -7,6 +7,7 @@ Array legend: N searches, R seeds, S sentences, C counts of a sentence, M rows o
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from skipstack.search.statistics.chance import chance, error, half_width, p_value
 from skipstack.search.statistics.families import LEVEL
 from skipstack.search.statistics.pseudo_values import pseudo_values
-from tests.search.statistics.simulated import MEASURES, Values, World, chunks, counts
+from tests.search.statistics.simulated import MEASURES, SENTENCES_MOST, Network, Values, World, chunks, counts
 
 CONFIGS, SEARCH_SEEDS = 16, 2
 """What a search tries, the base among it, and with how many seeds."""
@@ -23,6 +24,13 @@ FRESH_SEEDS = (2, 3, 5)
 
 CHANGES = 3
 """What tells the winner from the base: a row for each taken back from the winner, and for each alone in the base."""
+
+NOTHING = (
+    World("seeds and sentences alike"),
+    World("sentences differ most", SENTENCES_MOST, SENTENCES_MOST),
+    World("F1, heavy tails", Network(shape="heavy"), Network(shape="heavy"), measure="F1"),
+)
+"""Worlds in which no config is better than another."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,7 @@ class Marked:
     winner_interval: float
 
 
+@cache
 def searches(world: World, repeats: int, *, source: int = 0) -> Marked:
     """Many searches of configs that are all equally good."""
     generator = np.random.default_rng([source, repeats])

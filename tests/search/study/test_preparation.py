@@ -152,7 +152,7 @@ def test_the_runs_say_which_vectors_a_trial_starts_from(folder: Path) -> None:
     (corpus,) = runs.record.corpora.values()
     for number, trial in runs.record.trials.items():
         expected = None if trial.config.data.vectors is None else corpus.vectors["glove.txt"].sha256
-        assert runs.pending[number].tags.get("skipstack.vectors_sha256") == expected
+        assert runs.pending[None, number].tags.get("skipstack.vectors_sha256") == expected
 
 
 @pytest.mark.parametrize(

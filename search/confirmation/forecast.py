@@ -1,22 +1,16 @@
-"""What an ablation will cost and what it can tell, read off the search before anything is trained.
+"""What an ablation will cost and what it can tell, read off the search before anything is trained."""
 
-Array legend: R seeds, S sentences, C counts.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
-
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.store.stored import open_store
-from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.confirmation.differences import difference_table
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
 from skipstack.search.ledger.events import CorpusPrepared, Event
 from skipstack.search.statistics.power import LEVEL, noise, seeds_needed, smallest_difference
-from skipstack.search.statistics.pseudo_values import Values, pseudo_values
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -123,37 +117,18 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     winner, base = record.ranked()[0], record.base
     if base is None or base is winner:
         return None, "the search did not measure the base beside a better config"
-    ours, theirs = _by_seed(winner), _by_seed(base)
-    shared = sorted(ours.keys() & theirs.keys())
-    if not shared:
+    table = difference_table(winner, base)
+    if table is None:
         return None, "the search did not keep the test scores of its base and its best config sentence by sentence"
-    if len(shared) == 1:
-        return None, "the search trained one seed, which does not show how far seeds lie apart"
-    table = _difference(record.measure, ours, theirs, shared)
     found = noise([table])
-    assert found is not None, "there are two seeds"
+    if found is None:
+        return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
     questions = len(made.settled.rows) - 1
-    level = LEVEL / max(1, questions)
-    smallest = smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None
-    aim = POINTS / abs(record.measure.factor)
+    level = LEVEL / questions
     return Resolution(
-        smallest=smallest,
-        needed=seeds_needed(found, aim, sentences=sentences, level=level),
+        smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,
+        needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, level=level),
         sentences=sentences,
         questions=questions,
     ), ""
-
-
-def _by_seed(trial: TrialRecord) -> Mapping[int, Values]:
-    """The counts of each seed, counts_SC; none where they were not kept."""
-    counts_RSC = trial.sentences
-    return {} if counts_RSC is None else dict(zip(trial.seeds, counts_RSC, strict=True))
-
-
-def _difference(
-    measure: Measure, ours: Mapping[int, Values], theirs: Mapping[int, Values], seeds: Sequence[int]
-) -> Values:
-    """table_RS of the winner's pseudo-values less the base's."""
-    one, other = (np.stack([counts[seed] for seed in seeds]) for counts in (ours, theirs))
-    return pseudo_values(one, measure.of_counts) - pseudo_values(other, measure.of_counts)

@@ -1,0 +1,51 @@
+"""The pictures of what was settled beforehand: differences with their intervals, alone and beside a paper's."""
+
+from collections.abc import Sequence
+
+from skipstack.dashboards.pages.page import Numbers, Picture
+from skipstack.dashboards.pictures.picture import pictured
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.confirmation.differences import Split
+
+
+def confirmed_pictures(records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
+    """The difference of each row to the base; ``records`` are the numbers of the rows."""
+    import pandas as pd
+
+    from skipstack.dashboards.charts.effects import effects
+
+    rows = [
+        {"axis": numbers["section"] or "changes", "value": numbers["row"], "confirmed": True, **_ours(numbers, measure)}
+        for numbers in records
+        if numbers["difference"] is not None and not numbers["is_reference"]
+    ]
+    frame = pd.DataFrame(rows).rename(columns={"ours": "effect"})
+    drawn = (lambda: effects(frame, measure, what="difference in")) if rows else "no row has a difference to the base"
+    return (pictured("Differences to the base", drawn),)
+
+
+def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:
+    """The paper's differences beside ours; ``records`` are the numbers of the rows."""
+    import pandas as pd
+
+    from skipstack.dashboards.charts.papers import against_paper
+
+    rows = [
+        {"row": numbers["row"], "paper": _own(numbers["paper_difference"], measure), **_ours(numbers, measure)}
+        for numbers in records
+        if not numbers["is_reference"]
+    ]
+    some = any(row["paper"] is not None and row["ours"] is not None for row in rows)
+    reason = "no row has a difference both in the paper and here"
+    drawn = (lambda: against_paper(pd.DataFrame(rows), measure, split=split)) if some else reason
+    return (pictured("The paper's differences and ours", drawn),)
+
+
+def _ours(numbers: Numbers, measure: Measure) -> dict[str, float | None]:
+    names = {"ours": "difference", "low": "difference_low", "high": "difference_high"}
+    return {name: _own(numbers[of], measure) for name, of in names.items()}
+
+
+def _own(score: object, measure: Measure) -> float | None:
+    """A difference of scores in the measure's own unit."""
+    return measure.score(score) if isinstance(score, float) else None

@@ -1,0 +1,51 @@
+"""What of a study is confirmed, as reports: by design, and by its ablations; and before what the search saw."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from skipstack.dashboards.pages.page import Block, Heading, Report
+from skipstack.dashboards.report.ablated_report import ablated_report
+from skipstack.dashboards.report.confirmation_report import confirmation_report
+from skipstack.search.confirmation.designs import by_design
+from skipstack.search.study.records.study_record import StudyRecord
+
+
+def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterator[Report]:
+    """Each confirmed table of a study; none where it only explored."""
+    designed = by_design(record, randomise=randomise)
+    if designed is not None and designed.rows[0].trial is not None:
+        yield confirmation_report(designed)
+    for each in record.ablations.values():
+        yield ablated_report(each, randomise=randomise)
+
+
+def one_report(reports: Sequence[Report]) -> Report:
+    """Several confirmed tables as one report; a single one as it is."""
+    if len(reports) == 1:
+        return reports[0]
+    page = replace(reports[0].page, title="", groups=tuple(_groups(reports)))
+    return replace(
+        reports[0],
+        page=page,
+        content={"confirmed": [each.content for each in reports]},
+        records=[{"study": str(each.content["study"]), **record} for each in reports for record in each.records],
+        names=["study", *reports[0].names],
+    )
+
+
+def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
+    """What is confirmed, then what the search saw. CSV has the latter alone."""
+    if not reports:
+        return explored
+    groups = (*_groups(reports), (Heading("what the search saw"),), *explored.page.groups)
+    return replace(
+        explored,
+        page=replace(explored.page, groups=groups),
+        content={**explored.content, "confirmed": [each.content for each in reports]},
+    )
+
+
+def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
+    for report in reports:
+        yield (Heading(report.page.title),)
+        yield from report.page.groups

@@ -1,0 +1,94 @@
+"""The columns of the frames of a study: names and types that stay.
+
+Measured values are those of the study's measure, in its own unit: accuracy, F1 and LAS in [0, 1], the larger the
+better; a perplexity as it is, the smaller the better. What is not known is NaN or NA. Events are numbered from 0, in
+the order of the ledger.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a frame: its name, its pandas type, and what it holds."""
+
+    name: str
+    dtype: str
+    about: str
+
+
+COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
+    "trials": (
+        Column("trial", "int64", "number of the trial, in the order of proposal; the index"),
+        Column("state", "str", "why it ended: completed, stopped, diverged or a fault; else running or paused"),
+        Column("score", "float64", "what it is ranked by, the larger the better; NaN without one"),
+        Column("dev", "float64", "the measure on dev, the mean over its seeds at its best epoch"),
+        Column("dev_deviation", "float64", "the standard deviation over the seeds; NaN of a single seed"),
+        Column("test", "float64", "the measure on test, of the trials that were selected for it"),
+        Column("test_deviation", "float64", "the standard deviation over the seeds"),
+        Column("best_epoch", "Int64", "the epoch with the best score"),
+        Column("epochs", "int64", "epochs that this study trained; 0 of a trial that was taken over"),
+        Column("seconds", "float64", "seconds of training and evaluation, over all its epochs and seeds"),
+        Column("seeds", "int64", "how many seeds it has"),
+        Column("parameters", "Int64", "parameters of one seed's network, where they are an objective"),
+        Column("latency", "float64", "seconds that 1,000 tokens take, where they are an objective"),
+        Column("reused", "bool", "whether it was taken over from another trial and not trained"),
+        Column("message", "str", "what failed, of a trial that a fault ended; empty otherwise"),
+        Column("point", "str", "its values on all axes, as JSON"),
+        Column("proposed_event", "Int64", "the event by which it was proposed"),
+        Column("best_event", "Int64", "the report of its best epoch; where seeds race, that of its first seeds"),
+        Column("ended_event", "Int64", "the event that ended it"),
+        Column("tested_event", "Int64", "the event that has its measure on test"),
+    ),
+    "seeds": (
+        Column("trial", "int64", "number of the trial; only trials that have a score"),
+        Column("seed", "int64", "the seed"),
+        Column("best_epoch", "int64", "the trial's best epoch; where seeds race, that of this seed's group"),
+        Column("dev", "float64", "the measure on dev at that epoch, of this seed"),
+        Column("test", "float64", "the measure on test, of this seed"),
+        Column("best_event", "int64", "the report that has dev"),
+        Column("tested_event", "Int64", "the event that has test"),
+    ),
+    "curves": (
+        Column("trial", "int64", "number of the trial"),
+        Column("epoch", "int64", "number of the epoch, from 1"),
+        Column("seed", "int64", "the seed, whose values stand in this row"),
+        Column("score", "float64", "the trial's score at this epoch: over all its seeds, the larger the better"),
+        Column("dev", "float64", "the measure on dev, of this seed"),
+        Column("seconds", "float64", "seconds that the epoch took, of all seeds that were trained together"),
+        Column("event", "int64", "the report that this row is from"),
+    ),
+    "sentences": (
+        Column("trial", "int64", "number of the trial; only trials that were measured on test"),
+        Column("seed", "int64", "the seed"),
+        Column("sentence", "int64", "number of the sentence, text or line in the test split, from 0"),
+        Column("event", "int64", "the event that has what was counted"),
+    ),
+    "events": (
+        Column("event", "int64", "number of the event"),
+        Column("time", "float64", "when it happened, in Unix seconds"),
+        Column("kind", "str", "what happened, such as proposed, reported, tested (`search/ledger/events.py`)"),
+        Column("trial", "Int64", "number of the trial that it is about; NA where it is about the study"),
+        Column("json", "str", "all that the ledger says of it, as JSON"),
+    ),
+}
+"""The columns of each frame, in their order.
+
+``trials`` has one more for each axis, by its path: whole numbers as Int64, others as float64, truth as boolean, text,
+names and whatever else as str, its JSON; NaN or NA where the axis is not active. ``curves`` has one more, float64, for
+each other metric that the trials reported, by its name, such as ``train_loss``. ``sentences`` has one more, float64,
+for each count of the measure: ``correct`` of ``tags`` for accuracy; ``gold``, ``predicted``, ``correct`` and
+``segmented`` spans for F1; ``words``, of which so many are ``attached`` and ``labelled``, for LAS; ``nats`` and
+``words`` for perplexity.
+"""
+
+
+def framed(name: str, values: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """The frame of this name: its columns from ``values``, then whatever other columns there are, as numbers."""
+    dtypes = {column.name: column.dtype for column in COLUMNS[name]}
+    others = {key: "float64" for key in values if key not in dtypes}
+    return pd.DataFrame({key: pd.Series(values[key], dtype=dtype) for key, dtype in {**dtypes, **others}.items()})

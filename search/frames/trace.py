@@ -1,0 +1,86 @@
+"""From a number of a report back to the ledger: the events that the rows are from which it was made of.
+
+A number is made of rows of frames, and a row names its events in the columns that end in ``event``.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from skipstack.data.basis.printable import visible
+from skipstack.search.frames.events import Told, told
+from skipstack.search.frames.study_frames import StudyFrames
+from skipstack.search.ledger.ledger import Past
+
+WIDTH: Final = 80
+"""Signs of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A number as a report shows it, by its name, and the numbers of the events that it was made of."""
+
+    name: str
+    shown: str
+    events: tuple[int, ...]
+
+
+def made_of(*rows: pd.DataFrame) -> tuple[int, ...]:
+    """The numbers of all events that rows of frames are from, ascending, each once."""
+    named = [frame[name] for frame in rows for name in frame.columns if name == "event" or name.endswith("_event")]
+    return tuple(sorted({int(number) for column in named for number in column.dropna()}))
+
+
+def trials_made_of(frames: StudyFrames, trials: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of the events that say what these trials are, reached and cost: how each was proposed, its reports,
+    its end and its test.
+    """
+    chosen = list(trials)
+    seeds, curves = (frame[frame["trial"].isin(chosen)] for frame in (frames.seeds, frames.curves))
+    return made_of(frames.trials.loc[chosen], seeds, curves)
+
+
+def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:
+    """What a reader is told of each number: its name, and below it the events that it was made of.
+
+    Each has two lines: its number, when it happened, its kind and where it stands, the file of the ledger and its line;
+    and what it says, as far as it fits. Raises UserError as ``Ledger.replay`` does.
+    """
+    wanted = {number for each in traced for number in each.events}
+    found: dict[int, Told] = {each.number: each for each in told(past) if each.number in wanted}
+    for each in traced:
+        yield f"{each.name}: {each.shown}"
+        for number in each.events:
+            yield from _lines(found[number])
+
+
+def _lines(event: Told) -> Iterator[str]:
+    time = datetime.fromtimestamp(event.plain["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
+    place = f"{Path(event.line.segment).name}:{event.line.number}"
+    yield f"  event {event.number}  {time}  {event.plain['kind']}  {place}"
+    said = "    " + " ".join(visible(_said(event.plain)).split())
+    yield said if len(said) <= WIDTH else f"{said[: WIDTH - 1]}…"
+
+
+def _said(plain: Mapping[str, Any]) -> str:
+    """What an event says, but for what stands in the line above."""
+    left_out = ("time", "kind", "sentences")
+    return ", ".join(
+        f"{key} {_text(value)}" for key, value in plain.items() if key not in left_out and value not in (None, [], "")
+    )
+
+
+def _text(value: Any) -> str:
+    match value:
+        case float():
+            return f"{value:.6g}"
+        case list():
+            return " ".join(map(_text, value))
+        case dict():
+            return " ".join(f"{key}={_text(each)}" for key, each in value.items())
+        case _:
+            return str(value)

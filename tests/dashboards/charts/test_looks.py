@@ -1,0 +1,41 @@
+"""What pictures tell apart by colour is told apart by everyone, and in grey."""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import pytest
+
+from skipstack.dashboards.charts import costs, curves, effects, papers, survival
+from skipstack.dashboards.charts.theme import SERIES, Look
+from tests.oracles.seeing import KINDS, contrast, difference, difference_in_grey, seen
+
+WHITE, DARK = "#ffffff", "#0d1117"
+"""What lies behind a picture."""
+
+
+def test_the_oracle_sees_what_is_published() -> None:
+    assert seen("#ffffff") == pytest.approx([100, 0, 0], abs=0.02)
+    assert seen("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.02)
+    assert difference("#d55e00", "#009e73", "deuteranopia") < 0.6 * difference("#d55e00", "#009e73")
+
+
+@pytest.mark.parametrize("looks", [module.LOOKS for module in (costs, curves, effects, papers, survival)])
+def test_the_kinds_of_a_picture_differ_for_everyone_and_in_grey(looks: Sequence[Look]) -> None:
+    for one, other in combinations(looks, 2):
+        assert difference_in_grey(one.colour, other.colour) > 9, (one, other)
+        assert min(difference(one.colour, other.colour, kind) for kind in KINDS) > 15, (one, other)
+
+
+def test_series_differ_in_shape_and_dash_and_the_first_four_in_grey_too() -> None:
+    for part in zip(*SERIES, strict=True):
+        assert len(set(part)) == len(SERIES)
+    for one, other in combinations(SERIES, 2):
+        assert min(difference(one[0], other[0], kind) for kind in KINDS) > 15
+    for one, other in combinations(SERIES[:4], 2):
+        assert difference_in_grey(one[0], other[0]) > 9
+
+
+def test_every_colour_stands_out_from_a_light_page_and_from_a_dark_one() -> None:
+    for colour, *_ in SERIES[1:]:
+        assert min(contrast(colour, WHITE), contrast(colour, DARK)) > 2.2
+    assert contrast(SERIES[0][0], WHITE) > 12

@@ -1,0 +1,101 @@
+"""The pictures of reports: those that show something are there, and of the others it is said why not."""
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+from skipstack.dashboards.pages.page import Picture
+from skipstack.dashboards.pages.rendering import render
+from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
+from skipstack.dashboards.pictures.search_pictures import search_pictures
+from skipstack.dashboards.report.exploration_report import exploration_report
+from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.exploration.exploration import Exploration
+from skipstack.search.results import explored
+from skipstack.search.study.records.study_record import StudyRecord
+from tests.dashboards.charts.drawn import SVG
+from tests.search.made_up import DEPTH, ended, history, proposed, record_of, reported, study
+from tests.test_house import ROOT
+
+HEADINGS = [
+    *("Effects of values", "Importance of axes", "Pairs of axes", "Learning curves", "Score and training time"),
+    *("Score and parameters", "Trials at each rung", "Expected best"),
+]
+
+
+def of_search(record: StudyRecord, seen: Exploration | None = None) -> dict[str, Picture]:
+    found = search_pictures(seen or explored(record))
+    assert [picture.heading for picture in found] == HEADINGS
+    return {picture.heading: picture for picture in found}
+
+
+def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
+    record = StudyRecord.of(history(study(trials=30), seed=1))
+    found = of_search(record, seen := explored(record))
+    (missing,) = [picture for picture in found.values() if not picture.svg]
+    assert missing == Picture("Score and parameters", "parameters are no objective of this study")
+    effects = found["Effects of values"]
+    assert effects.about.startswith("0 confirmed and ")
+    assert not re.search(r'stroke="#0072b2"', effects.svg)  # no interval, no filled point
+    assert SVG.strip("{}") in effects.svg
+    page = render(replace(exploration_report(seen), pictures=lambda: tuple(found.values())), "html")
+    assert page.count("<svg ") == 7
+    drawn = [heading for heading in HEADINGS if heading != missing.heading]
+    assert [heading for heading in re.findall(r"<h2>(.*?)</h2>", page) if heading in HEADINGS] == drawn
+    assert f"left out: Score and parameters ({missing.about})." in page
+    assert len(page) < 500_000
+
+
+def test_a_single_trial_has_few_pictures_and_says_so() -> None:
+    config = study({DEPTH: {"choice": [3, 5]}})
+    one = of_search(record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8), ended(0)))
+    assert {picture.svg for picture in one.values()} == {""}
+    assert one["Effects of values"].about == "1 trial has a score, and it takes two"
+    assert one["Learning curves"].about == "no trial has trained for more than one epoch"
+    assert one["Trials at each rung"].about == "nothing was stopped at a rung"
+    none = of_search(record_of(config))
+    assert none["Expected best"].about == "no trial has a score, and it takes two"
+
+
+def _row(row: str, **numbers: Any) -> dict[str, Any]:
+    names = ("paper_difference", "difference", "difference_low", "difference_high")
+    return {"row": row, "section": "", "is_reference": False, **dict.fromkeys(names), **numbers}
+
+
+ROWS = [
+    _row("base", is_reference=True, difference=0.0, paper_difference=0.0),
+    _row("deeper", difference=0.02, difference_low=0.01, difference_high=0.03, paper_difference=0.01),
+    _row("wider", difference=-0.01),
+    _row("untried", paper_difference=0.02),
+]
+
+
+def test_what_was_confirmed_is_drawn_as_that_with_or_without_intervals() -> None:
+    (picture,) = confirmed_pictures(ROWS, MEASURES["accuracy"])
+    assert picture.about == "2 confirmed and 0 exploratory effects."
+    assert "difference in accuracy (points)" in picture.svg
+    (nothing,) = confirmed_pictures(ROWS[:1], MEASURES["accuracy"])
+    assert nothing.about == "no row has a difference to the base"
+
+
+def test_a_papers_rows_are_drawn_beside_ours() -> None:
+    (picture,) = compared_pictures(ROWS, MEASURES["perplexity"], "test")
+    assert picture.about.startswith("1 of 1 differences have the sign of the paper's")
+    assert "(lower is better)" in picture.svg
+    (nothing,) = compared_pictures(ROWS[2:], MEASURES["accuracy"], "dev")
+    assert nothing.about == "no row has a difference both in the paper and here"
+
+
+def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
+    code = (
+        "import sys, skipstack.dashboards.cli\n"
+        "from skipstack.dashboards.pages.rendering import render\n"
+        "from tests.dashboards.test_comparison import made_up\n"
+        "from skipstack.dashboards.report.comparison_report import comparison_report\n"
+        "for form in ('text', 'markdown', 'latex', 'csv', 'json'): render(comparison_report(made_up()), form)\n"
+        "print(*{'altair', 'vl_convert', 'matplotlib', 'torch'} & set(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == []

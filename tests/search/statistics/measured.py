@@ -1,0 +1,80 @@
+"""Writes what simulated studies measure into the guide: `make statistics`, or `python -m` and this module.
+
+The rows of its tables are what the slow tests make again and compare.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+
+from tests.pages import GUIDE
+from tests.search.statistics.simulated import FAILING, SEEDS, WORLDS, World, experiment
+from tests.search.statistics.simulated_searches import FRESH_SEEDS, NOTHING, searches
+
+REPEATS = 2000
+PAGE = GUIDE / "statistics.md"
+
+
+def coverage_row(world: World) -> str:
+    """What the intervals of a world cover in percent, how wide they are, and what Student's over the seeds covers."""
+    found = experiment(world, REPEATS)
+    covered = [f"{100 * found[seeds].covered:.1f}" for seeds in SEEDS]
+    wide = [f"{found[seeds].wide:.2f}" for seeds in SEEDS]
+    student = [f"{100 * found[seeds].student_covered:.0f}" for seeds in SEEDS]
+    return line(world.name, *covered, " / ".join(wide), " / ".join(student))
+
+
+def power_row(world: World) -> str:
+    """In how many percent the interval does not hold 0."""
+    found = experiment(world, REPEATS)
+    return line(world.name, *(f"{100 * found[seeds].told:.0f}" for seeds in SEEDS))
+
+
+def search_row(world: World) -> str:
+    """How often chance gets a mark, in percent, and what the search's own scores would say."""
+    found = searches(world, REPEATS)
+    shares = [*(found.family[seeds] for seeds in FRESH_SEEDS), found.winner_exceeds_error, found.winner_interval]
+    return line(world.name, *(f"{100 * share:.1f}" for share in shares))
+
+
+def line(*cells: str) -> str:
+    """A row of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+TABLES = {
+    "coverage": (coverage_row, (*WORLDS, FAILING)),
+    "power": (power_row, WORLDS[:4]),
+    "families": (search_row, NOTHING),
+}
+"""What stands in each table of the page: how a row is made, and of which worlds."""
+
+
+def rows_of(page: str, table: str) -> list[str]:
+    """The rows of a table of the page, without its heading."""
+    found = re.search(rf"<!-- {table} -->\n((?:\|.*\n)+)", page)
+    assert found is not None, f"the page has no table {table}"
+    return found[1].splitlines()[2:]
+
+
+def written(page: str, made: dict[str, list[str]]) -> str:
+    """The page with these rows in its tables."""
+    for table, rows in made.items():
+        heading = re.search(rf"<!-- {table} -->\n\|.*\n\|.*\n", page)
+        assert heading is not None, f"the page has no table {table}"
+        end = heading.end() + sum(len(row) + 1 for row in rows_of(page, table))
+        page = page[: heading.end()] + "".join(f"{row}\n" for row in rows) + page[end:]
+    return page
+
+
+def made() -> Iterator[tuple[str, list[str]]]:
+    """The rows of each table."""
+    with ProcessPoolExecutor() as pool:
+        for table, (row, worlds) in TABLES.items():
+            yield table, list(pool.map(row, worlds))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(), dict(made())))
+    sys.exit(0)

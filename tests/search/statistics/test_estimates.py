@@ -1,0 +1,79 @@
+"""Estimates: Student's over the seeds, wider where sentences matter, none where nothing shows the chance."""
+
+import numpy as np
+import pytest
+from scipy.stats import t, ttest_1samp
+
+from skipstack.search.statistics.corpora import ONE_CORPUS, mean_over_corpora
+from skipstack.search.statistics.effects import effect_size
+from skipstack.search.statistics.estimates import NO_CHANCE, ONE_SEED, Estimate, over_seeds, over_sentences_too
+from skipstack.search.statistics.families import holm
+
+
+def test_without_sentences_it_is_students() -> None:
+    values = [0.91, 0.93, 0.92, 0.95]
+    made, theirs = over_seeds(values), ttest_1samp(values, 0.0)
+    interval = theirs.confidence_interval(0.95)
+    assert (made.value, made.low, made.high) == pytest.approx((np.mean(values), interval.low, interval.high))
+    assert (made.error, made.degrees) == pytest.approx((np.std(values, ddof=1) / 2, 3))
+    assert (made.seeds, made.sentences, made.why) == (4, None, "")
+    assert made.half == pytest.approx((interval.high - interval.low) / 2)
+
+
+def test_with_sentences_the_interval_has_its_error_and_degrees_and_is_wider_than_that_of_seeds() -> None:
+    generator = np.random.default_rng(0)
+    table_RS = 0.2 * generator.normal(size=400) + 0.1 * generator.normal(size=(5, 400))
+    made, alone = over_sentences_too(0.03, table_RS), over_seeds(table_RS.mean(axis=1).tolist())
+    assert made.half is not None
+    assert made.error is not None
+    assert made.degrees is not None
+    assert made.half == pytest.approx(t.isf(0.025, made.degrees) * made.error)
+    assert (made.low, made.high) == pytest.approx((0.03 - made.half, 0.03 + made.half))
+    assert alone.half is not None
+    assert made.half > 2 * alone.half
+    assert 4 < made.degrees < 399
+    assert made.p is not None
+    assert made.p < 0.05
+    assert (made.sign, made.seeds, made.sentences) == (1, 5, 400)
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (over_seeds([0.9]), ONE_SEED),
+        (over_sentences_too(0.1, np.ones((1, 5))), ONE_SEED),
+        (over_seeds([0.25, 0.25]), NO_CHANCE),
+        (over_sentences_too(0.0, np.zeros((3, 5))), NO_CHANCE),
+        (mean_over_corpora([over_seeds([0.1, 0.2])]), ONE_CORPUS),
+    ],
+)
+def test_where_nothing_shows_the_chance_there_is_no_interval(made: Estimate, why: str) -> None:
+    assert made.why == why
+    assert (made.low, made.high, made.half, made.error, made.degrees, made.p, made.sign) == (*[None] * 6, 0)
+
+
+def test_holm_is_what_its_paper_says_and_leaves_out_what_was_not_asked() -> None:
+    generator = np.random.default_rng(0)
+    for size in range(1, 8):
+        values = generator.random(size).tolist()
+        by_hand, so_far = {}, 0.0
+        for place, value in enumerate(sorted(values)):
+            so_far = max(so_far, min(1.0, (size - place) * value))
+            by_hand[value] = so_far
+        assert holm([None, *values]) == (None, *(pytest.approx(by_hand[value]) for value in values))
+    assert holm([]) == ()
+    assert holm([None]) == (None,)
+
+
+def test_an_effect_size_counts_standard_deviations_of_both() -> None:
+    ours, theirs = [0.94, 0.96, 0.95], [0.90, 0.91, 0.95]
+    pooled = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 2)
+    assert effect_size(ours, theirs) == pytest.approx(0.8 * (0.95 - 0.92) / pooled)
+    assert effect_size([0.9], [0.8]) is None
+    assert effect_size([0.9, 0.9], [0.8, 0.8]) is None
+
+
+def test_a_true_effect_size_is_found_on_the_average() -> None:
+    generator = np.random.default_rng(0)
+    drawn = generator.normal(size=(4000, 2, 4)) + np.array([[1.0], [0.0]])
+    assert np.mean([effect_size(ours, theirs) for ours, theirs in drawn]) == pytest.approx(1.0, abs=0.05)

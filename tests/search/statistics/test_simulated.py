@@ -1,0 +1,70 @@
+"""Simulated studies with known truth: intervals cover, are no wider than need be, and chance alone gets few marks.
+
+All of it, 2,000 repeats of each world, is slow; a small part of it is in the fast tests.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from skipstack.search.statistics.families import LEVEL, holm
+from tests.search.statistics.measured import PAGE, REPEATS, TABLES, rows_of
+from tests.search.statistics.simulated import FAILING, SENTENCES_MOST, WORLDS, World, experiment
+from tests.search.statistics.simulated_searches import NOTHING, searches
+
+COVERED = (0.93, 0.985)
+WIDEST = {2: 5.5, 3: 2.1, 5: 1.45, 10: 1.2}
+"""Beside the interval of who knows the variances: Student's over as many seeds has 5.2, 1.9, 1.3 and 1.1."""
+
+
+def test_a_few_intervals_cover_where_those_over_seeds_do_not() -> None:
+    found = experiment(World("sentences differ most", SENTENCES_MOST, SENTENCES_MOST, effect=1.0), 200, most=5)[5]
+    assert binom.ppf(0.001, 200, COVERED[0]) / 200 <= found.covered
+    assert found.student_covered < 0.9
+    assert 1.0 <= found.wide <= WIDEST[5]
+
+
+def test_a_few_searches_without_effects_get_few_marks_and_their_own_scores_many() -> None:
+    found = searches(NOTHING[0], 100)
+    assert max(found.family.values()) <= binom.ppf(0.999, 100, LEVEL) / 100
+    assert found.winner_exceeds_error > 0.5
+
+
+def test_the_smallest_p_of_a_family_is_marked_by_holm_as_the_simulation_counts_it() -> None:
+    for p in np.random.default_rng(0).random((4, 7)) ** 3:
+        corrected = [value for value in holm(p.tolist()) if value is not None]
+        assert (min(corrected) < LEVEL) == (p.min() * 7 < LEVEL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+def test_intervals_cover_and_are_no_wider_than_they_need_to_be(world: World) -> None:
+    for seeds, found in experiment(world, REPEATS).items():
+        assert COVERED[0] <= found.covered <= COVERED[1]
+        assert found.wide <= WIDEST[seeds]
+        assert found.wide <= found.student_wide * 1.12 or found.student_covered < 0.945
+
+
+@pytest.mark.slow
+def test_rare_failures_are_what_few_seeds_cannot_cover() -> None:
+    found = experiment(FAILING, REPEATS)
+    assert all(each.covered >= 0.91 for each in found.values())
+    assert all(each.covered >= each.student_covered - 0.01 for each in found.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("world", NOTHING, ids=lambda world: world.name)
+def test_chance_alone_marks_at_most_one_family_in_twenty(world: World) -> None:
+    found = searches(world, REPEATS)
+    assert max(found.family.values()) <= LEVEL, "no tolerance is needed: p is a bound, and so is Holm's"
+    assert found.winner_exceeds_error > 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("table", "row", "world"), [(table, row, world) for table, (row, worlds) in TABLES.items() for world in worlds]
+)
+def test_the_guide_has_what_is_measured(table: str, row: Callable[[World], str], world: World) -> None:
+    assert row(world) in rows_of(PAGE.read_text(), table), "out of date: run `make statistics`"
