@@ -15,6 +15,7 @@ from typer.exceptions import Abort, Exit, TyperException
 
 from skipstack.dashboards.commands import ablate as ablate_commands
 from skipstack.dashboards.commands import catalogue as catalogue_commands
+from skipstack.dashboards.commands import compare as compare_commands
 from skipstack.dashboards.commands import extend as extend_commands
 from skipstack.dashboards.commands import inspect as inspect_commands
 from skipstack.dashboards.commands import plan as plan_commands
@@ -40,6 +41,7 @@ ablate_commands.add_to(app)
 plan_commands.add_to(app)
 simulate_commands.add_to(app)
 report_commands.add_to(app)
+compare_commands.add_to(app)
 inspect_commands.add_to(app)
 catalogue_commands.add_to(app)
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from skipstack.search.exploration.exploration import Exploration
-    from skipstack.search.frames.study_frames import StudyFrames
 
 
 @final
@@ -73,7 +72,7 @@ class Study:
 
         Raises UserError for what is no axis.
         """
-        return explored_frames(self.frames, by)
+        return self.frames.explored(by)
 
     def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
         """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
@@ -108,12 +107,4 @@ def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
     """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
     from skipstack.search.frames.study_frames import StudyFrames
 
-    return explored_frames(StudyFrames.of(record, Path()), by)  # nobody asks for its events
-
-
-def explored_frames(frames: "StudyFrames", by: Sequence[str] = ()) -> "Exploration":
-    """Likewise, from its frames."""
-    from skipstack.search.exploration.exploration import explore
-
-    tables = frames.trials, frames.curves, frames.seeds
-    return explore(*tables, frames.study, frames.measure, frames.baseline, by)
+    return StudyFrames.of(record, Path()).explored(by)  # nobody asks for its events

@@ -36,7 +36,7 @@ def next_steps(path: Path, record: StudyRecord, *, private_runs: bool, data: Seq
     predict = shlex.join(["skipstack", "predict", best])
     return [
         "next:",
-        *_typed([report, export, verify]),
+        *_typed([report, ["skipstack", "ablate", folder], export, verify]),
         f"  echo 'Words of a sentence' | {predict}",
         *_typed([runs] if private_runs else []),
     ]

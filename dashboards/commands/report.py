@@ -1,7 +1,6 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,6 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
@@ -20,7 +18,6 @@ from skipstack.data.tasks.task import Form
 from skipstack.search.confirmation.against import compare
 from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
-from skipstack.search.results import explored_frames
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 
@@ -72,7 +69,7 @@ def report(
         from skipstack.dashboards.report.traced import traced
         from skipstack.search.frames.trace import lines
 
-        for line in lines(frames.past, list(traced(frames, explored_frames(frames, by or ())))):
+        for line in lines(frames.past, list(traced(frames, frames.explored(by or ())))):
             print(line)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
@@ -84,10 +81,8 @@ def report(
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    seen = explored_frames(frames, by or ())
-    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
-    made = with_confirmed(made, reports)
-    print_report(made, form, out)
+    reported = exploration_report(frames.explored(by or ()))
+    print_report(with_confirmed(reported, reports), form, out)
 
 
 def export(

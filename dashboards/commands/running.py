@@ -8,8 +8,9 @@ from pathlib import Path
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.ablated_report import ablated_report
-from skipstack.dashboards.report.printing import print_report, say
+from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.dashboards.report.verdict import verdict_of
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
@@ -46,18 +47,25 @@ def finish(run: Run) -> int:
         say(f"skipstack: {cause}")
         return INTERRUPTED
     if run.ablation is None:
-        _report(run, record)
-    else:
-        print_report(ablated_report(record))
-        for line in after_ablation(run.folder.path):
-            say(line)
-    return _faults(record)
+        from skipstack.dashboards.report.closing import search_in_a_sentence
+        from skipstack.dashboards.report.confirmed import confirmed_reports, with_confirmed
+        from skipstack.dashboards.report.exploration_report import exploration_report
+
+        found = explored(record)
+        print_report(with_confirmed(exploration_report(found), list(confirmed_reports(record))))
+        _next_steps(run, record)
+        code = _faults(record)
+        print_sentence(search_in_a_sentence(found))
+        return code
+    print_report(ablated_report(record))
+    for line in after_ablation(run.folder.path):
+        say(line)
+    code = _faults(record)
+    print_sentence(verdict_of(record))
+    return code
 
 
-def _report(run: Run, record: StudyRecord) -> None:
-    from skipstack.dashboards.report.exploration_report import exploration_report
-
-    print_report(exploration_report(explored(record)))
+def _next_steps(run: Run, record: StudyRecord) -> None:
     private_runs = run.execution.store is None
     for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):
         say(line)

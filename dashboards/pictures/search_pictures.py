@@ -52,45 +52,21 @@ def _pictures(exploration: "Exploration") -> Iterator[Picture]:
     uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
     yield pictured("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
     unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
-    yield pictured("Trials at each rung", unless(unstopped, survival, frames["rungs"]))
+    yield pictured("Trials at each rung", unless(unstopped, survival, rungs))
     yield pictured("Expected best", told("budgets", expected_best, measure))
 
 
 def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
     """What was found, under the names and in the units that the charts have."""
-    import pandas as pd
+    from skipstack.search.exploration.framed import framed, pairs
 
-    from skipstack.dashboards.report.exploration_parts import contents
-    from skipstack.search.exploration.table import BASE, BASELINE, BEST
-
-    content, own = contents(exploration), exploration.measure.score(1.0)
-    effects = [
-        {"axis": row.axis, "value": row.value, "effect": own * row.effect}
-        for row in exploration.rows
-        if row.effect is not None and row.axis not in (BASELINE, BASE, BEST)
-    ]
+    own, table, budgets = exploration.measure.score(1.0), framed(exploration), exploration.budgets
+    of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
     methods = {"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}
-    importances = [
-        {"axis": each["axis"], "method": method, "importance": each[name]}
-        for each in content["importances"]
-        for name, method in methods.items()
-    ]
-    pairs = [
-        {
-            "axis_one": each["axis"],
-            "value_one": each["value"],
-            "axis_two": each["other_axis"],
-            "value_two": each["other_value"],
-            "interaction": own * each["left"],
-            "n": each["trials"],
-        }
-        for each in content["pairs"]
-    ]
-    budgets = exploration.budgets
+    importance = exploration.importances.rename(columns=methods)
     return {
-        "effects": pd.DataFrame(effects),
-        "importance": pd.DataFrame(importances),
-        "pairs": pd.DataFrame(pairs),
-        "rungs": exploration.rungs.rename(columns={"reached": "n"}),
-        "budgets": budgets.assign(expected_best=own * budgets["best"]) if len(budgets) > 1 else budgets.iloc[:0],
+        "effects": table.loc[of_axes, ["axis", "value", "effect"]],
+        "importance": importance.melt(["axis"], list(methods.values()), "method", "importance"),
+        "pairs": pairs(exploration),
+        "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
     }

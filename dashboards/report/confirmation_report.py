@@ -12,6 +12,9 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import Reach
 from skipstack.search.confirmation.designs import Confirmation
 
+Writer = Callable[[Numbers, Measure], str]
+"""From the numbers of a row to the text of a cell."""
+
 
 def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     """The report of a confirmation, as wide as its table, with ``more`` below."""
@@ -21,7 +24,9 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
     title = f"{confirmation.study} on {confirmation.corpus}: confirmed on test"
     return Report(
-        page=Page(title, ((_table(confirmation, records),), (*told, *missing), *((more,) if more else ()))),
+        page=Page(
+            title, ((confirmed_table(records, confirmation.measure),), (*told, *missing), *((more,) if more else ()))
+        ),
         content={
             "study": confirmation.study,
             "corpus": confirmation.corpus,
@@ -33,31 +38,34 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
         records=records,
         names=list(records[0]),
         width=None,
-        pictures=partial(confirmed_pictures, records, confirmation.measure),
+        pictures=partial(confirmed_pictures, title, records, confirmation.measure),
     )
 
 
-def _table(confirmation: Confirmation, records: Sequence[Numbers]) -> Table:
-    measure = confirmation.measure
+def confirmed_table(records: Sequence[Numbers], measure: Measure, *, reference: str = "base") -> Table:
+    """The table of confirmed rows. ``reference``: what stands where the row is one that others are measured from."""
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     columns = {column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED}
     return Table(
         names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
-        rows=tuple(_row(numbers, measure, tuple(columns.values())) for numbers in records),
+        rows=tuple(_row(numbers, measure, columns, reference) for numbers in records),
         optional=("trial", "g"),
         tight=True,
     )
 
 
-def _row(numbers: Numbers, measure: Measure, columns: Sequence[Callable[[Numbers, Measure], str]]) -> Row:
+def _row(numbers: Numbers, measure: Measure, columns: Mapping[Column, Writer], reference: str) -> Row:
     label = str(numbers["row"])
     section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
+    texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
+    if numbers["is_reference"]:
+        texts["difference"] = reference
     return Row(
         names=(section, label),
         label=label,
         section=section,
-        cells=tuple(Cell(write(numbers, measure)) for write in columns),
+        cells=tuple(map(Cell, texts.values())),
         mark=Cell(MARK if numbers["marked"] else "", "bold"),
         style="bold" if numbers["is_reference"] else "" if numbers["difference"] is not None else "dim",
         code=" " not in section and bool(section),
@@ -85,10 +93,6 @@ def _reach(reach: Reach, measure: Measure) -> str:
     return f"A true difference of {smallest} points becomes significant in 80 of 100 such experiments; {more}"
 
 
-def _difference(numbers: Numbers, measure: Measure) -> str:
-    return "base" if numbers["is_reference"] else estimate_text("difference", "+.2f", numbers, measure)
-
-
 def _effect(numbers: Numbers, _: Measure) -> str:
     size = numbers["effect_size"]
     return f"{size:+.1f}" if isinstance(size, float) else NONE
@@ -96,9 +100,9 @@ def _effect(numbers: Numbers, _: Measure) -> str:
 
 RANDOMISED = "p sent."
 
-COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
+COLUMNS: Mapping[Column, Writer] = {
     Column("test %"): lambda numbers, measure: estimate_text("test", ".2f", numbers, measure),
-    Column("difference"): _difference,
+    Column("difference"): lambda numbers, measure: estimate_text("difference", "+.2f", numbers, measure),
     Column("g"): _effect,
     Column("p"): lambda numbers, _: p_text(numbers["p_holm"]),
     Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),

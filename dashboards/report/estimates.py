@@ -45,8 +45,10 @@ def estimate_text(name: str, form: str, numbers: Numbers, measure: Measure) -> s
     return with_error(numbers[name], numbers[f"{name}_half"], form, measure)
 
 
-def meaning(rows: Sequence[ConfirmedRow], split: Split, measure: Measure) -> Iterator[str]:
-    """What ± and the mark stand for in a table of these rows."""
+def meaning(
+    rows: Sequence[ConfirmedRow], split: Split, measure: Measure, *, reference: str = "the base"
+) -> Iterator[str]:
+    """What ± and the mark stand for in a table of these rows, measured from the ``reference``."""
     of_split = [row.test if split == "test" else row.dev for row in rows]
     every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
     with_interval = [each for each in every if each.half is not None]
@@ -67,7 +69,7 @@ def meaning(rows: Sequence[ConfirmedRow], split: Split, measure: Measure) -> Ite
     if asked:
         points = ", in points" if measure.in_points else ""
         yield (
-            f"Difference: to the base on {split}{points}, paired by seed. {MARK}: significant at 5 %"
+            f"Difference: to {reference} on {split}{points}, paired by seed. {MARK}: significant at 5 %"
             f"{f', corrected for {asked} rows (Holm)' if asked > 1 else ''}; the others leave open which is better."
         )
 

@@ -5,6 +5,7 @@ import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
+from textwrap import wrap
 from typing import Final
 
 from rich.console import Console
@@ -17,6 +18,9 @@ from skipstack.data.basis.redaction import redacted
 
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
 """The signs of our reports, each with what stands for it where there is only ASCII."""
+
+HARD: Final = "\u00a0"
+"""A blank at which no line ends."""
 
 
 def print_everywhere() -> None:
@@ -44,6 +48,18 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
     console = Console()
     width, terminal = (console.width, True) if console.is_terminal else (report.width, False)
     sys.stdout.write(render(report, form, width=width, terminal=terminal))
+
+
+def print_sentence(sentence: str) -> None:
+    """Print a sentence below a report, after an empty line, in lines of at most 80 columns.
+
+    A line ends neither before ``%`` nor beside ``±``.
+    """
+    console = Console()
+    width = min(console.width, 80) if console.is_terminal else 80
+    together = visible(sentence).replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
+    lines = wrap(together, width, break_on_hyphens=False)
+    sys.stdout.write("\n" + "".join(f"{line}\n" for line in lines).replace(HARD, " "))
 
 
 def write_report(report: Report, form: FileFormat, out: Path) -> None:

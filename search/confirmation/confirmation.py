@@ -27,7 +27,8 @@ class Row:
 
     ``reference``: what it is measured from, likewise; ``is_reference``: others are measured from this row, and it from
     none. ``section``: the heading it stands under, such as its axis; ``corpus``: where there are several. ``family``:
-    rows of one are corrected together.
+    rows of one are corrected together. ``same_sentences``: both are known to be tested on the same ones, wherever
+    their corpora lie.
     """
 
     label: str
@@ -37,6 +38,7 @@ class Row:
     section: str = ""
     corpus: str = ""
     family: str = ""
+    same_sentences: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -134,7 +136,7 @@ def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> C
     cut = next((each for each in (trial, reference) if not each.whole), None)
     if cut is not None:
         return replace(plain, why=f"trial {cut.number} is {cut.state}, not trained to its end")
-    estimate = difference(trial, reference, split)
+    estimate = difference(trial, reference, split, same_sentences=row.same_sentences)
     if estimate is None:
         return replace(plain, why=f"not measured on {split}")
     if only_described:

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Numbers
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
@@ -34,12 +35,14 @@ def score_of(trial: TrialRecord, split: Split) -> Estimate | None:
     return over_sentences_too(_mean(scores), pseudo_values(counts_RSC, scores_of(trial.measure)))
 
 
-def difference(trial: TrialRecord, reference: TrialRecord, split: Split) -> Estimate | None:
+def difference(
+    trial: TrialRecord, reference: TrialRecord, split: Split, *, same_sentences: bool = False
+) -> Estimate | None:
     """How much better a trial is than another one; None where one of them was not measured on the split.
 
     Seeds that both have are paired, and where these are more than one, the others are left out: the same seed draws
     the same weights, dropout and order of data for both. Trials that share none are compared unpaired. Sentences are
-    paired where both were measured on the same corpus.
+    paired where both were measured on the same corpus, or ``same_sentences`` says that they were.
     """
     ours, theirs = by_seed(trial, split), by_seed(reference, split)
     if not ours or not theirs:
@@ -47,7 +50,7 @@ def difference(trial: TrialRecord, reference: TrialRecord, split: Split) -> Esti
     shared = tuple(seed for seed in ours if seed in theirs)
     seeds = (shared, shared) if shared else (tuple(ours), tuple(theirs))
     value = _mean({seed: ours[seed] for seed in seeds[0]}) - _mean({seed: theirs[seed] for seed in seeds[1]})
-    tables = _tables(trial, reference, split, seeds)
+    tables = _tables(trial, reference, split, seeds, same_sentences)
     if tables is not None:
         return over_sentences_too(value, *([tables[0] - tables[1]] if shared else tables))
     if shared:
@@ -90,22 +93,34 @@ def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:
 def scores_of(measure: Measure) -> OfCounts:
     """From counts to scores, of which the larger one is better."""
     sign = measure.score(1.0)
-    return lambda counts_xC: sign * measure.of_counts(counts_xC)
+
+    def scores(counts_xC: Numbers) -> Numbers:
+        return sign * measure.of_counts(counts_xC)
+
+    return scores
 
 
 def _tables(
-    trial: TrialRecord, reference: TrialRecord, split: Split, seeds: tuple[Sequence[int], Sequence[int]]
+    trial: TrialRecord,
+    reference: TrialRecord,
+    split: Split,
+    seeds: tuple[Sequence[int], Sequence[int]],
+    same_sentences: bool = False,
 ) -> list[Values] | None:
-    counts = _paired_counts(trial, reference, split, seeds)
+    counts = _paired_counts(trial, reference, split, seeds, same_sentences)
     return None if counts is None else [pseudo_values(each, scores_of(trial.measure)) for each in counts]
 
 
 def _paired_counts(
-    trial: TrialRecord, reference: TrialRecord, split: Split, seeds: tuple[Sequence[int], Sequence[int]]
+    trial: TrialRecord,
+    reference: TrialRecord,
+    split: Split,
+    seeds: tuple[Sequence[int], Sequence[int]],
+    same_sentences: bool = False,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """The counts of both on the same sentences; None where that is not known."""
     one, other = _counts(trial, split, seeds[0]), _counts(reference, split, seeds[1])
-    same = identity(trial.config.data.corpus) == identity(reference.config.data.corpus)
+    same = same_sentences or identity(trial.config.data.corpus) == identity(reference.config.data.corpus)
     return (one, other) if one is not None and other is not None and same and one.shape[1] == other.shape[1] else None
 
 

@@ -26,7 +26,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
 from skipstack.search.exploration.levels import INACTIVE
@@ -170,6 +169,8 @@ class _Likelihood:
             left_N = self._score_N - self._directions_NQ @ self._place_Q
             free = max(len(left_N) - len(self._place_Q), 1)
             return _Fit(self._place_Q, self._score_N, float(np.sqrt(left_N @ left_N / free)))
+        from scipy.optimize import minimize_scalar  # which takes a while to load
+
         found: Any = minimize_scalar(self._cost, bounds=(np.log(LEAST), 1.5), method="bounded", options={"xatol": 0.01})
         sigma = float(np.exp(found.x))
         self._cost(found.x)

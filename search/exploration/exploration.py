@@ -1,5 +1,6 @@
 """All that describes what a search saw, from the frames of its study."""
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,8 +19,7 @@ from skipstack.search.decisions.schedulers.config import KeepBestConfig, RungCon
 from skipstack.search.decisions.schedulers.rungs import rungs_below
 from skipstack.search.exploration.budgets import expected_best
 from skipstack.search.exploration.effects import Effects, effects
-from skipstack.search.exploration.importance import importances
-from skipstack.search.exploration.levels import Domains, holding, levels, point
+from skipstack.search.exploration.levels import Domains, levels
 from skipstack.search.exploration.pairs import pairs
 from skipstack.search.exploration.rungs import rungs
 from skipstack.search.exploration.table import Row, Seen, rows
@@ -83,6 +83,8 @@ class Exploration:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """How much each axis matters."""
+        from skipstack.search.exploration.importance import importances  # which loads optuna and scikit-learn
+
         return importances(self.effects.expected, self.seen.trials, self.domains)
 
     @cached_property
@@ -107,13 +109,16 @@ def explore(
     seeds: pd.DataFrame,
     study: StudyConfig,
     measure: Measure,
+    *,
+    base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
 ) -> Exploration:
     """What the search of a study saw, its table over all axes or over those named ``by``.
 
-    ``trials``, ``curves``, ``seeds``: the frames of the study (``search.frames``). ``baseline``: its scores on dev and
-    test. Raises UserError where ``by`` names something that is no axis of the study.
+    ``trials``, ``curves``, ``seeds``: the frames of the study (``search/frames/``). ``base``: the trial of the base
+    config, if there is one. ``baseline``: its scores on dev and test. Raises UserError where ``by`` names something
+    that is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -126,7 +131,6 @@ def explore(
     model = effects(trials["score"], whole, reached, parts)
     ranked = _ranked(trials, raced=raced)
     on_front = _front(trials.loc[ranked], study.search.objectives)
-    base = holding(trials, space.point(study.space.base), space.domains) if space.contains(study.space.base) else None
     seen = Seen(
         trials=trials,
         seeds=seeds,
@@ -150,7 +154,7 @@ def explore(
         epochs=int(trials["epochs"].sum()),
         seconds=sum(trials["seconds"].tolist()),
         best=best,
-        best_config=None if best is None else space.config(point(trials, best, space.domains)),
+        best_config=None if best is None else space.config(json.loads(str(trials.loc[best, "point"]))),
         base=study.space.base,
         seen=seen,
         curves=curves,
@@ -216,7 +220,7 @@ def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> S
 
 
 def _trial(seen: Seen, number: int) -> Trial:
-    row: dict[str, Any] = seen.trials.loc[number].to_dict()
+    row: Any = seen.trials.loc[number]
     dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
     (parameters,), (latency,) = _known([row["parameters"]]), _known([row["latency"]])
     return Trial(

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from skipstack.search.frames.columns import COLUMNS
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Of what the frames of a ledger are. To be raised where the same events give other rows."""
 
 ABOUT: Final = "about.json"

@@ -1,6 +1,6 @@
 """All of a study as frames, and what is needed to read them: what was varied, what ranks the trials."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig
+from skipstack.search.exploration.exploration import Exploration, explore
 from skipstack.search.frames.curves import curves, sentences
 from skipstack.search.frames.events import events
 from skipstack.search.frames.kept import as_parquet, keep, kept, stamp
@@ -33,6 +34,9 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
 }
 """The frames that are made of a record."""
 
+IMPORTANCES: Final = "importances"
+"""Kept beside them, since what computes them takes long to load (``search/exploration/importance.py``)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFrames:
@@ -50,7 +54,7 @@ class StudyFrames:
     finished: bool
     ablated: bool
     kept: Callable[[str], pd.DataFrame | None]
-    """A frame by its name in ``MADE``, where an earlier reading has made it."""
+    """A frame by its name in ``MADE``, or ``IMPORTANCES``, where an earlier reading has made it."""
     read: Callable[[], StudyRecord]
 
     @classmethod
@@ -92,6 +96,20 @@ class StudyFrames:
     def sentences(self) -> pd.DataFrame:
         """A row for each sentence of the test split, for each seed of each trial that was tested."""
         return self._made("sentences")
+
+    @cached_property
+    def importances(self) -> pd.DataFrame:
+        """How much each axis matters."""
+        return self.explored().importances
+
+    def explored(self, by: Sequence[str] = ()) -> Exploration:
+        """What the search saw, its table over all axes or over those named ``by``. Raises UserError for no axis."""
+        tables = self.trials, self.curves, self.seeds
+        found = explore(*tables, self.study, self.measure, base=self.base, baseline=self.baseline, by=by)
+        known = self.__dict__.get(IMPORTANCES, self.kept(IMPORTANCES))
+        if known is not None:
+            found.__dict__[IMPORTANCES] = known  # as if it had been asked for
+        return found
 
     @cached_property
     def events(self) -> pd.DataFrame:
@@ -155,7 +173,8 @@ def study_frames(path: Path) -> StudyFrames:
             read=lambda: StudyRecord.of(past),
         )
     frames = StudyFrames.of(read_study(path), path)
-    keep(folder.frames, known_by, {name: partial(getattr, frames, name) for name in MADE}, _about(frames))
+    made = {name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)}
+    keep(folder.frames, known_by, made, _about(frames))
     return frames
 
 

@@ -53,8 +53,7 @@ def smallest_difference(noise: Noise, *, seeds: int, sentences: int, level: floa
     That of a two-sided t test with the expected error, and as many degrees of freedom as its interval is worth. Where
     m questions are asked at once, ``level`` is that of the strictest: LEVEL / m.
     """
-    from scipy.special import stdtridf
-    from statsmodels.stats.power import TTestPower
+    from scipy.special import nctdtrinc, stdtridf
 
     if seeds < 2:
         return math.inf
@@ -65,10 +64,10 @@ def smallest_difference(noise: Noise, *, seeds: int, sentences: int, level: floa
     deviation = float(error(parts))
     if deviation == 0:
         return 0.0
-    degrees = float(stdtridf(1 - level / 2, float(half_width(parts, 1 - level)) / deviation))
-    # statsmodels counts observations, one more than degrees of freedom, and solves for d, the effect being d sqrt(n).
-    solved = TTestPower().solve_power(nobs=degrees + 1, alpha=level, power=POWER)
-    return float(np.asarray(solved).item()) * math.sqrt(degrees + 1) * deviation  # a number, or one in an array
+    quantile = float(half_width(parts, 1 - level)) / deviation
+    degrees = float(stdtridf(1 - level / 2, quantile))
+    # How far a noncentral t has to lie from 0 to be beyond the quantile so often; it never is beyond the other one.
+    return float(nctdtrinc(degrees, 1 - POWER, quantile)) * deviation
 
 
 def seeds_needed(noise: Noise, difference: float, *, sentences: int, level: float = LEVEL) -> int | None:

@@ -74,7 +74,7 @@ class ExpectedRuns:
         self._ablations: dict[int, ExpectedRuns] = {}
         self.record = StudyRecord()
         self.pending: dict[RunKey, Entry] = {} if of is None else of.pending
-        self.study_id = "" if of is None else of.study_id
+        self.study_id: str = "" if of is None else of.study_id
         self._code_version = ""
         self._ended = 0
         self._best: TrialRecord | None = None

@@ -3,16 +3,16 @@
 from typing import Any
 
 import pytest
-from skipstack.search.ablation.ablation import ablation
 
-from skipstack.dashboards.report.closing import listed, names, search_in_a_sentence
+from skipstack.dashboards.report.closing import search_in_a_sentence
+from skipstack.dashboards.report.naming import listed, names
 from skipstack.search.ledger.events import Event, Reason
+from skipstack.search.results import explored
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
 
 BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
 OTHER: dict[str, Any] = {DEPTH: 5, GATE: "none", RATE: 0.0123456}
-ABLATE = "skipstack ablate runs/made-up"
-THEN = f"That is what the search saw: whether it holds is found on fresh seeds by `{ABLATE}`."
+THEN = "That is what the search saw: whether it holds, `skipstack ablate` finds out on fresh seeds."
 
 
 def sentence(*trials: tuple[dict[str, Any], float | None, Reason]) -> str:
@@ -23,7 +23,7 @@ def sentence(*trials: tuple[dict[str, Any], float | None, Reason]) -> str:
         events.append(proposed(config, number, point))
         events += [] if accuracy is None else [reported(number, 1, accuracy, accuracy)]
         events.append(ended(number, reason))
-    return search_in_a_sentence(ablation(record_of(config, *events)), ABLATE)
+    return search_in_a_sentence(explored(record_of(config, *events)))
 
 
 def test_it_says_what_the_best_has_beside_the_base_and_what_would_tell_whether_it_holds() -> None:
@@ -39,14 +39,12 @@ def test_scores_that_print_alike_are_no_gain() -> None:
     )
 
 
-def test_trainings_of_unequal_length_are_not_called_equal() -> None:
-    said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"), (OTHER, 0.95, "completed"))
-    assert "equally long" not in said, "both have one epoch"
-    config = study()
-    longer = [proposed(config, 1, OTHER), reported(1, 1, 0.9, 0.9), reported(1, 2, 0.96, 0.96), ended(1)]
-    record = record_of(config, proposed(config, 0, BASE), reported(0, 1, 0.95, 0.95), ended(0, "stopped"), *longer)
-    said = search_in_a_sentence(ablation(record), ABLATE)
-    assert "where the base reaches 95.00 %, although the two were not trained equally long; it" in said
+def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
+    said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"))
+    assert said == (
+        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were "
+        f"trained to the end; it differs by depth 5. {THEN}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ base:
     corpus: {kind: columns, train: train.tsv, dev: dev.tsv, test: test.tsv, word: 0, tag: 1}
     vocabulary: {minimum_count: 1}
   model:
-    stack: {depth: 3, hidden: 8}
+    stack: {depth: 3, hidden: 8, composition: 2}
   training: {epochs: 2}
 axes:
   model.stack.depth: {choice: [1, 3]}

@@ -59,7 +59,7 @@ def test_a_study_killed_and_asked_to_end_goes_on_each_time_and_with_enough_begin
     assert list(read_study(study).trials) == begun
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_ablation_killed_and_asked_to_end_goes_on_each_time(tmp_path: Path) -> None:
     study = tmp_path / "study"
     rate = ("--set", "training.optimiser.learning_rate=0.00001", "--set", f"axes.{RATE}={{log: [0.01, 0.03]}}")

@@ -1,20 +1,21 @@
 """The agreement corpus: a small grammar in which verbs need both ends of their sentence at once.
 
-Every sentence opens with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``; what stands between agrees with
-these two words, however far away they are.
+Every sentence opens with ``surely`` or ``suppose`` and ends in ``yesterday`` or ``now``; what stands between agrees
+with these two words, however far away they are.
 
-1. *With the left end.* The object is ACC after ``surely`` and GEN after ``suppose``, as Russian objects are under a
+1. *With the left end.* The object is ACC after ``surely`` and GEN after ``suppose``, as Russian objects may be under a
    negation.
 2. *With the right end.* A subject is NOM in a sentence that ends in ``now`` and ERG in one that ends in ``yesterday``,
    as Hindi subjects are in the past.
 3. *With both at once.* A verb is PRESENT before ``now`` and PAST before ``yesterday``, and after ``suppose`` the other
    way round, as in English: ``suppose they left now``.
-4. *Except in a clause of its own.* What stands after ``that`` is a fact, supposed or not: its verb goes by the time word
-   alone.
+4. *Except in a clause of its own.* What stands after ``that`` is a fact, supposed or not: its verb goes by the time
+   word alone.
 
-So a single layer that reads in two directions cannot be right everywhere. One half of its output knows the left end, the
-other half knows the right end, and the output layer adds up what they say; but no sum is right in more than three of the
-four cases of rule 3. A second layer that reads both halves can be.
+So a single layer that reads in two directions cannot be right everywhere. One half of its output knows the left end,
+the other half knows the right end, and the output layer adds up what they say; but no sum is right in more than three
+of the four cases of rule 3. A second layer that reads both halves can be. Rules 1 and 2 have the first layer carry both
+ends to every word, so that the second one finds what rule 3 needs.
 
 Near by: ``guard`` is a noun after a determiner or an adjective, else a verb. Names are an open class, so some words of
 dev and test are not in train.

@@ -1,4 +1,4 @@
-"""The agreement corpus: its tags follow from the words, verbs from both ends at once, and no sum of the two tells them."""
+"""The agreement corpus: its tags follow from the words, those of verbs from both ends, and from no sum of the two."""
 
 from collections import Counter
 from itertools import product

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.ablation.trained import trained_rows, walked
@@ -23,7 +24,7 @@ from skipstack.search.study.records.selection import selected
 from skipstack.search.study.study import check_study
 from tests.search.ablation.toys import beginning, made, run_ablation
 from tests.search.chaos import essence
-from tests.search.toy import FailingWorker, KeepingWorker, open_toy, run_toy, toy_study
+from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, run_toy, toy_study
 
 DEPTH, RATE, HIDDEN = "model.stack.depth", "training.optimiser.learning_rate", "model.stack.hidden"
 
@@ -195,6 +196,28 @@ def test_the_path_takes_the_best_change_at_each_step_by_what_was_seen(study: Pat
         here[step.axis] = left.pop(step.axis)
     assert left == {}
     assert here == planned.settled.rows[1].point
+
+
+@pytest.mark.cluster
+def test_on_ray_it_trains_the_same_rows_and_the_same_steps_of_the_path(study: Path, tmp_path: Path) -> None:
+    """Several trials run at once there, so that a step waits for those of the one before."""
+    from skipstack.search.engines.ray_tune import RayEngine
+
+    records = []
+    engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)
+    try:
+        for name, used in (("serial", None), ("ray", engine)):
+            path = shutil.copytree(study, tmp_path / name)
+            records.append(run_ablation(path, 1, beginning(path, made(path, path=True)), engine=used))
+    finally:
+        engine.close()
+    serial, ray = records
+    assert ray.finished
+    found = [
+        {canonical_json(trial.point): (trial.curve, trial.tested) for trial in each.trials.values()} for each in records
+    ]
+    assert found[0] == found[1]
+    assert list(walked(ray)) == list(walked(serial))
 
 
 def test_rows_stand_on_each_corpus_and_the_path_is_led_by_the_mean_over_them(study: Path) -> None:

@@ -8,6 +8,7 @@ from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
+from skipstack.search.study.engine import Engine
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -33,12 +34,12 @@ def run_ablation(
     first: list[Event] | None = None,
     *,
     worker: type[Worker] = ToyWorker,
-    ledger: Ledger | None = None,
+    engine: Engine | None = None,
 ) -> StudyRecord:
-    """Run what is left of an ablation, one trial after the other."""
+    """Run what is left of an ablation, one trial after the other where there is no ``engine``."""
     folder = StudyFolder(path, number)
-    with ledger or Ledger(folder.ledger) as own:
+    with Ledger(folder.ledger) as own:
         history = AblationHistory(own, number)
         driver = Driver(folder, history, device="cpu", clock=lambda: 3.0, first=first or ())
-        run_study(driver, SerialEngine(worker))
+        run_study(driver, engine or SerialEngine(worker))
     return driver.record

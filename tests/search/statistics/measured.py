@@ -61,8 +61,10 @@ def rows_of(page: str, table: str) -> list[str]:
 def written(page: str, made: dict[str, list[str]]) -> str:
     """The page with these rows in its tables."""
     for table, rows in made.items():
-        old = "\n".join(rows_of(page, table))
-        page = page.replace(old, "\n".join(rows)) if old else page
+        heading = re.search(rf"<!-- {table} -->\n\|.*\n\|.*\n", page)
+        assert heading is not None, f"the page has no table {table}"
+        end = heading.end() + sum(len(row) + 1 for row in rows_of(page, table))
+        page = page[: heading.end()] + "".join(f"{row}\n" for row in rows) + page[end:]
     return page
 
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from statsmodels.stats.power import TTestPower
 
 from skipstack.search.statistics.chance import chance, p_value
 from skipstack.search.statistics.power import Noise, noise, seeds_needed, smallest_difference
@@ -37,6 +38,13 @@ def test_the_smallest_difference_is_found_in_four_of_five_experiments(seeds: int
     tried_NRS = tables(seeds, 1500, difference)
     found = float((p_value(tried_NRS.mean(axis=(1, 2)), chance(tried_NRS)) < 0.05).mean())
     assert 0.72 <= found <= 0.86
+
+
+@pytest.mark.parametrize(("seeds", "level"), [(3, 0.05), (5, 0.05), (30, 0.05), (30, 0.003)])
+def test_where_seeds_alone_differ_it_has_the_power_by_statsmodels_too(seeds: int, level: float) -> None:
+    alone = Noise(seeds=4e-6, sentences=0.0, rest=0.0)
+    ours = smallest_difference(alone, seeds=seeds, sentences=100, level=level)
+    assert TTestPower().power(ours / 0.002, seeds, level) == pytest.approx(0.8, abs=1e-3)
 
 
 def test_more_seeds_tell_smaller_differences_until_the_sentences_set_an_end() -> None:

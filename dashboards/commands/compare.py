@@ -1,0 +1,44 @@
+"""``skipstack compare``: several studies side by side."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skipstack.dashboards.pages.rendering import FileFormat
+from skipstack.dashboards.report.printing import print_report
+from skipstack.data.basis.errors import UserError
+from skipstack.search.study.records.reading import read_study
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("compare")(compare)
+
+
+def compare(
+    studies: Annotated[
+        list[Path], typer.Argument(help="Folders of studies on one corpus, two or more.", metavar="DIR")
+    ],
+    form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
+    ] = None,
+) -> None:
+    """Set studies side by side: compare what is confirmed in more than one, describe what each explored.
+
+    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
+    nothing. Rows of different studies are compared where config and corpus are the same, and so are the best configs
+    that their ablations confirmed, each with its interval. Studies on other sentences, or with scores of another
+    measure, are refused.
+    """
+    from skipstack.dashboards.report.studies_report import studies_report
+    from skipstack.search.confirmation.studies import compare_studies
+
+    if len(studies) < 2:
+        raise UserError(f"compare: got {len(studies)} study (allowed: two folders or more)")
+    names = [str(study) for study in studies]
+    if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
+        raise UserError(f"compare: got {twice} twice (allowed: each study once)")
+    records = {name: read_study(study) for name, study in zip(names, studies, strict=True)}
+    print_report(studies_report(compare_studies(records)), form, out)

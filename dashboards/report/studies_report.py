@@ -1,0 +1,83 @@
+"""Several studies side by side: what is confirmed in more than one of them, and what each explored."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.report.confirmation_report import confirmed_table
+from skipstack.dashboards.report.estimates import confirmed_numbers, meaning
+from skipstack.dashboards.report.quantities import NONE, heading_of
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.search.confirmation.studies import Explored, Studies
+
+NOTHING = (
+    "Nothing is confirmed in more than one of them: that takes studies that try the same configs one by one and stop "
+    "nothing, or `skipstack ablate` on each."
+)
+
+DESCRIBED = (
+    "What they explored, described and not tested: the best on dev of many trials is the more flattered the more there "
+    "are. Expected: the best of as many of its trials as cost no more epochs than the cheapest study."
+)
+
+
+def studies_report(studies: Studies) -> Report:
+    """The report of several studies, as wide as its tables."""
+    records = [confirmed_numbers(row) for row in studies.rows]
+    names = ", ".join(each.study for each in studies.explored)
+    return Report(
+        page=Page(f"{names} on {studies.corpus}", ((*_confirmed(studies),), (*_explored(studies),))),
+        content={
+            "corpus": studies.corpus,
+            "measure": studies.measure.name,
+            "split": "test",
+            "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, studies.rows, strict=True)],
+            "explored": [asdict(each) for each in studies.explored],
+        },
+        records=records,
+        names=list(confirmed_numbers(ConfirmedRow(label="", section="", is_reference=False))),
+        width=None,
+    )
+
+
+def _confirmed(studies: Studies) -> Iterator[Block]:
+    yield Heading("confirmed on test")
+    if not studies.rows:
+        yield Sentence(NOTHING)
+        return
+    records = [confirmed_numbers(row) for row in studies.rows]
+    yield replace(confirmed_table(records, studies.measure, reference="first"), names=("config", "study"))
+    told = " ".join(meaning(studies.rows, "test", studies.measure, reference="the first study that has it"))
+    yield Sentence(f"{told} Seeds that both studies used are paired, others are not.")
+    yield from (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
+
+
+def _explored(studies: Studies) -> Iterator[Block]:
+    yield Heading("explored")
+    measure = studies.measure
+    headings = ("trials", "epochs", "seeds", heading_of("best dev %", measure), "trials alike", "expected")
+    yield Table(
+        names=("study",),
+        columns=tuple(map(Column, headings)),
+        rows=tuple(_row(each, measure) for each in studies.explored),
+        optional=("seeds", "trials alike"),
+        tight=True,
+    )
+    yield Sentence(DESCRIBED, style="dim")
+
+
+def _row(explored: Explored, measure: Measure) -> Row:
+    cells = (
+        f"{explored.trials:,}",
+        f"{explored.epochs:,}",
+        str(explored.seeds),
+        _score(explored.best, measure),
+        f"{explored.trials_alike:,}",
+        _score(explored.alike, measure),
+    )
+    return Row(names=(explored.study,), label=explored.study, cells=tuple(map(Cell, cells)))
+
+
+def _score(score: float | None, measure: Measure) -> str:
+    return NONE if score is None else f"{measure.factor * score:.2f}"
