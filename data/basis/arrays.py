@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Ids = NDArray[np.integer[Any]]
 """Rows, places, counts: whole numbers of any width."""
 
-Numbers = NDArray[np.integer[Any] | np.floating[Any]]
+Numbers = NDArray[np.number[Any]]
 """Counts and sums, whole or not."""
 
 Flags = NDArray[np.bool_]

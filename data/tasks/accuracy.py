@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.tasks.measure import Counts, Measure, Predicted, by_sentence, share
@@ -58,7 +59,7 @@ class Accuracy(Measure):
         """The sums."""
         return tuple(TagCounts(correct, total) for correct, total in counts_RC.tolist())
 
-    def of_counts(self, counts_xC: Numbers) -> Numbers:
+    def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """The share of right tags; 0 without tags."""
         return share(counts_xC[..., 0], counts_xC[..., 1])
 

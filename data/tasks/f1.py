@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.labels.spans import Spans, TagReading, find_spans, reading
@@ -92,7 +93,7 @@ class F1(Measure):
         """The sums."""
         return tuple(SpanCounts(*counts) for counts in counts_RC.tolist())
 
-    def of_counts(self, counts_xC: Numbers) -> Numbers:
+    def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """F1; 0 without spans. It is no mean of what sentences reach alone."""
         gold_x, predicted_x, correct_x, _ = np.moveaxis(counts_xC, -1, 0)
         return share(2 * correct_x, gold_x + predicted_x)

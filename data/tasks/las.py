@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Ids, Numbers
 from skipstack.data.tasks.measure import Counts, Measure, Predicted, by_sentence, share
@@ -76,7 +77,7 @@ class Las(Measure):
         """The sums."""
         return tuple(AttachmentCounts(*counts) for counts in counts_RC.tolist())
 
-    def of_counts(self, counts_xC: Numbers) -> Numbers:
+    def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """The share of words with the right head and relation; 0 without words."""
         words_x, _, labelled_x = np.moveaxis(counts_xC, -1, 0)
         return share(labelled_x, words_x)

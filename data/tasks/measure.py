@@ -10,6 +10,7 @@ from math import copysign
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Ids, Numbers
 
@@ -82,7 +83,7 @@ class Measure(ABC):
         """Those of each lane, whose sentences have ``counts_RC`` together."""
 
     @abstractmethod
-    def of_counts(self, counts_xC: Numbers) -> Numbers:
+    def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """The measure where so much was ``counted``: values_x, of one sentence or of the sum over many."""
 
     def score(self, value: float) -> float:
@@ -108,9 +109,11 @@ def by_sentence(values_RL: Numbers, starts_S: Ids) -> Numbers:
     return np.add.reduceat(values_RL, starts_S, axis=1)
 
 
-def share(part_x: Numbers, whole_x: Numbers) -> Numbers:
+def share(part_x: Numbers, whole_x: Numbers) -> NDArray[np.float64]:
     """``part_x`` / ``whole_x``; 0 where there is nothing."""
-    return np.divide(part_x, whole_x, out=np.zeros(np.shape(whole_x)), where=np.asarray(whole_x) != 0)
+    value_x = np.zeros(np.shape(whole_x))
+    np.divide(part_x, whole_x, out=value_x, where=np.asarray(whole_x) != 0)
+    return value_x
 
 
 def right(metrics: Mapping[str, float], what: str) -> str:

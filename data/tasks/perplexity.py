@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.basis.arrays import Numbers
 from skipstack.data.formats.running_text import END
@@ -72,7 +73,7 @@ class Perplexity(Measure):
         """The losses, as training sums them."""
         return tuple(map(MeanLoss, predicted.loss))
 
-    def of_counts(self, counts_xC: Numbers) -> Numbers:
+    def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """exp(nats / words); infinite where no number holds it."""
         loss_x = counts_xC[..., 0] / counts_xC[..., 1]
         value_x = np.full(np.shape(loss_x), math.inf)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ for each count of the measure: ``correct`` of ``tags`` for accuracy; ``gold``, `
 """
 
 
-def framed(name: str, values: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+def framed(name: str, values: Mapping[str, Sequence[Any] | NDArray[Any]]) -> pd.DataFrame:
     """The frame of this name: its columns from ``values``, then whatever other columns there are, as numbers."""
     dtypes = {column.name: column.dtype for column in COLUMNS[name]}
     others = {key: "float64" for key in values if key not in dtypes}
