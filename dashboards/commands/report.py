@@ -50,14 +50,19 @@ def report(
         bool,
         typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print of each number in the table the events of the ledger it is made of.")
+    ] = False,
 ) -> None:
     """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
 
     Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
     nothing.
     """
-    if against is not None and (by or confirmed or trace):
-        raise UserError("--against excludes --by, --confirmed and --trace (allowed: one of them)")
+    if against is not None and (by or confirmed):
+        raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    if trace and (against is not None or confirmed or form != "text" or out is not None):
+        raise UserError("--trace excludes --against, --confirmed, --format and --out (allowed: with --by)")
     from skipstack.search.frames.study_frames import study_frames
 
     table = None if against is None else find_table(against)
@@ -66,9 +71,11 @@ def report(
         print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
         return
     if trace:
-        from skipstack.dashboards.report.trace_report import trace_report
+        from skipstack.dashboards.report.traced import traced
+        from skipstack.search.frames.trace import lines
 
-        print_report(trace_report(frames.explored(by or ()), frames.events), form, out)
+        for line in lines(frames.past, list(traced(frames, explored_frames(frames, by or ())))):
+            print(line)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:

@@ -38,9 +38,18 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
 
     The winner of a single change asks one: without it, it is the base, and the base with it alone is the winner.
     """
-    corpora = list(dict.fromkeys(each.corpus for each in trained))
     asked = [(role, each) for each in trained for role in each.row.roles if _is_new(role, each.row.roles[0])]
-    return sorted(asked, key=lambda one: (corpora.index(one[1].corpus), get_args(RoleKind).index(one[0].kind)))
+    corpora, winners, axes = (
+        list(dict.fromkeys(found))
+        for found in zip(*((each.corpus, role.winner, role.axis) for role, each in asked), strict=True)
+    )
+
+    def place(one: tuple[Role, TrainedRow]) -> tuple[int, ...]:
+        role, each = one
+        kind = get_args(RoleKind).index(role.kind)
+        return corpora.index(each.corpus), kind, winners.index(role.winner), axes.index(role.axis)
+
+    return sorted(asked, key=place)
 
 
 def _is_new(role: Role, first: Role) -> bool:
