@@ -1,7 +1,6 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,6 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
@@ -40,9 +38,6 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show for each number the events of the ledger that it comes from, instead.")
-    ] = False,
     confirmed: Annotated[
         bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
     ] = False,
@@ -74,7 +69,7 @@ def report(
         from skipstack.dashboards.report.traced import traced
         from skipstack.search.frames.trace import lines
 
-        for line in lines(frames.past, list(traced(frames, explored_frames(frames, by or ())))):
+        for line in lines(frames.past, list(traced(frames, frames.explored(by or ())))):
             print(line)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
@@ -86,10 +81,8 @@ def report(
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    seen = frames.explored(by or ())
-    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
-    made = with_confirmed(made, reports)
-    print_report(made, form, out)
+    reported = exploration_report(frames.explored(by or ()))
+    print_report(with_confirmed(reported, reports), form, out)
 
 
 def export(

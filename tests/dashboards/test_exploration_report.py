@@ -8,7 +8,6 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from functools import cache
 from itertools import dropwhile, takewhile
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, get_args
 
@@ -16,7 +15,6 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-import skipstack
 from skipstack.dashboards.pages.rendering import Format
 from skipstack.dashboards.pages.rendering import render as render_report
 from skipstack.dashboards.pictures.report_picture import picture
@@ -30,8 +28,6 @@ from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
-from tests.command_line import typed
-from tests.formats.before_files import copied
 from tests.oracles.latex import printed
 from tests.search.made_up import (
     AXES,
@@ -388,22 +384,3 @@ def test_a_picture_shows_the_text_and_needs_nothing_else() -> None:
     assert "model.stack.shortcut.gate" in words
     assert "sigmoid_below" in words
     assert re.findall(r"https?://[^\"]+", svg) == ["http://www.w3.org/2000/svg"]
-
-
-def test_a_report_names_the_events_behind_each_of_its_numbers(tmp_path: Path) -> None:
-    study_folder = copied("asha", tmp_path)
-    answer = typed("report", str(study_folder), "--trace", "--format", "json")
-    assert answer.code == 0, answer
-    kinds = {event["event"]: event["kind"] for event in skipstack.open(study_folder).events().to_dict("records")}
-    made = {
-        (each["axis"], each["number"]): {kinds[number] for number in each["events"]}
-        for each in json.loads(answer.out)["numbers"]
-    }
-    assert made["baseline", "dev_mean"] == {"corpus_prepared"}
-    assert made["best", "dev_mean"] == {"proposed", "reported"}
-    assert made["best", "test_mean"] == {"proposed", "reported", "tested"}
-    assert made["all trials", "pairs"] == {"proposed", "reported", "ended"}
-    lines = typed("report", str(study_folder), "--trace").out.splitlines()
-    assert max(map(cell_len, lines)) <= 80
-    refused = typed("report", str(study_folder), "--trace", "--against", "wu2017/table-2")
-    assert (refused.code, "--against excludes" in refused.error) == (2, True)

@@ -12,7 +12,6 @@ from skipstack.dashboards.report.exploration_table import numbers_of
 from skipstack.dashboards.report.traced import traced
 from skipstack.search.exploration.table import BASELINE
 from skipstack.search.frames.study_frames import study_frames
-from skipstack.search.results import explored_frames
 from tests.command_line import typed
 from tests.formats.before_files import BEFORE
 
@@ -54,7 +53,7 @@ def made(name: str, events: list[dict[str, Any]], measure: str) -> float | None:
 @pytest.mark.parametrize("name", ["asha", "trees", "text", "extended"])
 def test_every_number_of_a_report_is_made_of_the_events_that_it_leads_to(name: str) -> None:
     frames = study_frames(BEFORE / name)
-    seen = explored_frames(frames)
+    seen = frames.explored()
     told: Mapping[int, dict[str, Any]] = {
         int(number): json.loads(text)
         for number, text in zip(frames.events["event"], frames.events["json"], strict=True)
