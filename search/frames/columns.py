@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pandas as pd
 from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
