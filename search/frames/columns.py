@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import pandas as pd
 from numpy.typing import NDArray
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
