@@ -23,7 +23,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     trained = trained_rows(record)
     settled = record.settled
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
-    pairs = [(each, role) for each in trained for role in _asked(settled, each.row)]
+    pairs = [(each, role) for each in trained for role in questions(settled, each.row)]
     pairs.sort(key=lambda pair: (corpora.index(pair[0].corpus), KINDS.index(pair[1].kind)))
     asked = [_row(record, settled, each, role, trained) for each, role in pairs]
     rows = confirm(asked, randomise=randomise)
@@ -38,7 +38,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     )
 
 
-def _asked(settled: Settled, row: ListedRow) -> list[Role]:
+def questions(settled: Settled, row: ListedRow) -> list[Role]:
     """The roles of a row that ask for different differences. The base asks for none, whatever else it is."""
     if row.roles[0].kind == "base":
         return [row.roles[0]]
