@@ -24,7 +24,7 @@ test-slow: .venv/installed
 	$(RUN)/python -m pytest -m "slow or cluster or corpus or gpu"
 
 # Small mistakes put into these folders, one at a time: which of them does no test notice?
-FOLDERS ?= models search/decisions/schedulers search/ledger search/ablation search/exploration
+FOLDERS ?= models search/decisions/schedulers search/ledger search/ablation search/exploration search/statistics search/confirmation
 MUTANTS ?= 300
 mutation: .venv/installed
 	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS)

@@ -29,7 +29,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
     ``search.frames`` has both. Of more than ``MOST`` trials the best and others evenly spread over the ranking are
     drawn, and a sentence says so.
     """
-    means = curves.groupby(["trial", "epoch"], as_index=False)["dev"].mean()
+    means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()
     finite = means[np.isfinite(means["dev"])]
     ranked = trials.loc[finite["trial"].unique()].sort_values("score", ascending=False, na_position="last")
     places = np.unique(np.linspace(0, len(ranked) - 1, min(MOST, len(ranked))).round().astype(int))

@@ -1,23 +1,28 @@
 """A chart as a file: vl-convert draws it in this process, with fonts of its own and without a network."""
 
-import io
-from typing import Any
+import re
+from typing import Any, Final
 
 import altair as alt
+import vl_convert
+
+from skipstack.data.basis.printable import visible
+
+VERSION: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+"""Of Vega-Lite, in which Altair writes charts."""
+
+UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
+"""Characters that XML does not have, beside those that are never shown: vl-convert ends the process at one of them."""
 
 
 def as_svg(chart: Any) -> str:
     """The chart as SVG. The same chart gives the same text."""
-    written = io.StringIO()
-    chart.save(written, format="svg")
-    return written.getvalue()
+    return vl_convert.vegalite_to_svg(_drawable(chart.to_dict()), vl_version=VERSION)
 
 
 def as_png(chart: Any, *, scale: float = 2) -> bytes:
     """The chart as PNG, ``scale`` pixels for each of its own."""
-    written = io.BytesIO()
-    chart.save(written, format="png", scale_factor=scale)
-    return written.getvalue()
+    return vl_convert.vegalite_to_png(_drawable(chart.to_dict()), vl_version=VERSION, scale=scale)
 
 
 def words(chart: Any) -> str:
@@ -31,3 +36,16 @@ def without_words(chart: Any) -> Any:
     bare = chart.copy(deep=False)
     bare.title = alt.Undefined
     return bare
+
+
+def _drawable(part: Any) -> Any:
+    """A part of a chart with all its texts visible."""
+    match part:
+        case str():
+            return UNDRAWN.sub(lambda found: repr(found[0])[1:-1], visible(part))
+        case dict():
+            return {name: _drawable(value) for name, value in part.items()}
+        case list():
+            return [_drawable(value) for value in part]
+        case _:
+            return part

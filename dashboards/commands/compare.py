@@ -7,9 +7,7 @@ import typer
 
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
-from skipstack.dashboards.report.studies_report import studies_report
 from skipstack.data.basis.errors import UserError
-from skipstack.search.confirmation.studies import compare_studies
 from skipstack.search.study.records.reading import read_study
 
 
@@ -34,6 +32,9 @@ def compare(
     that their ablations confirmed, each with its interval. Studies on other sentences, or with scores of another
     measure, are refused.
     """
+    from skipstack.dashboards.report.studies_report import studies_report
+    from skipstack.search.confirmation.studies import compare_studies
+
     if len(studies) < 2:
         raise UserError(f"compare: got {len(studies)} study (allowed: two folders or more)")
     names = [str(study) for study in studies]

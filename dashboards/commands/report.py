@@ -1,7 +1,6 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,6 @@ import typer
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.comparison_report import comparison_report
 from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
@@ -40,9 +38,6 @@ def report(
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Show for each number the events of the ledger that it comes from, instead.")
-    ] = False,
     confirmed: Annotated[
         bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
     ] = False,
@@ -50,14 +45,19 @@ def report(
         bool,
         typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print of each number in the table the events of the ledger it is made of.")
+    ] = False,
 ) -> None:
     """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
 
     Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
     nothing.
     """
-    if against is not None and (by or confirmed or trace):
-        raise UserError("--against excludes --by, --confirmed and --trace (allowed: one of them)")
+    if against is not None and (by or confirmed):
+        raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
+    if trace and (against is not None or confirmed or form != "text" or out is not None):
+        raise UserError("--trace excludes --against, --confirmed, --format and --out (allowed: with --by)")
     from skipstack.search.frames.study_frames import study_frames
 
     table = None if against is None else find_table(against)
@@ -66,9 +66,11 @@ def report(
         print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
         return
     if trace:
-        from skipstack.dashboards.report.trace_report import trace_report
+        from skipstack.dashboards.report.traced import traced
+        from skipstack.search.frames.trace import lines
 
-        print_report(trace_report(frames.explored(by or ()), frames.events), form, out)
+        for line in lines(frames.past, list(traced(frames, frames.explored(by or ())))):
+            print(line)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:
@@ -79,10 +81,8 @@ def report(
         return
     from skipstack.dashboards.report.exploration_report import exploration_report
 
-    seen = frames.explored(by or ())
-    made = replace(exploration_report(seen), pictures=lambda: search_pictures(seen))
-    made = with_confirmed(made, reports)
-    print_report(made, form, out)
+    reported = exploration_report(frames.explored(by or ()))
+    print_report(with_confirmed(reported, reports), form, out)
 
 
 def export(

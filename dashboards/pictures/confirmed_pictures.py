@@ -8,20 +8,20 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.differences import Split
 
 
-def confirmed_pictures(records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
+def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
     """The difference of each row to the base; ``records`` are the numbers of the rows."""
     import pandas as pd
 
     from skipstack.dashboards.charts.effects import effects
 
     rows = [
-        {"axis": numbers["section"] or "changes", "value": numbers["row"], "confirmed": True, **_ours(numbers, measure)}
+        {"axis": _axis(numbers), "value": numbers["row"], "confirmed": True, **_ours(numbers, measure)}
         for numbers in records
         if numbers["difference"] is not None and not numbers["is_reference"]
     ]
     frame = pd.DataFrame(rows).rename(columns={"ours": "effect"})
     drawn = (lambda: effects(frame, measure, what="difference in")) if rows else "no row has a difference to the base"
-    return (pictured("Differences to the base", drawn),)
+    return (pictured(heading, drawn),)
 
 
 def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:
@@ -39,6 +39,10 @@ def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split
     reason = "no row has a difference both in the paper and here"
     drawn = (lambda: against_paper(pd.DataFrame(rows), measure, split=split)) if some else reason
     return (pictured("The paper's differences and ours", drawn),)
+
+
+def _axis(numbers: Numbers) -> str:
+    return " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each) or "to the base"
 
 
 def _ours(numbers: Numbers, measure: Measure) -> dict[str, float | None]:

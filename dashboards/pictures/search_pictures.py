@@ -52,7 +52,7 @@ def _pictures(exploration: "Exploration") -> Iterator[Picture]:
     uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
     yield pictured("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
     unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
-    yield pictured("Trials at each rung", unless(unstopped, survival, frames["rungs"]))
+    yield pictured("Trials at each rung", unless(unstopped, survival, rungs))
     yield pictured("Expected best", told("budgets", expected_best, measure))
 
 
@@ -68,6 +68,5 @@ def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
         "effects": table.loc[of_axes, ["axis", "value", "effect"]],
         "importance": importance.melt(["axis"], list(methods.values()), "method", "importance"),
         "pairs": pairs(exploration),
-        "rungs": exploration.rungs,
         "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
     }

@@ -38,7 +38,7 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
         records=records,
         names=list(records[0]),
         width=None,
-        pictures=partial(confirmed_pictures, records, confirmation.measure),
+        pictures=partial(confirmed_pictures, title, records, confirmation.measure),
     )
 
 

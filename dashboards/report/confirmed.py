@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
-from skipstack.dashboards.pages.page import Block, Heading, Report
+from skipstack.dashboards.pages.page import Block, Heading, Picture, Report
 from skipstack.dashboards.report.ablated_report import ablated_report
 from skipstack.dashboards.report.confirmation_report import confirmation_report
 from skipstack.search.confirmation.designs import by_design
@@ -30,6 +31,7 @@ def one_report(reports: Sequence[Report]) -> Report:
         content={"confirmed": [each.content for each in reports]},
         records=[{"study": str(each.content["study"]), **record} for each in reports for record in each.records],
         names=["study", *reports[0].names],
+        pictures=partial(_pictures, reports),
     )
 
 
@@ -42,6 +44,7 @@ def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
         explored,
         page=replace(explored.page, groups=groups),
         content={**explored.content, "confirmed": [each.content for each in reports]},
+        pictures=partial(_pictures, [*reports, explored]),
     )
 
 
@@ -49,3 +52,7 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
     for report in reports:
         yield (Heading(report.page.title),)
         yield from report.page.groups
+
+
+def _pictures(reports: Sequence[Report]) -> tuple[Picture, ...]:
+    return tuple(picture for report in reports for picture in report.pictures())

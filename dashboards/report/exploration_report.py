@@ -4,9 +4,11 @@ What people read is written from the raw numbers that the machine-readable forma
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from skipstack.dashboards.pages.page import Block, Listing, Numbers, Page, Report, Sentence
+from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.dashboards.report.exploration_parts import blocks, contents
 from skipstack.dashboards.report.exploration_table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.report.quantities import NONE, counted, reason_in_words, scored
@@ -39,6 +41,7 @@ def exploration_report(exploration: Exploration) -> Report:
         records=records,
         names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
         width=None,
+        pictures=partial(search_pictures, exploration),
     )
 
 

@@ -19,6 +19,9 @@ from skipstack.data.basis.redaction import redacted
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
 """The signs of our reports, each with what stands for it where there is only ASCII."""
 
+HARD: Final = "\u00a0"
+"""A blank at which no line ends."""
+
 
 def print_everywhere() -> None:
     """From now on nothing that is printed fails because the terminal does not know a sign.
@@ -48,11 +51,15 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
 
 
 def print_sentence(sentence: str) -> None:
-    """Print a sentence below a report, after an empty line, in lines of at most 80 columns."""
+    """Print a sentence below a report, after an empty line, in lines of at most 80 columns.
+
+    A line ends neither before ``%`` nor beside ``±``.
+    """
     console = Console()
     width = min(console.width, 80) if console.is_terminal else 80
-    lines = wrap(visible(sentence), width, break_on_hyphens=False)
-    sys.stdout.write("\n" + "".join(f"{line}\n" for line in lines))
+    together = visible(sentence).replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
+    lines = wrap(together, width, break_on_hyphens=False)
+    sys.stdout.write("\n" + "".join(f"{line}\n" for line in lines).replace(HARD, " "))
 
 
 def write_report(report: Report, form: FileFormat, out: Path) -> None:

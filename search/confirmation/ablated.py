@@ -1,6 +1,7 @@
 """What an ablation confirms: its rows, each beside the row that it is one change away from, on each of its corpora."""
 
-from typing import Final, get_args
+from collections.abc import Sequence
+from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.labels import label, reference
@@ -8,25 +9,19 @@ from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
 from skipstack.search.confirmation.designs import TENTH_OF_A_POINT, Confirmation
 from skipstack.search.ledger.events import Settled
-from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
+from skipstack.search.ledger.roles import Role, RoleKind
 from skipstack.search.statistics.corpora import mean_over_corpora
 from skipstack.search.statistics.families import LEVEL, holm
 from skipstack.search.study.records.study_record import StudyRecord
-
-KINDS: Final = get_args(RoleKind)
-"""Rows of one kind stand together, in this order."""
 
 
 def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     """The table of an ablation, by its own record. The rows of each corpus are one family, and so are the means."""
     assert record.settled is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
-    settled = record.settled
-    corpora = tuple(dict.fromkeys(each.corpus for each in trained))
-    pairs = [(each, role) for each in trained for role in questions(settled, each.row)]
-    pairs.sort(key=lambda pair: (corpora.index(pair[0].corpus), KINDS.index(pair[1].kind)))
-    asked = [_row(record, settled, each, role, trained) for each, role in pairs]
+    asked = [_row(record, record.settled, role, each, trained) for role, each in questions(trained)]
     rows = confirm(asked, randomise=randomise)
+    corpora = tuple(dict.fromkeys(each.corpus for each in trained))
     corpus = record.study.space.base.data.corpus
     own = corpus.name if corpus.kind == "named" else corpus.kind
     return Confirmation(
@@ -38,19 +33,30 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     )
 
 
-def questions(settled: Settled, row: ListedRow) -> list[Role]:
-    """The roles of a row that ask for different differences. The base asks for none, whatever else it is."""
-    if row.roles[0].kind == "base":
-        return [row.roles[0]]
-    by_reference: dict[str, Role] = {}
-    for role in row.roles:
-        compared = reference(settled, role)
-        assert compared is not None, "only the base is measured from nothing"
-        by_reference.setdefault(canonical_json(compared.point), role)
-    return list(by_reference.values())
+def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
+    """What is asked of the rows, corpus by corpus: a row that is there for two reasons answers two questions.
+
+    The winner of a single change asks one: without it, it is the base, and the base with it alone is the winner.
+    """
+    asked = [(role, each) for each in trained for role in each.row.roles if _is_new(role, each.row.roles[0])]
+    corpora, winners, axes = (
+        list(dict.fromkeys(found))
+        for found in zip(*((each.corpus, role.winner, role.axis) for role, each in asked), strict=True)
+    )
+
+    def place(one: tuple[Role, TrainedRow]) -> tuple[int, ...]:
+        role, each = one
+        kind = get_args(RoleKind).index(role.kind)
+        return corpora.index(each.corpus), kind, winners.index(role.winner), axes.index(role.axis)
+
+    return sorted(asked, key=place)
 
 
-def _row(record: StudyRecord, settled: Settled, row: TrainedRow, role: Role, others: list[TrainedRow]) -> Row:
+def _is_new(role: Role, first: Role) -> bool:
+    return role == first or first.kind not in ("base", "winner")
+
+
+def _row(record: StudyRecord, settled: Settled, role: Role, row: TrainedRow, others: Sequence[TrainedRow]) -> Row:
     named, compared = label(record.space, settled, role), reference(settled, role)
     beside = [
         other.trial

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Numbers
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measure import Measure
@@ -92,7 +93,11 @@ def by_seed(trial: TrialRecord, split: Split) -> Mapping[int, float]:
 def scores_of(measure: Measure) -> OfCounts:
     """From counts to scores, of which the larger one is better."""
     sign = measure.score(1.0)
-    return lambda counts_xC: sign * measure.of_counts(counts_xC)
+
+    def scores(counts_xC: Numbers) -> Numbers:
+        return sign * measure.of_counts(counts_xC)
+
+    return scores
 
 
 def _tables(

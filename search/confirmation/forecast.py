@@ -7,6 +7,7 @@ from statistics import fmean
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.store.stored import open_store
 from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.ablation.trained import TrainedRow
 from skipstack.search.confirmation.ablated import questions
 from skipstack.search.confirmation.differences import difference_table
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
@@ -125,7 +126,7 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    asked = sum(len(questions(made.settled, row)) for row in made.settled.rows) - 1  # the base asks for nothing
+    asked = len(questions([TrainedRow(row, "", None) for row in made.settled.rows])) - 1  # the base asks for nothing
     level = LEVEL / asked
     return Resolution(
         smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,

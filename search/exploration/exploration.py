@@ -220,7 +220,7 @@ def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> S
 
 
 def _trial(seen: Seen, number: int) -> Trial:
-    row: dict[str, Any] = seen.trials.loc[number].to_dict()
+    row: Any = seen.trials.loc[number]
     dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
     (parameters,), (latency,) = _known([row["parameters"]]), _known([row["latency"]])
     return Trial(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Final
 
 import pandas as pd
@@ -15,6 +16,12 @@ from skipstack.data.basis.printable import visible
 from skipstack.search.frames.events import Told, told
 from skipstack.search.frames.study_frames import StudyFrames
 from skipstack.search.ledger.ledger import Past
+
+FEW: Final = 4
+"""Events, at most, that are told one by one."""
+
+MOST_LINES: Final = 5
+"""Lines about what an event says."""
 
 WIDTH: Final = 80
 """Signs of a line."""
@@ -47,23 +54,36 @@ def trials_made_of(frames: StudyFrames, trials: Iterable[int]) -> tuple[int, ...
 def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:
     """What a reader is told of each number: its name, and below it the events that it was made of.
 
-    Each has two lines: its number, when it happened, its kind and where it stands, the file of the ledger and its line;
-    and what it says, as far as it fits. Raises UserError as ``Ledger.replay`` does.
+    A few are told one by one: number, time, kind and where it stands, the file of the ledger and its line; below that
+    what it says, as far as it fits. Of more there are their numbers; ``Study.events()`` has them. Raises UserError as
+    ``Ledger.replay`` does.
     """
-    wanted = {number for each in traced for number in each.events}
+    wanted = {number for each in traced for number in each.events if len(each.events) <= FEW}
     found: dict[int, Told] = {each.number: each for each in told(past) if each.number in wanted}
     for each in traced:
         yield f"{each.name}: {each.shown}"
-        for number in each.events:
+        if len(each.events) > FEW:
+            yield from _numbers(each.events)
+        for number in each.events if len(each.events) <= FEW else ():
             yield from _lines(found[number])
+
+
+def _numbers(events: Sequence[int]) -> Iterator[str]:
+    """Numbers of events, those that follow one another as a range."""
+    starts = [place for place, number in enumerate(events) if not place or number != events[place - 1] + 1]
+    ends = [*starts[1:], len(events)]
+    runs = [(events[start], events[end - 1]) for start, end in zip(starts, ends, strict=True)]
+    text = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in runs)
+    head = f"  {len(events)} events: "
+    yield from wrap(text, WIDTH, initial_indent=head, subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _lines(event: Told) -> Iterator[str]:
     time = datetime.fromtimestamp(event.plain["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     place = f"{Path(event.line.segment).name}:{event.line.number}"
     yield f"  event {event.number}  {time}  {event.plain['kind']}  {place}"
-    said = "    " + " ".join(visible(_said(event.plain)).split())
-    yield said if len(said) <= WIDTH else f"{said[: WIDTH - 1]}…"
+    said = wrap(visible(_said(event.plain)), WIDTH, initial_indent="    ", subsequent_indent="    ")
+    yield from said[:MOST_LINES]
 
 
 def _said(plain: Mapping[str, Any]) -> str:

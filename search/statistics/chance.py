@@ -75,7 +75,8 @@ def chance(*tables_RS: Values) -> tuple[Part, ...]:
 
 def error(parts: Sequence[Part]) -> Values:
     """The standard error: the root of the variance."""
-    return np.sqrt(np.sum([part.variance for part in parts], axis=0))
+    deviation: Values = np.sqrt(np.sum([part.variance for part in parts], axis=0))
+    return deviation
 
 
 def half_width(parts: Sequence[Part], covered: float) -> Values:
@@ -88,8 +89,9 @@ def half_width(parts: Sequence[Part], covered: float) -> Values:
     from scipy.special import stdtrit
 
     quantiles = [float(stdtrit(part.degrees, (1 + covered) / 2)) for part in parts]
-    weighted = np.sum([t * part.variance for t, part in zip(quantiles, parts, strict=True)], axis=0)
-    return np.divide(weighted, error(parts), out=np.zeros_like(weighted), where=weighted > 0)
+    weighted: Values = np.sum([t * part.variance for t, part in zip(quantiles, parts, strict=True)], axis=0)
+    half: Values = np.divide(weighted, error(parts), out=np.zeros_like(weighted), where=weighted > 0)
+    return half
 
 
 def p_value(value: Values, parts: Sequence[Part]) -> Values:
@@ -108,7 +110,8 @@ def p_value(value: Values, parts: Sequence[Part]) -> Values:
         """What the square lacks to the bound at this p, without its size."""
         t2 = [stdtrit(each, np.exp(log_p) / 2) ** 2 for each in degrees]
         bound = sum(quantile * variance for quantile, variance in zip(t2, variances, strict=True))
-        return square - bound
+        lacking: Values = square - bound
+        return lacking
 
     scale = np.sum([part.variance for part in parts], axis=0)
     shares = [part.variance / scale for part in parts]

@@ -8,13 +8,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Numbers
+
 Values = NDArray[np.float64]
 
-OfCounts = Callable[[NDArray[np.number]], NDArray[np.float64]]
+OfCounts = Callable[[Numbers], Numbers]
 """Counts of the last axis to scores, the others kept: ``counts_...C`` to ``values_...``."""
 
 
-def pseudo_values(counts_RSC: NDArray[np.number], of_counts: OfCounts) -> Values:
+def pseudo_values(counts_RSC: Numbers, of_counts: OfCounts) -> Values:
     """The share of each sentence in the score f of its split: ``table_RS``, whose mean over sentences is about f.
 
         p_rs = S f(t_r) - (S - 1) f(t_r - c_rs),    t_r = sum over s of c_rs
@@ -27,4 +29,5 @@ def pseudo_values(counts_RSC: NDArray[np.number], of_counts: OfCounts) -> Values
     assert sentences > 1, "one sentence alone has no share"
     totals_R1C = counts_RSC.sum(axis=-2, keepdims=True)
     whole_R1, without_RS = of_counts(totals_R1C), of_counts(totals_R1C - counts_RSC)
-    return sentences * whole_R1 - (sentences - 1) * without_RS
+    values_RS: Values = sentences * whole_R1 - (sentences - 1) * without_RS
+    return values_RS

@@ -4,16 +4,16 @@ Array legend: N resamples, R seeds, S sentences, C counts of a sentence.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipstack.data.basis.arrays import Numbers
 from skipstack.search.statistics.pseudo_values import OfCounts, Values
 
 RESAMPLES = 9999
 
 
 def over_sentences(
-    ours_RSC: NDArray[np.number],
-    theirs_RSC: NDArray[np.number],
+    ours_RSC: Numbers,
+    theirs_RSC: Numbers,
     of_counts: OfCounts,
     generator: np.random.Generator,
     *,
@@ -36,7 +36,8 @@ def over_sentences(
         """Of the scores when the sentences with sign -1 have changed sides."""
         gap_NRC = (np.moveaxis(sign_NS, axis, -1) @ flat_SX).reshape(*sign_NS.shape[:-1], *shape_RC)
         one_NR, other_NR = of_counts((sums_RC + gap_NRC) / 2), of_counts((sums_RC - gap_NRC) / 2)
-        return (one_NR - other_NR).mean(axis=-1)
+        mean_N: Values = (one_NR - other_NR).mean(axis=-1)
+        return mean_N
 
     ones_S = np.ones(gap_RSC.shape[1])
     tested = permutation_test(

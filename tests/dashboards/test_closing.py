@@ -1,16 +1,13 @@
 """The last sentence: what the numbers carry, whatever became of the study."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from skipstack.dashboards.report.closing import ablation_in_a_sentence, listed, names, search_in_a_sentence
-from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.dashboards.report.closing import search_in_a_sentence
+from skipstack.dashboards.report.naming import listed, names
 from skipstack.search.ledger.events import Event, Reason
 from skipstack.search.results import explored
-from skipstack.search.statistics.estimates import Estimate
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
 
 BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}
@@ -45,8 +42,8 @@ def test_scores_that_print_alike_are_no_gain() -> None:
 def test_a_training_that_was_cut_short_is_not_called_whole() -> None:
     said = sentence((BASE, 0.9512, "stopped"), (BASE | {DEPTH: 5}, 0.96, "completed"))
     assert said == (
-        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were trained "
-        f"to the end; it differs by depth 5. {THEN}"
+        "Trial 1, the best of 2 on dev, reaches 96.00 %, where the base reaches 95.12 %, although not both were "
+        f"trained to the end; it differs by depth 5. {THEN}"
     )
 
 
@@ -73,64 +70,6 @@ def test_without_a_score_of_the_base_nothing_is_compared() -> None:
 def test_without_any_score_nothing_is_said_of_the_axes() -> None:
     said = "No trial has a score, so nothing can be said of what was varied."
     assert sentence() == sentence((BASE, None, "failed"), (OTHER, 0.9, "diverged")) == said
-
-
-def row(difference: float | None = None, half: float = 1.0, *, marked: bool = False, why: str = "") -> ConfirmedRow:
-    """A row at this difference to its reference, in points; without an interval where ``why`` says why."""
-    plain = ConfirmedRow(label="", section="", is_reference=False, why=why)
-    if difference is None:
-        return plain
-    low, high = (difference - half) / 100, (difference + half) / 100
-    bounds = {} if why else {"low": low, "high": high, "p": 0.01}
-    estimate = Estimate(value=difference / 100, seeds=5, why=why, **bounds)
-    return replace(plain, difference=estimate, p=estimate.p, marked=marked)
-
-
-def concluded(winner: ConfirmedRow, measure: str = "accuracy", **without: ConfirmedRow) -> str:
-    return ablation_in_a_sentence(winner, without, MEASURES[measure])
-
-
-def test_a_change_earns_its_place_where_the_row_without_it_is_worse_by_more_than_chance() -> None:
-    assert concluded(
-        row(7.25, 1.5),
-        depth=row(-6.5, 1.25, marked=True),
-        composition=row(-17, 2, marked=True),
-        gate=row(0.1, 0.4),
-        learning_rate=row(-0.5, 0.75),
-    ) == (
-        "Of the winner's 4 changes: depth (without it -6.50 ± 1.25 points) and composition (without it -17.00 ± 2.00 "
-        "points) earn their place; gate and learning_rate show no effect beyond chance; the winner is ahead of the "
-        "base, +7.25 ± 1.50 points."
-    )
-
-
-def test_a_change_may_do_harm_and_an_interval_alone_is_no_mark() -> None:
-    assert concluded(row(-2, 1), dropout=row(3, 1, marked=True), depth=row(-2, 1)) == (
-        "Of the winner's 2 changes: dropout (without it +3.00 ± 1.00 points) does harm; depth shows no effect beyond "
-        "chance; the winner is behind the base, -2.00 ± 1.00 points."
-    ), "depth is below 0 by its own interval, but not in its family"
-
-
-def test_without_any_effect_none_is_claimed() -> None:
-    assert concluded(row(0.2, 0.5), depth=row(0, 0.5)) == (
-        "The winner's one change: depth shows no effect beyond chance; the winner is not shown to differ from the "
-        "base, +0.20 ± 0.50 points."
-    )
-
-
-def test_what_has_no_interval_has_no_verdict() -> None:
-    alone = "one seed does not show how far seeds lie apart"
-    assert concluded(row(5, why=alone), depth=row(-6, why=alone), gate=row(why="not trained")) == (
-        f"Of the winner's 2 changes: of depth nothing is known ({alone}); of gate nothing is known (not trained)."
-    )
-
-
-def test_of_perplexities_the_lower_is_the_better_and_they_have_no_points() -> None:
-    said = concluded(row(500, 100), "perplexity", depth=row(-300, 100, marked=True))
-    assert said == (
-        "The winner's one change: depth (without it +3.00 ± 1.00) earns its place; the winner is ahead of the base, "
-        "-5.00 ± 1.00."
-    )
 
 
 def test_changes_have_the_shortest_names_that_tell_them_apart() -> None:

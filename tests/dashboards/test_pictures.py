@@ -25,15 +25,14 @@ HEADINGS = [
 ]
 
 
-def of_search(record: StudyRecord, seen: Exploration | None = None) -> dict[str, Picture]:
-    found = search_pictures(seen or explored(record))
+def of_search(seen: Exploration) -> dict[str, Picture]:
+    found = search_pictures(seen)
     assert [picture.heading for picture in found] == HEADINGS
     return {picture.heading: picture for picture in found}
 
 
 def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
-    record = StudyRecord.of(history(study(trials=30), seed=1))
-    found = of_search(record, seen := explored(record))
+    found = of_search(seen := explored(StudyRecord.of(history(study(trials=30), seed=1))))
     (missing,) = [picture for picture in found.values() if not picture.svg]
     assert missing == Picture("Score and parameters", "parameters are no objective of this study")
     effects = found["Effects of values"]
@@ -50,18 +49,18 @@ def test_a_search_has_all_pictures_but_those_of_what_it_did_not_count() -> None:
 
 def test_a_single_trial_has_few_pictures_and_says_so() -> None:
     config = study({DEPTH: {"choice": [3, 5]}})
-    one = of_search(record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8), ended(0)))
+    one = of_search(explored(record_of(config, proposed(config, 0, {DEPTH: 3}), reported(0, 1, 0.9, 0.8), ended(0))))
     assert {picture.svg for picture in one.values()} == {""}
     assert one["Effects of values"].about == "1 trial has a score, and it takes two"
     assert one["Learning curves"].about == "no trial has trained for more than one epoch"
     assert one["Trials at each rung"].about == "nothing was stopped at a rung"
-    none = of_search(record_of(config))
+    none = of_search(explored(record_of(config)))
     assert none["Expected best"].about == "no trial has a score, and it takes two"
 
 
 def _row(row: str, **numbers: Any) -> dict[str, Any]:
     names = ("paper_difference", "difference", "difference_low", "difference_high")
-    return {"row": row, "section": "", "is_reference": False, **dict.fromkeys(names), **numbers}
+    return {"row": row, "section": "", "corpus": "", "is_reference": False, **dict.fromkeys(names), **numbers}
 
 
 ROWS = [
@@ -73,10 +72,10 @@ ROWS = [
 
 
 def test_what_was_confirmed_is_drawn_as_that_with_or_without_intervals() -> None:
-    (picture,) = confirmed_pictures(ROWS, MEASURES["accuracy"])
+    (picture,) = confirmed_pictures("confirmed", ROWS, MEASURES["accuracy"])
     assert picture.about == "2 confirmed and 0 exploratory effects."
     assert "difference in accuracy (points)" in picture.svg
-    (nothing,) = confirmed_pictures(ROWS[:1], MEASURES["accuracy"])
+    (nothing,) = confirmed_pictures("confirmed", ROWS[:1], MEASURES["accuracy"])
     assert nothing.about == "no row has a difference to the base"
 
 

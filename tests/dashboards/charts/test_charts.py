@@ -252,6 +252,14 @@ def test_names_are_drawn_as_they_are() -> None:
     assert set(NAMES) <= set(Drawing(expected_best(studies, ACCURACY)).words)
 
 
+def test_characters_that_no_drawing_has_are_shown_by_their_numbers() -> None:
+    """vl-convert would end the process."""
+    bad = "a\x1b\x00\u202e\uffffb"
+    rows = pd.DataFrame({"axis": [bad, "c"], "method": bad, "importance": [0.6, 0.5]})
+    drawing = Drawing(importance(rows))
+    assert drawing.words.count(r"a\x1b\x00\u202e\uffffb") == 2
+
+
 def test_a_picture_is_the_same_each_time_and_needs_nothing_from_elsewhere() -> None:
     chart = learning_curves(CURVES, TRIALS, ACCURACY)
     assert as_svg(chart) == as_svg(chart)

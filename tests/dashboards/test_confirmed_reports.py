@@ -1,0 +1,102 @@
+"""Confirmed tables and studies side by side: all formats say the same, no number is without its meaning."""
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from skipstack.dashboards.pages.page import Report
+from skipstack.dashboards.pages.rendering import render
+from skipstack.dashboards.report.confirmation_report import confirmation_report
+from skipstack.dashboards.report.studies_report import NOTHING, studies_report
+from skipstack.search.confirmation.designs import by_design
+from skipstack.search.confirmation.studies import compare_studies
+from tests.search.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials
+from tests.search.made_up import record_of, study
+
+
+def confirmed(*, randomise: bool = False) -> Report:
+    made = by_design(record_of(CONFIG, *trials()), randomise=randomise)
+    assert made is not None
+    return confirmation_report(made)
+
+
+def studies() -> Report:
+    return studies_report(
+        compare_studies({name: record_of(CONFIG, *trials(seeds=seeds)) for name, seeds in NAMED.items()})
+    )
+
+
+NAMED = {"runs/one": (0, 1, 2), "runs/other": (7, 8, 9)}
+
+
+def test_the_text_is_what_a_reader_expects() -> None:
+    assert (
+        render(confirmed(), "text", width=80)
+        == """\
+made-up on grammar: confirmed on test
+
+              test %     difference      g     p  trial
+  base  67.94 ± 4.56           base      –     –      0
+
+model.stack.depth
+* 1     40.72 ± 2.66  -27.22 ± 2.39  -14.5  .001      1
+  5     70.56 ± 4.72   +2.61 ± 8.45   +1.1  .635      2
+
+model.stack.shortcut.gate
+  none  69.11 ± 1.04   +1.17 ± 4.08   +0.7  .635      3
+
+±: half the 95 % interval, which holds the chance of 3 seeds and 60 sentences.
+Difference: to the base on test, in points, paired by seed. *: significant at 5
+%, corrected for 3 rows (Holm); the others leave open which is better.
+p: corrected (Holm). g: the difference in standard deviations over seeds
+(Hedges).
+A true difference of 8.8 points becomes significant in 80 of 100 such
+experiments; 0.1 points would take more sentences, not only seeds.
+"""
+    )
+
+
+@pytest.mark.parametrize("made", [confirmed, studies])
+def test_all_formats_carry_the_same_numbers(made: Any) -> None:
+    report = made()
+    raw = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+    content = json.loads(render(report, "json"))
+    shown = [line for line in render(report, "markdown").splitlines() if re.match(r"\| .*±", line)]
+    assert len(raw) == len(content["rows"]) == len(shown)
+    for numbers, everything, line in zip(raw, content["rows"], shown, strict=True):
+        flat = {**everything, "seeds": len(everything["seeds"])}
+        assert numbers == {name: "" if value is None else str(value) for name, value in flat.items()}
+        assert f"{100 * everything['test']:.2f} ± {100 * everything['test_half']:.2f}" in line
+        if everything["difference"] is not None:
+            half = (everything["difference_high"] - everything["difference_low"]) / 2
+            assert f"{100 * everything['difference']:+.2f} ± {100 * half:.2f}" in line.replace("-0.00", "+0.00")
+        assert ("| * " in line) == everything["marked"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("made", [confirmed, studies])
+def test_no_line_is_wider_than_the_page(made: Any, width: int) -> None:
+    text = render(made(), "text", width=width)
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert "…" not in text
+    assert width < 80 or "left out" not in text
+
+
+def test_randomisation_has_its_column_where_it_was_asked_for() -> None:
+    assert "p sent." not in render(confirmed(), "text")
+    text = render(confirmed(randomise=True), "text")
+    assert "p sent." in text
+    assert "of these trained networks only" in " ".join(text.split())
+
+
+def test_studies_without_anything_confirmed_in_both_say_what_it_takes() -> None:
+    searched = study(AXES, proposer="random", scheduler="none", seeds=SEEDS)
+    record = record_of(searched, *trials(searched))
+    text = render(studies_report(compare_studies({"a": record, "b": record})), "text", width=80)
+    assert NOTHING in " ".join(text.split())
+    assert "±" not in text

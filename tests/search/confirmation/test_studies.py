@@ -1,0 +1,62 @@
+"""Several studies side by side: who is compared with whom, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.confirmation.studies import compare_studies
+from skipstack.search.ledger.events import CorpusPrepared, Event
+from skipstack.search.statistics.chance import chance, error
+from skipstack.search.study.records.study_record import StudyRecord
+from tests.search.confirmation.test_confirmation import AXES, CONFIG, COUNTS, SEEDS, trials
+from tests.search.made_up import DEPTH, opening, record_of, study
+
+
+def other_corpus(**changed: Any) -> StudyRecord:
+    events: list[Event] = [*opening(CONFIG), *trials()]
+    return StudyRecord.of(
+        event.model_copy(update=changed) if isinstance(event, CorpusPrepared) else event for event in events
+    )
+
+
+def test_what_both_confirmed_is_compared_with_intervals_config_by_config() -> None:
+    one, other = record_of(CONFIG, *trials()), record_of(CONFIG, *trials(seeds=(7, 8, 9)))
+    made = compare_studies({"a": one, "b": other})
+    assert [(row.section, row.label, row.trial, row.is_reference) for row in made.rows] == [
+        (section, label, number, label == "a")
+        for number, section in enumerate(("base", f"{DEPTH}: 1", f"{DEPTH}: 5", "model.stack.shortcut.gate: none"))
+        for label in ("a", "b")
+    ]
+    first = made.rows[1].difference
+    assert first is not None
+    assert first.value == pytest.approx(0.0)
+    assert first.error == pytest.approx(float(error(chance(*[COUNTS[0][..., 0] / 10] * 2))))
+    assert not any(row.marked for row in made.rows)
+    assert (made.corpus, made.measure.name) == ("grammar", "accuracy")
+
+
+def test_what_only_explored_is_only_described_and_budgets_are_made_alike() -> None:
+    searched = study(AXES, proposer="random", scheduler="none", seeds=SEEDS)
+    one, other = record_of(searched, *trials(searched)), record_of(searched, *trials(searched)[:8])
+    made = compare_studies({"a": one, "b": other})
+    assert made.rows == ()
+    large, small = made.explored
+    assert ((large.trials, large.epochs), (small.trials, small.epochs)) == ((4, 4), (2, 2))
+    assert large.best == small.best == pytest.approx(0.705) or large.best == pytest.approx(0.715)
+    assert (large.trials_alike, small.trials_alike) == (2, 2)
+    scores = sorted(trial.score or 0.0 for trial in one.trials.values())
+    pairs = [max(a, b) for a in scores for b in scores]
+    assert large.alike == pytest.approx(sum(pairs) / 16)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"fingerprint": "f" * 16}, r"b: got a corpus of fingerprint f{16} \(allowed: 0{16}, as in a: scores on other"),
+        ({"measure": "f1"}, r"b: got scores in f1 \(allowed: accuracy, as in a\)"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(changed: dict[str, str], why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        compare_studies({"a": record_of(CONFIG, *trials()), "b": other_corpus(**changed)})
