@@ -73,13 +73,20 @@ def _row(numbers: Numbers, measure: Measure, columns: Mapping[Column, Writer], r
 
 
 def _sentences(confirmation: Confirmation) -> Iterator[str]:
-    yield " ".join(meaning(confirmation.rows, "test", confirmation.measure))
+    yield " ".join(meaning(confirmation.rows, "test", confirmation.measure, reference=_reference(confirmation)))
     if any(row.p is not None for row in confirmation.rows):
         yield "p: corrected (Holm). g: the difference in standard deviations over seeds (Hedges)."
     if any(row.p_randomised is not None for row in confirmation.rows):
         yield f"{RANDOMISED}: approximate randomisation over sentences, of these trained networks only; no mark is its."
     if confirmation.reach is not None:
         yield _reach(confirmation.reach, confirmation.measure)
+
+
+def _reference(confirmation: Confirmation) -> str:
+    """What the rows are measured from: in an ablation the base, or a winner that one of its changes is taken from."""
+    references = {row.reference for row in confirmation.rows if row.section and row.reference is not None}
+    bases = {row.trial for row in confirmation.rows if row.is_reference}
+    return "the base" if references <= bases else "the base, or to what the heading names,"
 
 
 def _reach(reach: Reach, measure: Measure) -> str:

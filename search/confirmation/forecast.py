@@ -7,6 +7,8 @@ from statistics import fmean
 from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.data.store.stored import open_store
 from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.ablation.trained import TrainedRow
+from skipstack.search.confirmation.ablated import questions
 from skipstack.search.confirmation.differences import difference_table
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
 from skipstack.search.ledger.events import CorpusPrepared, Event
@@ -26,7 +28,7 @@ class Resolution:
 
     ``smallest``: the smallest that so many seeds can tell, None where a single one tells nothing; ``needed``: how many
     tell ``POINTS``, None where no number of them would, since the test set is too small. ``sentences``: of that set.
-    ``questions``: how many are asked at once, one for each row but the base.
+    ``questions``: how many are asked at once on a corpus.
     """
 
     smallest: float | None
@@ -124,11 +126,11 @@ def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | Non
     if found is None:
         return None, "the search trained one seed, which does not show how far seeds lie apart"
     seeds, sentences = made.study.search.seeds, table.shape[1]
-    questions = len(made.settled.rows) - 1
-    level = LEVEL / questions
+    asked = len(questions([TrainedRow(row, "", None) for row in made.settled.rows])) - 1  # the base asks for nothing
+    level = LEVEL / asked
     return Resolution(
         smallest=smallest_difference(found, seeds=seeds, sentences=sentences, level=level) if seeds > 1 else None,
         needed=seeds_needed(found, POINTS / abs(record.measure.factor), sentences=sentences, level=level),
         sentences=sentences,
-        questions=questions,
+        questions=asked,
     ), ""

@@ -14,6 +14,7 @@ from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.ablation.trained import trained_rows, walked
 from skipstack.search.config import SEEDS_OF_A_SEARCH, StudyConfig
+from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.decisions.proposers.config import PathConfig
 from skipstack.search.ledger.events import Ablated, Event, Finished
 from skipstack.search.ledger.ledger import Ledger
@@ -231,6 +232,23 @@ def test_rows_stand_on_each_corpus_and_the_path_is_led_by_the_mean_over_them(stu
     assert [point["data.corpus"] for point in config.points] == [corpora["own"]] * rows + [corpora["atis"]] * rows
     assert config.starts == (config.points[0], config.points[rows])
     assert [{**point, "data.corpus": corpora["own"]} for point in config.points[rows:]] == list(config.points[:rows])
+
+
+def test_a_row_that_is_two_rows_answers_both_questions_and_rows_of_one_kind_stand_together(tmp_path: Path) -> None:
+    """With two changes, the winner without one of them is the base with the other alone."""
+    tree = toy_study(6, epochs=1).model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"]["depth"] = 3
+    folder = open_toy(tmp_path / "study", StudyConfig.model_validate(tree))
+    run_toy(folder)
+    planned = ablate(folder.path)
+    assert [[role.kind for role in row.roles] for row in planned.settled.rows] == [
+        ["base"],
+        ["winner"],
+        ["without", "alone"],
+        ["without", "alone"],
+    ]
+    rows = ablated(read_study(folder.path).ablations[1]).rows
+    assert [(row.trial, row.reference) for row in rows] == [(0, None), (1, 0), (2, 1), (3, 1), (3, 0), (2, 0)]
 
 
 def test_what_cannot_be_asked_for_is_said_in_one_line(study: Path) -> None:
