@@ -16,7 +16,7 @@ from skipstack.dashboards.commands.options import (
     TrackingUri,
     whole,
 )
-from skipstack.dashboards.report.ablating import costs_in_words, nothing_to_compare, rows_in_words
+from skipstack.dashboards.confirmed.ablating import costs_in_words, nothing_to_compare, rows_in_words
 from skipstack.dashboards.report.printing import say
 from skipstack.search.ablation.experiment import experiment
 from skipstack.search.study.records.folder import StudyFolder

@@ -32,7 +32,7 @@ def compare(
     that their ablations confirmed, each with its interval. Studies on other sentences, or with scores of another
     measure, are refused.
     """
-    from skipstack.dashboards.report.studies_report import studies_report
+    from skipstack.dashboards.confirmed.studies_report import studies_report
     from skipstack.search.confirmation.studies import compare_studies
 
     if len(studies) < 2:

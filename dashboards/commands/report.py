@@ -8,9 +8,9 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
+from skipstack.dashboards.confirmed.comparison_report import comparison_report
+from skipstack.dashboards.confirmed.reports import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.report.comparison_report import comparison_report
-from skipstack.dashboards.report.confirmed import confirmed_reports, one_report, with_confirmed
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
@@ -66,7 +66,7 @@ def report(
         print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
         return
     if trace:
-        from skipstack.dashboards.report.traced import traced
+        from skipstack.dashboards.explored.traced import traced
         from skipstack.search.frames.trace import lines
 
         for line in lines(frames.past, list(traced(frames, frames.explored(by or ())))):
@@ -79,7 +79,7 @@ def report(
             raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
         print_report(one_report(reports), form, out)
         return
-    from skipstack.dashboards.report.exploration_report import exploration_report
+    from skipstack.dashboards.explored.exploration_report import exploration_report
 
     reported = exploration_report(frames.explored(by or ()))
     print_report(with_confirmed(reported, reports), form, out)

@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
+from skipstack.dashboards.confirmed.ablated_report import ablated_report
+from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.dashboards.progress.progress import Progress
-from skipstack.dashboards.report.ablated_report import ablated_report
 from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
-from skipstack.dashboards.report.verdict import verdict_of
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
@@ -47,9 +47,9 @@ def finish(run: Run) -> int:
         say(f"skipstack: {cause}")
         return INTERRUPTED
     if run.ablation is None:
-        from skipstack.dashboards.report.closing import search_in_a_sentence
-        from skipstack.dashboards.report.confirmed import confirmed_reports, with_confirmed
-        from skipstack.dashboards.report.exploration_report import exploration_report
+        from skipstack.dashboards.confirmed.reports import confirmed_reports, with_confirmed
+        from skipstack.dashboards.explored.closing import search_in_a_sentence
+        from skipstack.dashboards.explored.exploration_report import exploration_report
 
         found = explored(record)
         print_report(with_confirmed(exploration_report(found), list(confirmed_reports(record))))

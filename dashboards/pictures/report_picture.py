@@ -5,8 +5,8 @@ from io import StringIO
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.text import renderable
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.search.exploration.exploration import Exploration
 
 FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">

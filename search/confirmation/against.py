@@ -10,7 +10,7 @@ from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confir
 from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.differences import Split
 from skipstack.search.confirmation.papers import PaperRow, PaperTable
-from skipstack.search.statistics.spreads import rank_correlation
+from skipstack.search.statistics.ranks import rank_correlation
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Json

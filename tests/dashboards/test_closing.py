@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from skipstack.dashboards.report.closing import search_in_a_sentence
+from skipstack.dashboards.explored.closing import search_in_a_sentence
 from skipstack.dashboards.report.naming import listed, names
 from skipstack.search.ledger.events import Event, Reason
 from skipstack.search.results import explored

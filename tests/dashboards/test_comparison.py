@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
+from skipstack.dashboards.confirmed.comparison_report import COLUMNS, DISAGREES, comparison_report
 from skipstack.dashboards.pages.rendering import Format
 from skipstack.dashboards.pages.rendering import render as render_report
-from skipstack.dashboards.report.comparison_report import COLUMNS, DISAGREES, comparison_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.confirmation.against import Comparison, compare
 from skipstack.search.confirmation.papers import find_table

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
+from skipstack.dashboards.confirmed.studies_report import NOTHING, studies_report
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.confirmation_report import confirmation_report
-from skipstack.dashboards.report.studies_report import NOTHING, studies_report
 from skipstack.search.confirmation.designs import by_design
 from skipstack.search.confirmation.studies import compare_studies
 from tests.search.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials

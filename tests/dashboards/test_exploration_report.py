@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
+from skipstack.dashboards.explored.exploration_report import exploration_report
+from skipstack.dashboards.explored.exploration_table import COLUMNS, CUT, LEADS
 from skipstack.dashboards.pages.rendering import Format
 from skipstack.dashboards.pages.rendering import render as render_report
 from skipstack.dashboards.pictures.report_picture import picture
-from skipstack.dashboards.report.exploration_report import exploration_report
-from skipstack.dashboards.report.exploration_table import COLUMNS, CUT, LEADS
 from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.tasks.measures import MEASURES

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.latex import MOST_LINES, as_latex
 from skipstack.dashboards.pages.latex_text import COMMANDS
 from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.oracles.latex import Printed, printed

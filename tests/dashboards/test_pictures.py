@@ -6,11 +6,11 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.page import Picture
 from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
 from skipstack.dashboards.pictures.search_pictures import search_pictures
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.results import explored
@@ -92,7 +92,7 @@ def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
         "import sys, skipstack.dashboards.cli\n"
         "from skipstack.dashboards.pages.rendering import render\n"
         "from tests.dashboards.test_comparison import made_up\n"
-        "from skipstack.dashboards.report.comparison_report import comparison_report\n"
+        "from skipstack.dashboards.confirmed.comparison_report import comparison_report\n"
         "for form in ('text', 'markdown', 'latex', 'csv', 'json'): render(comparison_report(made_up()), form)\n"
         "print(*{'altair', 'vl_convert', 'matplotlib', 'torch'} & set(sys.modules))"
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from skipstack.dashboards.report.exploration_table import numbers_of
-from skipstack.dashboards.report.traced import traced
+from skipstack.dashboards.explored.exploration_table import numbers_of
+from skipstack.dashboards.explored.traced import traced
 from skipstack.search.exploration.table import BASELINE
 from skipstack.search.frames.study_frames import study_frames
 from tests.command_line import typed

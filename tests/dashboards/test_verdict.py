@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skipstack.dashboards.report.verdict import ablation_in_a_sentence, verdict_of
+from skipstack.dashboards.confirmed.verdict import ablation_in_a_sentence, verdict_of
 from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig

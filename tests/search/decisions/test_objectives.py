@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.objectives import further
 from skipstack.search.ledger.events import Proposed, Reported

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from skipstack.dashboards.commands.report import verify
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.page import Table
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig, RunningTextCorpus
 from skipstack.data.store.prepared import PreparedCorpus, prepare

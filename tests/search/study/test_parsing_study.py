@@ -8,8 +8,8 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.synthetic import grammar
 from skipstack.data.formats.sentences import Sentence

@@ -9,8 +9,8 @@ import torch
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
+from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.exploration_report import exploration_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import repaired
 from skipstack.data.store.stored import open_store

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
-from skipstack.dashboards.report.exploration_table import numbers_of
+from skipstack.dashboards.explored.exploration_table import numbers_of
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.exploration.table import BASE, BASELINE, BEST, Row
 from skipstack.search.study.records.parts import parts

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Report, Sentence
-from skipstack.dashboards.report.confirmation_report import confirmation_report
 from skipstack.dashboards.report.quantities import NONE
 from skipstack.search.ablation.trained import walked
 from skipstack.search.confirmation.ablated import ablated

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
+from skipstack.dashboards.confirmed.confirmation_report import confirmed_table
+from skipstack.dashboards.confirmed.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.report.confirmation_report import confirmed_table
-from skipstack.dashboards.report.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from skipstack.dashboards.confirmed.ablated_report import ablated_report
+from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Block, Heading, Picture, Report
-from skipstack.dashboards.report.ablated_report import ablated_report
-from skipstack.dashboards.report.confirmation_report import confirmation_report
 from skipstack.search.confirmation.designs import by_design
 from skipstack.search.study.records.study_record import StudyRecord
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 
+from skipstack.dashboards.confirmed.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
 from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.report.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
 from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import Reach
