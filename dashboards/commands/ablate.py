@@ -16,9 +16,7 @@ from skipstack.dashboards.commands.options import (
     TrackingUri,
     whole,
 )
-from skipstack.dashboards.confirmed.ablating import costs_in_words, nothing_to_compare, rows_in_words
 from skipstack.dashboards.report.printing import say
-from skipstack.search.ablation.experiment import experiment
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_finished
 
@@ -65,6 +63,9 @@ def ablate(
     Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
     command before; the defaults named below are those of a new study.
     """
+    from skipstack.dashboards.confirmed.ablating import costs_in_words, nothing_to_compare, rows_in_words
+    from skipstack.search.ablation.experiment import experiment
+
     record = read_finished(study)
     made = experiment(record, seeds=seeds, top=top, corpora=corpus or (), path=path, time=time.time())
     if not made.compares:

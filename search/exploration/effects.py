@@ -26,7 +26,6 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from skipstack.search.exploration.levels import INACTIVE
 
@@ -196,7 +195,7 @@ class _Likelihood:
             if np.abs(step_Q).max() < 1e-7:
                 break
         logs = -np.log(variance_N) / 2 - apart_N**2 / (2 * variance_N)
-        likelihood = logs.sum() + log_ndtr(above_N[self._stopped_N]).sum()
+        likelihood = logs.sum() + _log_below(above_N[self._stopped_N]).sum()
         return float(np.linalg.slogdet(curvature_QQ)[1] / 2 - likelihood)
 
     def _above(self, mean_N: Array, sigma: float) -> tuple[Array, tuple[Array, Array]]:
@@ -210,5 +209,12 @@ class _Likelihood:
 
 def _hazard(above_N: Array) -> Array:
     """phi(k) / Phi(k), also far below 0."""
-    logarithm_N: Array = -(above_N**2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(above_N)
+    logarithm_N: Array = -(above_N**2) / 2 - np.log(2 * np.pi) / 2 - _log_below(above_N)
     return np.exp(logarithm_N)
+
+
+def _log_below(above_N: Array) -> Array:
+    """Log Phi(k)."""
+    from scipy.special import log_ndtr  # which takes a while to load
+
+    return np.asarray(log_ndtr(above_N))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.frozen import identity
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
@@ -172,9 +173,10 @@ def study_frames(path: Path) -> StudyFrames:
             kept=found.frame,
             read=lambda: StudyRecord.of(past),
         )
-    frames = StudyFrames.of(read_study(path), path)
-    made = {name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)}
-    keep(folder.frames, known_by, made, _about(frames))
+    with collection_put_off():
+        frames = StudyFrames.of(read_study(path), path)
+        made = {name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)}
+        keep(folder.frames, known_by, made, _about(frames))
     return frames
 
 
