@@ -38,7 +38,9 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
 
     The winner of a single change asks one: without it, it is the base, and the base with it alone is the winner.
     """
+    kinds = get_args(RoleKind)
     asked = [(role, each) for each in trained for role in each.row.roles if _is_new(role, each.row.roles[0])]
+    asked.sort(key=lambda one: kinds.index(one[0].kind))  # of one kind, rows stand in the order of the axes
     corpora, winners, axes = (
         list(dict.fromkeys(found))
         for found in zip(*((each.corpus, role.winner, role.axis) for role, each in asked), strict=True)
@@ -46,8 +48,8 @@ def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
 
     def place(one: tuple[Role, TrainedRow]) -> tuple[int, ...]:
         role, each = one
-        kind = get_args(RoleKind).index(role.kind)
-        return corpora.index(each.corpus), kind, winners.index(role.winner), axes.index(role.axis)
+        kind, winner = kinds.index(role.kind), winners.index(role.winner)
+        return corpora.index(each.corpus), kind, winner, axes.index(role.axis)
 
     return sorted(asked, key=place)
 

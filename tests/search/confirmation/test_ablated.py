@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
-from skipstack.search.ablation.trained import trained_rows
+from pydantic import JsonValue
+
+from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.ablated import ablated, questions
+from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.search.ablation.toys import beginning, made, run_ablation
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -40,6 +43,28 @@ def test_a_row_that_is_there_for_two_reasons_answers_two_questions(tmp_path: Pat
     ]
     assert len(record.trials) == 4
     assert [row.is_reference for row in ablated(record).rows] == [True, False, False, False, False, False]
+
+
+def test_questions_of_one_kind_stand_in_the_order_of_the_axes() -> None:
+    point: dict[str, JsonValue] = {}
+
+    def role(kind: RoleKind, axis: str | None = None) -> Role:
+        return Role(kind=kind, winner=None if kind == "base" else 7, axis=axis)
+
+    rows = [
+        [role("base")],
+        [role("winner")],
+        [role("without", DEPTH), role("alone", RATE)],  # the last axis is met before the second
+        [role("without", "middle")],
+        [role("without", RATE), role("alone", DEPTH)],
+    ]
+    trained = [TrainedRow(ListedRow(roles=tuple(roles), point=point), "", None) for roles in rows]
+    assert [(each.kind, each.axis) for each, _ in questions(trained)] == [
+        ("base", None),
+        ("winner", None),
+        *(("without", axis) for axis in (DEPTH, "middle", RATE)),
+        *(("alone", axis) for axis in (DEPTH, RATE)),
+    ]
 
 
 def test_a_winner_of_one_change_asks_one_question(tmp_path: Path) -> None:
