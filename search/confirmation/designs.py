@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
+from skipstack.search.decisions.proposers.config import WALKS
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -32,7 +33,7 @@ def why_not_by_design(record: StudyRecord) -> str:
     search = record.study.search
     if not search.stops_nothing:
         return f"{search.scheduler.kind} stops trials by their scores"
-    if search.proposer.kind not in ("grid", "one_at_a_time"):
+    if search.proposer.kind not in WALKS:
         return f"{search.proposer.kind} chose the trials"
     if record.warm_starts:
         return "the study learned from an earlier one"

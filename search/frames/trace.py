@@ -3,7 +3,7 @@
 A number is made of rows of frames, and a row names its events in the columns that end in ``event``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,6 @@ import pandas as pd
 
 from skipstack.data.basis.printable import visible
 from skipstack.search.frames.events import Told, told
-from skipstack.search.frames.study_frames import StudyFrames
 from skipstack.search.ledger.ledger import Past
 
 FEW: Final = 4
@@ -40,15 +39,6 @@ def made_of(*rows: pd.DataFrame) -> tuple[int, ...]:
     """The numbers of all events that rows of frames are from, ascending, each once."""
     named = [frame[name] for frame in rows for name in frame.columns if name == "event" or name.endswith("_event")]
     return tuple(sorted({int(number) for column in named for number in column.dropna()}))
-
-
-def trials_made_of(frames: StudyFrames, trials: Iterable[int]) -> tuple[int, ...]:
-    """The numbers of the events that say what these trials are, reached and cost: how each was proposed, its reports,
-    its end and its test.
-    """
-    chosen = list(trials)
-    seeds, curves = (frame[frame["trial"].isin(chosen)] for frame in (frames.seeds, frames.curves))
-    return made_of(frames.trials.loc[chosen], seeds, curves)
 
 
 def lines(past: Past, traced: Sequence[Traced]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
+from skipstack.search.decisions.proposers.config import WALKS
 from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.decisions.schedulers.config import Resource
 from skipstack.search.planning.courses import Courses, courses
@@ -22,9 +23,6 @@ from skipstack.spaces.trial import TrialConfig
 
 DRAWN = 5
 """Configs that are drawn and measured, beside the base, the smallest and the largest."""
-
-SETTLED = ("grid", "one_at_a_time")
-"""Proposers whose points are known beforehand."""
 
 HOUR = 3600.0
 
@@ -151,7 +149,7 @@ def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
     if (spared and not base) or (others and not drawn):
         return replace(made, unmeasured="the base, or all networks that were drawn, do not run here")
     expected = _courses(made.study, made.trials, space, epoch_seconds=fmean(drawn or base))
-    settled = made.study.search.proposer.kind in SETTLED
+    settled = made.study.search.proposer.kind in WALKS
     paces = _Paces(
         base_epochs=expected.base,
         base=base[0] if spared else 0.0,
@@ -243,7 +241,7 @@ def _changes(space: Space, config: TrialConfig, base: TrialConfig) -> Point:
 def _drawn(search: SearchConfig, space: Space, trials: int, base: TrialConfig) -> list[Point]:
     """Points that stand for all trials but the base's: some of them where they are settled, else at random."""
     source = generator(search.seed, "plan", "draw")
-    if search.proposer.kind in SETTLED:
+    if search.proposer.kind in WALKS:
         walk = space.one_at_a_time() if search.proposer.kind == "one_at_a_time" else space.enumerate()
         own = [canonical_json(space.point(base))] if space.contains(base) else []
         others = (point for point in walk if canonical_json(point) not in own)

@@ -1,6 +1,6 @@
 """Proposers as a study names them: a kind, and the options of that kind. Torch-free, optuna-free."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, PositiveInt
 
@@ -9,6 +9,9 @@ from skipstack.spaces.domains import Json
 
 PlainName = Literal["grid", "one_at_a_time", "random", "tpe", "gp"]
 """The proposers without options."""
+
+WALKS: Final = ("grid", "one_at_a_time")
+"""Those that walk through the space: which points they try is known beforehand."""
 
 
 class PlainProposerConfig(Frozen):

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from skipstack.search.decisions.proposers.config import WALKS
 from skipstack.search.study.records.parts import parts
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 
-SETTLED: Final = ("grid", "one_at_a_time", "listed", "path")
+SETTLED: Final = (*WALKS, "listed", "path")
 """The proposers that settle beforehand what is tried: each trial is a row of a table by itself."""
 
 

@@ -79,10 +79,6 @@ class TrialRecord:
         """Whether its score tells of a training to the end: its own, or that of the seeds that raced so far."""
         return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.training.epochs)
 
-    def trained_as_long_as(self, other: "TrialRecord") -> bool:
-        """Whether a difference to ``other`` compares equal trainings."""
-        return (self.whole and other.whole) or len(self.reports) == len(other.reports)
-
     @property
     def best(self) -> Reported | None:
         """The report with the highest finite score, the earliest of equals; None where there is none.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skipstack.search.frames.study_frames import study_frames
-from skipstack.search.frames.trace import Traced, lines, made_of, trials_made_of
+from skipstack.search.frames.trace import Traced, lines, made_of
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, STUDIES
 
@@ -30,7 +30,8 @@ def test_every_measured_number_of_every_frame_stands_in_the_events_that_its_row_
             if json.loads(text).get("trial") == number
             and json.loads(text)["kind"] in ("proposed", "reported", "ended", "tested")
         ]
-        assert list(trials_made_of(frames, [number])) == own
+        rows = [frame[frame["trial"] == number] for frame in (frames.seeds, frames.curves)]
+        assert list(made_of(frames.trials.loc[[number]], *rows)) == own
 
 
 def test_a_reader_is_told_where_each_event_stands() -> None:
