@@ -37,8 +37,6 @@ STUDY = {
 
 SERIAL = ("--engine", "serial", "--device", "cpu")
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
-
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -16,8 +16,6 @@ from skipstack.search.study.task import EpochResult
 from skipstack.search.tracking import background
 from tests.search.toy import ToyWorker
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
-
 PASSWORD, TOKEN, QUERY = "c0rrect-h0rse", "b4ttery-st4ple", "qu3ry-v4lue"
 SECRETS = (PASSWORD, TOKEN, QUERY, "YW5uOmMwcnJlY3QtaDByc2U")
 """The last is the base64 text that a server gets of ``ann:PASSWORD``."""

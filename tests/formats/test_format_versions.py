@@ -16,8 +16,6 @@ from skipstack.search.ledger.lines import encoded
 from tests.command_line import typed
 from tests.formats.before_files import copied
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
-
 LATER = "a newer version of skipstack reads this one"
 
 

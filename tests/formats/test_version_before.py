@@ -7,8 +7,6 @@ import pytest
 from tests.command_line import typed
 from tests.formats.before_files import BEFORE, STUDIES, agrees, copied, here, report, said
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
-
 EXTENDED = {
     "asha": ("--trials", "2", "--axis", "model.stack.depth=2"),
     "compacted": ("--trials", "2", "--axis", "model.stack.depth=2"),

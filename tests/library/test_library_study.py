@@ -16,8 +16,6 @@ from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, copied, said
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
-
 SMALL: dict[str, Any] = {
     "extends": "quickstart",
     "base": {

@@ -21,9 +21,7 @@ from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning", "default:.*:ResourceWarning"
-)
+pytestmark = pytest.mark.filterwarnings("default:.*:ResourceWarning")
 
 SEARCH = ("quickstart", *SMALL)
 GRID = (

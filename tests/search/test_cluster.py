@@ -27,7 +27,6 @@ from tests.search.tracking_server import TrackingServer
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.timeout(1800),
-    pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning"),
 ]
 
 CPUS = 2

@@ -30,8 +30,6 @@ from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.trial import TrialConfig
 from tests.search.tracking.studies import SPACE, STUDY, ablated, history, opened, proposed, reported
 
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning")
-
 KILLED = pytest.mark.filterwarnings(
     "ignore:Exception in thread background:pytest.PytestUnhandledThreadExceptionWarning"
 )

@@ -15,7 +15,6 @@ from tests.search.tracking_server import TrackingServer
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy is deprecated:DeprecationWarning"),
 ]
 
 
