@@ -1,5 +1,6 @@
 """What every test shares: one thread, as the workers have, so that numbers and times do not depend on the machine."""
 
+import gc
 import os
 import secrets
 from pathlib import Path
@@ -27,6 +28,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         long = {item.path for item in items if item.get_closest_marker("long")}
         items.sort(key=lambda item: item.path not in long)
+
+
+def pytest_collection_finish() -> None:
+    """What all test modules have imported stays: no collection of garbage needs to look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

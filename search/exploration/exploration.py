@@ -83,7 +83,7 @@ class Exploration:
     @cached_property
     def importances(self) -> pd.DataFrame:
         """How much each axis matters."""
-        from skipstack.search.exploration.importance import importances  # which loads optuna and scikit-learn
+        from skipstack.search.exploration.importance import importances  # which loads optuna
 
         return importances(self.effects.expected, self.seen.trials, self.domains)
 

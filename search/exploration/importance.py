@@ -9,7 +9,6 @@ import numpy as np
 import optuna
 import pandas as pd
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.importance import FanovaImportanceEvaluator, PedAnovaImportanceEvaluator
 from optuna.trial import create_trial
 
 from skipstack.search.exploration.levels import Domains
@@ -65,6 +64,8 @@ def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Dom
 
 
 def _ped_anova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
+    from optuna.importance import PedAnovaImportanceEvaluator  # with scikit-learn, which a short report can do without
+
     drawn = _drawn(trials, MOST["ped_anova"])
     quantile = max(TENTH, min(TOP / len(drawn), 0.5))
     study = _study(expected[drawn.index], drawn, axes)
@@ -77,6 +78,8 @@ def _ped_anova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains
 
 
 def _fanova(expected: "pd.Series[float]", trials: pd.DataFrame, axes: Domains) -> Mapping[str, float]:
+    from optuna.importance import FanovaImportanceEvaluator
+
     drawn = _drawn(trials, MOST["fanova"])
     if expected[drawn.index].nunique() < 2:
         return dict.fromkeys(axes, 0.0)

@@ -37,7 +37,9 @@ from tests.models.corpora import small_corpus
 from tests.models.steps import equal_solo_runs, steps
 from tests.oracles import conlleval
 
-CORPUS = small_corpus()
+CORPUS = small_corpus(train=24, dev=12)
+LEARNABLE = small_corpus()
+"""Of as many sentences as it takes to learn what they hold."""
 SGD = TrainingConfig(
     epochs=4, batch_size=4, optimiser=Sgd(learning_rate=0.3, momentum=0.5), schedule=Halving(tolerance=0.2)
 )
@@ -346,7 +348,12 @@ def test_training_learns_what_the_corpus_holds() -> None:
     config = TrainingConfig(epochs=20, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant())
     model = network(1).model_copy(update={"stack": StackConfig(depth=1, hidden=16, dropout=0)})
     run = Training(
-        model=model, training=config, corpus=CORPUS, lanes=[Lane(seed=0)], order_seed=0, device=torch.device("cpu")
+        model=model,
+        training=config,
+        corpus=LEARNABLE,
+        lanes=[Lane(seed=0)],
+        order_seed=0,
+        device=torch.device("cpu"),
     )
     for _ in range(20):
         report = run.run_epoch()
@@ -506,8 +513,8 @@ def test_the_penalty_moves_each_weight_towards_zero_and_no_bias() -> None:
 
 def test_labels_fed_back_let_a_network_learn_what_depends_on_them() -> None:
     """The tag of each token is that of the token before it, turned by the word: labels are all that tells it."""
-    splits = {name: _turned(split) for name, split in CORPUS.stored.splits.items()}
-    corpus = replace(CORPUS, stored=replace(CORPUS.stored, splits=splits))
+    splits = {name: _turned(split) for name, split in LEARNABLE.stored.splits.items()}
+    corpus = replace(LEARNABLE, stored=replace(LEARNABLE.stored, splits=splits))
     recipe = TrainingConfig(epochs=30, batch_size=4, optimiser=Adam(learning_rate=0.02), schedule=Constant())
     word = EmbedderConfig(word_size=6, capital_size=0, affix_characters=0, window=1, dropout=0)
     reached = {}

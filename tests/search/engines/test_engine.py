@@ -32,10 +32,18 @@ pytestmark = [
 
 
 class TellingWorker(ToyWorker):
-    """Says in which process it trains, and needs its own folder to be reachable from there."""
+    """Says in which process it trains, and needs its own folder to be reachable from there.
+
+    The process of trial 0, which is never stopped, is killed in its second epoch, the first time it comes to it.
+    """
 
     def run_epoch(self) -> EpochResult:
         assert self.task.folder.is_absolute()
+        mark = self.task.folder / "killed"
+        if self.task.number == 0 and self.epoch == 1 and not mark.exists():
+            self.task.folder.mkdir(parents=True)
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         result = super().run_epoch()
         metrics: Metrics = {**result.metrics, "process": (float(os.getpid()),) * len(self.task.seeds)}
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
@@ -141,18 +149,21 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
     engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    record, ledger = run(engine, TellingWorker, Path("relative"), trials=20)
+    record, ledger = run(engine, TellingWorker, Path("relative"), trials=12)
     events = ledger.read()
     assert record.finished
-    assert len(record.trials) == 20
+    assert len(record.trials) == 12
     assert {trial.reason for trial in record.trials.values()} == {"completed", "stopped"}
     asha = Asha(AshaConfig(grace=1, reduction=2), 4, spared=frozenset({0}))
     decisions = [event for event in events if isinstance(event, Decided)]
     for report, decision in zip([e for e in events if isinstance(e, Reported)], decisions, strict=True):
         assert asha.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
-    assert len([event for event in events if isinstance(event, Ended)]) == 20
+    assert len([event for event in events if isinstance(event, Ended)]) == 12
+    assert {
+        number: [retry.cause for retry in trial.retries] for number, trial in record.trials.items() if trial.retries
+    } == {0: ["crashed"]}
     processes = {report.metrics["process"][0] for trial in record.trials.values() for report in trial.reports}
-    assert len(processes) < 10, "actors are kept from trial to trial"
+    assert len(processes) < 6, "actors are kept from trial to trial"
     assert all(trial.tested for trial in record.ranked()[:1])
 
 
@@ -205,6 +216,7 @@ def test_trials_that_pause_are_taken_up_again_and_those_that_are_not_promoted_en
         assert [solo.run_epoch().metrics for _ in trial.reports] == [report.metrics for report in trial.reports]
 
 
+@pytest.mark.cluster
 def test_troubles_end_their_own_trial_at_most_and_all_others_have_the_curves_of_one_after_another(
     engine: RayEngine, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,6 +285,7 @@ def test_an_address_where_no_cluster_answers_is_refused_before_ray_waits_for_one
         RayEngine(ToyWorker, address="127.0.0.1:1", gpus_per_trial=0)
 
 
+@pytest.mark.cluster
 def test_a_measurement_whose_process_dies_is_tried_again_and_then_given_up_on(
     engine: RayEngine, tmp_path: Path
 ) -> None:
