@@ -26,6 +26,7 @@ from tests.oracles import networks
 from tests.pages import GUIDE, README, ROOT, TYPED, WRITTEN, Page
 
 SHORT = "--trials 2 --epochs 2"
+SHORTEST = "--trials 1 --seeds 1 --epochs 2"
 GENERATED_OR_NAMED = {"grammar", "agreement", "numbers", "named"}
 """The kinds of corpora that are no files of one's own."""
 SMALL = "--set data.corpus.train=60 --set data.corpus.dev=30 --set data.corpus.test=30"
@@ -47,8 +48,8 @@ def shortened(command: str) -> str:
     """A search in its full size belongs to no test; for the guide, the engine without Ray is as good here."""
     if command.startswith("skipstack search"):
         generated = SMALL if command.split()[2] in presets() else ""
-        engine = "ray" if command in README.commands else "serial"
-        return f"{command} --engine {engine} {SHORT} {generated}"
+        how = f"--engine ray {SHORTEST}" if command in README.commands else f"--engine serial {SHORT}"
+        return f"{command} {how} {generated}"
     trains = command.startswith(("skipstack extend", "skipstack ablate"))
     return f"{command} --engine serial" if trains else command
 

@@ -305,7 +305,7 @@ def test_a_trial_that_was_not_trained_to_its_end_is_marked() -> None:
 
 @pytest.mark.parametrize("form", get_args(Format))
 def test_nothing_that_was_only_seen_has_an_error_or_a_mark_of_significance(form: Format) -> None:
-    for seed in range(4):
+    for seed in range(1 if form == "html" else 4):  # whose pictures take seconds to draw
         report = render(_made_up(seed), form)
         report = str(printed(report)) if form == "latex" else re.sub(r"(?s)<style>.*?</style>", "", report)
         assert "±" not in report
