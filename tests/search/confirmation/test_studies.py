@@ -1,7 +1,9 @@
 """Several studies side by side: who is compared with whom, and what is refused."""
 
+from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from skipstack.data.basis.errors import UserError
@@ -48,6 +50,10 @@ def test_what_only_explored_is_only_described_and_budgets_are_made_alike() -> No
     scores = sorted(trial.score or 0.0 for trial in one.trials.values())
     pairs = [max(a, b) for a in scores for b in scores]
     assert large.alike == pytest.approx(sum(pairs) / 16)
+    best_of_four = np.mean([max(drawn) for drawn in product(scores, repeat=4)])
+    drawn = made.budgets.groupby("study").last()
+    assert drawn["epochs"].to_dict() == {"a": 4.0, "b": 2.0}
+    assert drawn["expected_best"].to_dict() == {"a": pytest.approx(best_of_four), "b": pytest.approx(small.alike)}
 
 
 @pytest.mark.parametrize(
