@@ -25,7 +25,7 @@ DESCRIBED = (
 
 
 def studies_report(studies: Studies) -> Report:
-    """The report of several studies, as wide as its tables."""
+    """The report of several studies."""
     records = [confirmed_numbers(row) for row in studies.rows]
     names = ", ".join(each.study for each in studies.explored)
     return Report(
@@ -40,7 +40,6 @@ def studies_report(studies: Studies) -> Report:
         },
         records=records,
         names=list(confirmed_numbers(ConfirmedRow(label="", section="", is_reference=False))),
-        width=None,
         pictures=partial(studies_pictures, records, studies.budgets, studies.measure),
     )
 

@@ -4,43 +4,18 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from skipstack.dashboards.confirmed.verdict import ablation_in_a_sentence, verdict_of
-from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.confirmation import ConfirmedRow
-from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.study.task import Measured, TrialTask
-from tests.search.ablation.toys import beginning, made, run_ablation
-from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
+from tests.search.ablation.toys import planted
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 
 
-class PlantedWorker(ToyWorker):
-    """On test, three layers get 15 of 25 tags right, fewer layers 23, at any learning rate; or one more or less."""
-
-    @classmethod
-    def test(cls, task: TrialTask) -> Measured:
-        right = 15 if task.config.model.stack.depth == 3 else 23
-        chance = [generator(seed, task.config.identity).integers(-1, 2, size=40) for seed in task.seeds]
-        counts = np.stack([np.stack([right + own, np.full(40, 25)], axis=-1) for own in chance])
-        accuracies = tuple((counts[..., 0].sum(axis=1) / 1000).tolist())
-        sentences = SentenceCounts.of(counts, ("correct", "tags"))
-        return Measured(metrics={"test_accuracy": accuracies}, sentences=sentences)
-
-
 def ablated(path: Path, **axes: object) -> str:
     """The last sentence of an ablation of a search over these axes, whose base has three layers."""
-    tree = toy_study(6, "grid", epochs=2).model_dump(mode="json")
-    tree["space"] |= {"axes": axes}
-    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
-    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
-    planned = made(path)
-    return verdict_of(run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker))
+    return verdict_of(planted(path, axes))
 
 
 def test_a_planted_effect_earns_its_place_and_one_that_is_none_does_not(tmp_path: Path) -> None:
