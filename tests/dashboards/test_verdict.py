@@ -6,6 +6,7 @@ from pathlib import Path
 
 from skipstack.dashboards.confirmed.verdict import ablation_in_a_sentence, verdict_of
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.confirmation.ablated import ablated as ablated_rows
 from skipstack.search.confirmation.confirmation import ConfirmedRow
 from skipstack.search.statistics.estimates import Estimate
 from tests.search.ablation.toys import planted
@@ -37,6 +38,20 @@ def test_a_single_change_taken_back_is_the_base(tmp_path: Path) -> None:
     )
     assert found is not None, said
     assert found[1] == found[2]
+
+
+def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
+    record = planted(tmp_path / "study", {DEPTH: {"choice": [1, 2, 3]}, RATE: {"choice": [0.01, 0.02]}}, top=2)
+    assert record.settled is not None
+    first, _ = winners = [row.point for row in record.settled.rows for role in row.roles if role.kind == "winner"]
+    assert winners[0] != winners[1]
+    said = verdict_of(record)
+    assert f"depth {first[DEPTH]} (without it -3" in said
+    assert said.count("the winner is ahead of the base") == said.count("changes: ") == 1
+    rows = {row.label: row for row in ablated_rows(record).rows}
+    ahead = next(row for label, row in rows.items() if label.startswith("winner")).difference
+    assert ahead is not None
+    assert f"the winner is ahead of the base, {100 * ahead.value:+.2f} ± {100 * (ahead.half or 0):.2f}" in said
 
 
 def row(difference: float | None = None, half: float = 1.0, *, marked: bool = False, why: str = "") -> ConfirmedRow:
