@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from skipstack.dashboards.pages.page import Block, Listing, Page, Sentence
-from skipstack.dashboards.report.quantities import counted, duration
+from skipstack.dashboards.report.quantities import counted, duration, number
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.labels import label
@@ -70,8 +70,15 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
 
 
 def _time(expected: Forecast) -> str:
+    """How long it takes, and why that is a span."""
     if expected.seconds is None:
         return ""
-    least, most = expected.seconds
-    span = duration(least) if expected.most == expected.trials else f"{duration(least)} to {duration(most)}"
-    return f"; about {span} of training, one trial after another, at the pace of the search"
+    least, most = map(duration, expected.seconds)
+    span, seeds = least if least == most else f"{least} to {most}", expected.seeds / expected.searched
+    trained = f"; about {span} of training, one trial after another, at the pace of the search"
+    if seeds == 1:
+        return trained
+    take = f"{counted(expected.seeds, 'seed')} {'takes' if expected.seeds == 1 else 'take'}"
+    if seeds > 1:
+        return f"{trained}: {take} at least as long as its {expected.searched}, at most {number(seeds)} times as long"
+    return f"{trained}: {take} at most as long as its {expected.searched}, at least {seeds:.0%} of it"

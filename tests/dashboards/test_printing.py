@@ -118,7 +118,7 @@ def test_what_an_ablation_says_before_and_after_it_fits_too(
 ) -> None:
     before, path = read_study(studies["ablated"]), studies["ablated"]
     resolution = Resolution(smallest=0.0012, needed=None, sentences=12_345, questions=6)
-    expected = Forecast(trials=14, most=18, seeds=3, seconds=(1_000.0, 9_000.0), resolution=resolution)
+    expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
     print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, before.measure))
     print_sentence(verdict_of(before.ablations[1]))
     text = capsys.readouterr().out
