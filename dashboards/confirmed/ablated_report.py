@@ -7,13 +7,13 @@ from skipstack.dashboards.pages.page import Report, Sentence
 from skipstack.dashboards.report.naming import names
 from skipstack.dashboards.report.quantities import NONE
 from skipstack.search.ablation.trained import walked
-from skipstack.search.confirmation.ablated import ablated
+from skipstack.search.confirmation.designs import Confirmation
 from skipstack.search.study.records.study_record import StudyRecord
 
 
-def ablated_report(record: StudyRecord, *, randomise: bool = False) -> Report:
-    """The report of an ablation, by its own record."""
-    return confirmation_report(ablated(record, randomise=randomise), *_path(record))
+def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
+    """The report of an ablation, by its own record and what it ``found``."""
+    return confirmation_report(found, *_path(record))
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:

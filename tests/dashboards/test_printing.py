@@ -14,6 +14,7 @@ from skipstack.dashboards.pages.page import Numbers, Page, Report, Sentence
 from skipstack.dashboards.pages.rendering import FileFormat, render
 from skipstack.dashboards.report.printing import print_page, print_report, print_sentence
 from skipstack.data.basis.errors import UserError
+from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.confirmation.forecast import Forecast, Resolution
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.reading import read_study
@@ -120,7 +121,7 @@ def test_what_an_ablation_says_before_and_after_it_fits_too(
     resolution = Resolution(smallest=0.0012, needed=None, sentences=12_345, questions=6)
     expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
     print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, before.measure))
-    print_sentence(verdict_of(before.ablations[1]))
+    print_sentence(verdict_of(before.ablations[1], ablated(before.ablations[1])))
     text = capsys.readouterr().out
     assert max(map(cell_len, text.splitlines())) <= 80
     assert text.startswith("toy, ablation 2")

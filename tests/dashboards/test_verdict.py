@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skipstack.dashboards.confirmed.verdict import ablation_in_a_sentence, verdict_of
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.confirmation.ablated import ablated as ablated_rows
+from skipstack.search.confirmation.ablated import ablated as confirmed
 from skipstack.search.confirmation.confirmation import ConfirmedRow
 from skipstack.search.statistics.estimates import Estimate
 from tests.search.ablation.toys import planted
@@ -16,7 +16,8 @@ DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 
 def ablated(path: Path, **axes: object) -> str:
     """The last sentence of an ablation of a search over these axes, whose base has three layers."""
-    return verdict_of(planted(path, axes))
+    record = planted(path, axes)
+    return verdict_of(record, confirmed(record))
 
 
 def test_a_planted_effect_earns_its_place_and_one_that_is_none_does_not(tmp_path: Path) -> None:
@@ -45,10 +46,11 @@ def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
     assert record.settled is not None
     first, _ = winners = [row.point for row in record.settled.rows for role in row.roles if role.kind == "winner"]
     assert winners[0] != winners[1]
-    said = verdict_of(record)
+    found = confirmed(record)
+    said = verdict_of(record, found)
     assert f"depth {first[DEPTH]} (without it -3" in said
     assert said.count("the winner is ahead of the base") == said.count("changes: ") == 1
-    rows = {row.label: row for row in ablated_rows(record).rows}
+    rows = {row.label: row for row in found.rows}
     ahead = next(row for label, row in rows.items() if label.startswith("winner")).difference
     assert ahead is not None
     assert f"the winner is ahead of the base, {100 * ahead.value:+.2f} ± {100 * (ahead.half or 0):.2f}" in said
