@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Where the shell that runs the tests keeps its own runs is no business of theirs.
-for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"):
+# Where the shell that runs the tests keeps its own runs, and how wide it is, is no business of theirs.
+for name in ("COLUMNS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"):
     os.environ.pop(name, None)
 # Ray reads this when it is imported, which some test modules do before ``search.engines.ray_tune`` sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")

@@ -1,5 +1,6 @@
 """Effects of values as a forest: confirmed ones with their intervals, exploratory ones as what they are."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from skipstack.dashboards.charts.quantities import difference_title, shown
-from skipstack.dashboards.charts.theme import BLUE, ORANGE, WIDTH, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.theme import BLUE, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
 from skipstack.data.tasks.measure import Measure
 
 CONFIRMED, EXPLORED = LOOKS = (
@@ -16,12 +17,13 @@ CONFIRMED, EXPLORED = LOOKS = (
 )
 
 
-def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on") -> Any:
+def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "") -> Any:
     """A row for each value of each axis: a filled point on its interval, or a hollow diamond where it has none.
 
     ``frame`` has the columns axis, value, effect, and, of what was confirmed, low and high: the ends of the 95 %
     interval; in the measure's own unit. Rows stay in their order, below their axis. A confirmed effect without an
-    interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out.
+    interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out. ``told``: what
+    is said above, instead of how many effects of either kind there are.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "confirmed"])
     settled = (rows["confirmed"] if "confirmed" in frame else rows["low"].notna()).astype(bool)
@@ -36,7 +38,7 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on") -
     lost = len(frame) - len(rows)
     return finished(
         alt.vconcat(*panels, spacing=8).resolve_scale(x="shared"),
-        f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects",
+        told or f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects",
         f"Not drawn: {lost:,} values without an effect." if lost else "",
     )
 
@@ -57,5 +59,5 @@ def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> An
     ).properties(
         width=WIDTH,
         height=alt.Step(20),
-        title=alt.TitleParams(rows["axis"].iloc[0], fontSize=12, offset=2, frame="group"),
+        title=alt.TitleParams(textwrap.wrap(rows["axis"].iloc[0], LETTERS - 16), fontSize=12, offset=2, frame="group"),
     )

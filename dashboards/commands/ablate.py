@@ -16,7 +16,7 @@ from skipstack.dashboards.commands.options import (
     TrackingUri,
     whole,
 )
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.report.printing import print_page, say_page
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_finished
 
@@ -63,13 +63,13 @@ def ablate(
     Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
     command before; the defaults named below are those of a new study.
     """
-    from skipstack.dashboards.confirmed.ablating import costs_in_words, nothing_to_compare, rows_in_words
+    from skipstack.dashboards.confirmed.ablating import ablation_page, nothing_to_compare
     from skipstack.search.ablation.experiment import experiment
 
     record = read_finished(study)
     made = experiment(record, seeds=seeds, top=top, corpora=corpus or (), path=path, time=time.time())
     if not made.compares:
-        print(nothing_to_compare())
+        print_page(nothing_to_compare())
         return 0
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.ablation.opening import opening
@@ -78,12 +78,11 @@ def ablate(
 
     folder = StudyFolder(study)
     first = opening(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
-    tell = print if plan else say
-    tell(f"{made.study.name}:")
-    for line in (*rows_in_words(made), *costs_in_words(made, forecast(record, made, first, folder), record.measure)):
-        tell(line)
+    page = ablation_page(made, forecast(record, made, first, folder), record.measure)
     if plan:
+        print_page(page)
         return 0
+    say_page(page)
     where = execution(
         study, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
     )

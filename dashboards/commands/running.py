@@ -11,6 +11,7 @@ from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
@@ -57,11 +58,12 @@ def finish(run: Run) -> int:
         code = _faults(record)
         print_sentence(search_in_a_sentence(found))
         return code
-    print_report(ablated_report(record))
+    confirmed = ablated(record)
+    print_report(ablated_report(record, confirmed))
     for line in after_ablation(run.folder.path):
         say(line)
     code = _faults(record)
-    print_sentence(verdict_of(record))
+    print_sentence(verdict_of(record, confirmed))
     return code
 
 

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Report, Sentence
+from skipstack.dashboards.report.naming import names
 from skipstack.dashboards.report.quantities import NONE
 from skipstack.search.ablation.trained import walked
-from skipstack.search.confirmation.ablated import ablated
+from skipstack.search.confirmation.designs import Confirmation
 from skipstack.search.study.records.study_record import StudyRecord
 
 
-def ablated_report(record: StudyRecord, *, randomise: bool = False) -> Report:
-    """The report of an ablation, by its own record."""
-    return confirmation_report(ablated(record, randomise=randomise), *_path(record))
+def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
+    """The report of an ablation, by its own record and what it ``found``."""
+    return confirmation_report(found, *_path(record))
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
@@ -21,8 +22,11 @@ def _path(record: StudyRecord) -> Iterator[Sentence]:
     taken = list(walked(record))
     if taken:
         yield Sentence("The path from the base to the winner, at each step the change that helps most on dev:")
+    axes = list(dict.fromkeys(axis for step in taken for axis in (step.axis, *step.instead)))
+    short = dict(zip(axes, names(axes), strict=True))
     for number, step in enumerate(taken, start=1):
         others = ", ".join(
-            f"{axis} {NONE if score is None else f'{factor * score:.2f}'}" for axis, score in step.instead.items()
+            f"{short[axis]} {NONE if score is None else f'{factor * score:.2f}'}"
+            for axis, score in step.instead.items()
         )
-        yield Sentence(f"{number}. {step.axis}: {factor * step.score:.2f}{f' ({others})' if others else ''}")
+        yield Sentence(f"{number}. {short[step.axis]}: {factor * step.score:.2f}{f' ({others})' if others else ''}")

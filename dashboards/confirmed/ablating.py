@@ -1,8 +1,10 @@
 """What is said before an ablation begins: its rows, what they cost, which differences they can tell."""
 
 from collections.abc import Iterator
+from itertools import groupby
 
-from skipstack.dashboards.report.quantities import counted, duration
+from skipstack.dashboards.pages.page import Block, Listing, Page, Sentence
+from skipstack.dashboards.report.quantities import counted, duration, number
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.labels import label
@@ -11,27 +13,36 @@ from skipstack.search.statistics.power import POWER
 from skipstack.spaces.space import Space
 
 
-def rows_in_words(made: Experiment) -> Iterator[str]:
-    """The rows one by one, and those that cannot be."""
-    space, settled = Space(made.study.space), made.settled
-    section = ""
-    for row in settled.rows:
-        named = label(space, settled, row.roles[0])
-        if named.section != section:
-            section = named.section
-            yield f"  {section}"
-        also = "".join(f" (also {label(space, settled, role)})" for role in row.roles[1:])
-        yield f"  {'  ' if section else ''}{named.name}{also}"
-    for left in settled.left_out:
-        yield f"  left out: {label(space, settled, left.role)}: {left.why}"
+def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
+    """What is trained, what it costs, and what it can tell."""
+    costs = map(Sentence, _costs(made, expected, measure))
+    return Page(made.study.name, (tuple(_rows(made)), tuple(costs)))
 
 
-def nothing_to_compare() -> str:
+def nothing_to_compare() -> Page:
     """Where the winner is the base."""
-    return "the best config of the search is its base: there is no change to take back, and nothing is trained"
+    why = "the best config of the search is its base: there is no change to take back, and nothing is trained"
+    return Page("", ((Sentence(why),),))
 
 
-def costs_in_words(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
+def _rows(made: Experiment) -> Iterator[Block]:
+    """The rows, below the heading of each section, and those that cannot be."""
+    space, settled = Space(made.study.space), made.settled
+    named = [(label(space, settled, row.roles[0]), row.roles[1:]) for row in settled.rows]
+    for section, rows in groupby(named, key=lambda one: one[0].section):
+        if section:
+            yield Sentence(section)
+        also = (
+            f"{name.name}{''.join(f' (also {label(space, settled, role)})' for role in others)}"
+            for name, others in rows
+        )
+        yield Listing(tuple(also))
+    if settled.left_out:
+        yield Sentence("left out")
+        yield Listing(tuple(f"{label(space, settled, left.role)}: {left.why}" for left in settled.left_out))
+
+
+def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
     """What it costs, and what it can tell."""
     rows, corpora = len(made.settled.rows), max(1, len(made.settled.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
@@ -59,8 +70,15 @@ def costs_in_words(made: Experiment, expected: Forecast, measure: Measure) -> It
 
 
 def _time(expected: Forecast) -> str:
+    """How long it takes, and why that is a span."""
     if expected.seconds is None:
         return ""
-    least, most = expected.seconds
-    span = duration(least) if expected.most == expected.trials else f"{duration(least)} to {duration(most)}"
-    return f"; about {span} of training, one trial after another, at the pace of the search"
+    least, most = map(duration, expected.seconds)
+    span, seeds = least if least == most else f"{least} to {most}", expected.seeds / expected.searched
+    trained = f"; about {span} of training, one trial after another, at the pace of the search"
+    if seeds == 1:
+        return trained
+    take = f"{counted(expected.seeds, 'seed')} {'takes' if expected.seeds == 1 else 'take'}"
+    if seeds > 1:
+        return f"{trained}: {take} at least as long as its {expected.searched}, at most {number(seeds)} times as long"
+    return f"{trained}: {take} at most as long as its {expected.searched}, at least {seeds:.0%} of it"

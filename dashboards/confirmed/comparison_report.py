@@ -20,7 +20,7 @@ DISAGREES = "≠"
 
 
 def comparison_report(comparison: Comparison) -> Report:
-    """The report of a comparison, as wide as its table."""
+    """The report of a comparison."""
     records = [_numbers(row) for row in comparison.rows]
     title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
     groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
@@ -29,7 +29,6 @@ def comparison_report(comparison: Comparison) -> Report:
         content=_content(comparison, records),
         records=records,
         names=list(records[0]),
-        width=None,
         pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
     )
 

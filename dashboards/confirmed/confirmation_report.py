@@ -7,6 +7,7 @@ from functools import partial
 from skipstack.dashboards.confirmed.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
 from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pictures.confirmed_pictures import confirmed_pictures
+from skipstack.dashboards.report.naming import names
 from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import Reach
@@ -17,7 +18,7 @@ Writer = Callable[[Numbers, Measure], str]
 
 
 def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
-    """The report of a confirmation, as wide as its table, with ``more`` below."""
+    """The report of a confirmation, with ``more`` below."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
     told = [Sentence(each) for each in _sentences(confirmation)]
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
@@ -37,7 +38,6 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
         },
         records=records,
         names=list(records[0]),
-        width=None,
         pictures=partial(confirmed_pictures, title, records, confirmation.measure),
     )
 
@@ -49,26 +49,37 @@ def confirmed_table(records: Sequence[Numbers], measure: Measure, *, reference: 
     return Table(
         names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
-        rows=tuple(_row(numbers, measure, columns, reference) for numbers in records),
+        rows=tuple(
+            _row(numbers, label, measure, columns, reference)
+            for numbers, label in zip(records, _labels(records), strict=True)
+        ),
         optional=("trial", "g"),
         tight=True,
     )
 
 
-def _row(numbers: Numbers, measure: Measure, columns: Mapping[Column, Writer], reference: str) -> Row:
-    label = str(numbers["row"])
+def _labels(records: Sequence[Numbers]) -> Iterator[str]:
+    """What rows are called, a changed axis by as few of the last parts of its path as tell it from the others."""
+    axes = list(dict.fromkeys(str(numbers["axis"]) for numbers in records if numbers["axis"]))
+    short = dict(zip(axes, names(axes), strict=True))
+    for numbers in records:
+        axis, colon, change = str(numbers["row"]).partition(": ")
+        yield f"{short[axis]}{colon}{change}" if axis and axis == numbers["axis"] else str(numbers["row"])
+
+
+def _row(numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str) -> Row:
     section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
     texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
     if numbers["is_reference"]:
         texts["difference"] = reference
     return Row(
-        names=(section, label),
+        names=(section, str(numbers["row"])),
         label=label,
         section=section,
         cells=tuple(map(Cell, texts.values())),
         mark=Cell(MARK if numbers["marked"] else "", "bold"),
         style="bold" if numbers["is_reference"] else "" if numbers["difference"] is not None else "dim",
-        code=" " not in section and bool(section),
+        code=bool(section) and section == numbers["axis"],
     )
 
 

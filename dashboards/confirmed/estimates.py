@@ -1,5 +1,6 @@
 """The numbers of estimates, by the full names that every report gives them, and what a reader is told of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skipstack.dashboards.pages.page import Numbers
@@ -18,6 +19,7 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
     return {
         "row": row.label,
         "section": row.section,
+        "axis": row.axis,
         "corpus": row.corpus,
         "is_reference": row.is_reference,
         "trial": row.trial,
@@ -52,26 +54,35 @@ def meaning(
     of_split = [row.test if split == "test" else row.dev for row in rows]
     every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
     with_interval = [each for each in every if each.half is not None]
-    asked = sum(row.p is not None for row in rows)
+    families = Counter(row.corpus for row in rows if row.p is not None)
     if not with_interval:
         why = next((each.why for each in every if each.why), "")
         yield f"No intervals{f': {why}' if why else ''}."
         return
     seeds = max(each.seeds for each in with_interval)
-    sentences = {each.sentences for each in with_interval}
+    corpora = max(each.corpora for each in with_interval)
+    sentences = {each.sentences for each in with_interval if each.corpora == 1}
     if sentences == {None}:
         chance = f"of {counted(seeds, 'seed')} alone, since no counts by sentence are known"
     else:
         most = max(each for each in sentences if each is not None)
         chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}"
         chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
+    chance += f"; that of a mean holds the chance of {corpora} corpora" if corpora > 1 else ""
     yield f"±: half the 95 % interval, which holds the chance {chance}."
-    if asked:
+    if families:
         points = ", in points" if measure.in_points else ""
         yield (
             f"Difference: to {reference} on {split}{points}, paired by seed. {MARK}: significant at 5 %"
-            f"{f', corrected for {asked} rows (Holm)' if asked > 1 else ''}; the others leave open which is better."
+            f"{_corrected(list(families.values()))}; the others leave open which is better."
         )
+
+
+def _corrected(families: Sequence[int]) -> str:
+    """For how many rows: those of a corpus are a family, and so are the means."""
+    if len(families) > 1:
+        return ", corrected for the rows of a corpus together, and for the means together (Holm)"
+    return f", corrected for {families[0]} rows (Holm)" if families[0] > 1 else ""
 
 
 def _numbers(name: str, estimate: Estimate | None) -> Numbers:

@@ -7,6 +7,7 @@ from functools import partial
 from skipstack.dashboards.confirmed.ablated_report import ablated_report
 from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Block, Heading, Picture, Report
+from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.confirmation.designs import by_design
 from skipstack.search.study.records.study_record import StudyRecord
 
@@ -17,7 +18,7 @@ def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterat
     if designed is not None and designed.rows[0].trial is not None:
         yield confirmation_report(designed)
     for each in record.ablations.values():
-        yield ablated_report(each, randomise=randomise)
+        yield ablated_report(each, ablated(each, randomise=randomise))
 
 
 def one_report(reports: Sequence[Report]) -> Report:

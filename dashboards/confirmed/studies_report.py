@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from functools import partial
 
 from skipstack.dashboards.confirmed.confirmation_report import confirmed_table
 from skipstack.dashboards.confirmed.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.pictures.studies_pictures import studies_pictures
 from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow
@@ -23,48 +25,49 @@ DESCRIBED = (
 
 
 def studies_report(studies: Studies) -> Report:
-    """The report of several studies, as wide as its tables."""
+    """The report of several studies."""
     records = [confirmed_numbers(row) for row in studies.rows]
     names = ", ".join(each.study for each in studies.explored)
     return Report(
-        page=Page(f"{names} on {studies.corpus}", ((*_confirmed(studies),), (*_explored(studies),))),
+        page=Page(f"{names} on {studies.corpus}", (*_confirmed(studies), *_explored(studies))),
         content={
             "corpus": studies.corpus,
             "measure": studies.measure.name,
             "split": "test",
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, studies.rows, strict=True)],
             "explored": [asdict(each) for each in studies.explored],
+            "expected_best": studies.budgets.to_dict("records"),
         },
         records=records,
         names=list(confirmed_numbers(ConfirmedRow(label="", section="", is_reference=False))),
-        width=None,
+        pictures=partial(studies_pictures, records, studies.budgets, studies.measure),
     )
 
 
-def _confirmed(studies: Studies) -> Iterator[Block]:
-    yield Heading("confirmed on test")
+def _confirmed(studies: Studies) -> Iterator[tuple[Block, ...]]:
+    heading = Heading("confirmed on test")
     if not studies.rows:
-        yield Sentence(NOTHING)
+        yield heading, Sentence(NOTHING)
         return
     records = [confirmed_numbers(row) for row in studies.rows]
-    yield replace(confirmed_table(records, studies.measure, reference="first"), names=("config", "study"))
+    yield heading, replace(confirmed_table(records, studies.measure, reference="first"), names=("config", "study"))
     told = " ".join(meaning(studies.rows, "test", studies.measure, reference="the first study that has it"))
-    yield Sentence(f"{told} Seeds that both studies used are paired, others are not.")
-    yield from (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
+    missing = (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
+    yield Sentence(f"{told} Seeds that both studies used are paired, others are not."), *missing
 
 
-def _explored(studies: Studies) -> Iterator[Block]:
-    yield Heading("explored")
+def _explored(studies: Studies) -> Iterator[tuple[Block, ...]]:
     measure = studies.measure
     headings = ("trials", "epochs", "seeds", heading_of("best dev %", measure), "trials alike", "expected")
-    yield Table(
+    table = Table(
         names=("study",),
         columns=tuple(map(Column, headings)),
         rows=tuple(_row(each, measure) for each in studies.explored),
         optional=("seeds", "trials alike"),
         tight=True,
     )
-    yield Sentence(DESCRIBED, style="dim")
+    yield Heading("explored"), table
+    yield (Sentence(DESCRIBED, style="dim"),)
 
 
 def _row(explored: Explored, measure: Measure) -> Row:

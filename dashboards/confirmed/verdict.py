@@ -6,18 +6,19 @@ from dataclasses import replace
 from skipstack.dashboards.report.naming import listed, settings
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.labels import label
-from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.search.confirmation.designs import Confirmation
 from skipstack.search.ledger.roles import Role
 from skipstack.search.statistics.estimates import Estimate
 from skipstack.search.study.records.study_record import StudyRecord
 
 
-def verdict_of(record: StudyRecord) -> str:
-    """Of an ablation, by its own record: on its corpus, or on the mean of several; of its first winner."""
+def verdict_of(record: StudyRecord, found: Confirmation) -> str:
+    """Of an ablation, by its own record and what it ``found``: on its corpus, or on the mean of several; of its first
+    winner.
+    """
     settled = record.settled
     assert settled is not None, "an ablation begins with its rows"
-    found = ablated(record)
     corpus = found.rows[-1].corpus
     rows = {(row.section, row.label): row for row in found.rows if row.corpus == corpus}
 

@@ -25,7 +25,7 @@ ABOUT = (
 
 
 def exploration_report(exploration: Exploration) -> Report:
-    """The report of what a search saw, as wide as its table."""
+    """The report of what a search saw."""
     records = [numbers_of(row) for row in exploration.rows]
     more = contents(exploration)
     groups: tuple[tuple[Block, ...], ...] = (
@@ -40,7 +40,6 @@ def exploration_report(exploration: Exploration) -> Report:
         content={**_content(exploration, records), **more},
         records=records,
         names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
-        width=None,
         pictures=partial(search_pictures, exploration),
     )
 

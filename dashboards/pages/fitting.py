@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from rich.cells import cell_len
 
@@ -35,20 +36,18 @@ class Layout:
         return MARK + self.label + sum(self.gap + width for width in self.widths)
 
 
-def whole(table: Table) -> Layout:
-    """Every column, as wide as its widest cell."""
-    return _layout(table, range(len(table.columns)), GAP)
-
-
 def fitted(table: Table, width: int) -> Layout:
     """The fullest layout within ``width``; where none is, text and labels of the narrowest one are broken."""
-    layout = whole(table)
+    layout = _layout(table, range(len(table.columns)), GAP)
     for name in (None, *table.optional):
         shown = [place for place in layout.shown if table.columns[place].name != name]
-        for gap in (GAP, NARROW_GAP) if table.tight and name is not None else (GAP,):
+        for gap in (GAP, NARROW_GAP) if table.tight else (GAP,):
             layout = _layout(table, shown, gap)
             if layout.total <= width:
                 return layout
+        room = layout.label - (layout.total - width)
+        if table.tight and _in_two_lines(table, room):
+            return replace(layout, label=room)
     return _broken(layout, table.columns, layout.total - width)
 
 
@@ -64,6 +63,15 @@ def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
     )
     labels = max(cell_len(label) for label in (table.heading, *(row.label for row in table.rows)))
     return Layout(tuple(shown), tuple(widths), labels, gap)
+
+
+def _in_two_lines(table: Table, room: int) -> bool:
+    """Whether every label has its words in at most two lines of this width."""
+    return room >= NARROWEST_LABEL and all(
+        len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
+        and all(cell_len(word) <= room for word in row.label.split())
+        for row in table.rows
+    )
 
 
 def _broken(layout: Layout, columns: Sequence[Column], excess: int) -> Layout:

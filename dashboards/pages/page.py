@@ -58,8 +58,8 @@ class Table:
     """Rows under columns.
 
     ``names``: the headings of the columns before these in Markdown; ``heading``: that of the one label in text.
-    ``optional``: the columns that a narrow page goes without, by name, the first one first; ``tight``: before the next
-    one goes, the gaps between those left become narrower.
+    ``optional``: the columns that a narrow page goes without, by name, the first one first; ``tight``: before one goes,
+    the gaps between columns become narrower, and labels go on in a second line.
     """
 
     names: tuple[str, ...]
@@ -97,7 +97,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Items one below the other. ``code``: a page that has no set width is wide enough for all of them."""
+    """Items one below the other; ``code``: they are shown as code where a format has a way to."""
 
     items: tuple[str, ...]
     code: bool = False
@@ -130,13 +130,11 @@ class Picture:
 class Report:
     """A page for people, and the same for machines: ``content`` as JSON has it, ``records`` as lines of CSV.
 
-    ``names``: those of the numbers of each record. ``width``: the columns of the page where no terminal sets them;
-    None: as many as its tables take. ``pictures``: draws those of HTML.
+    ``names``: those of the numbers of each record. ``pictures``: draws those of HTML.
     """
 
     page: Page
     content: Mapping[str, Any]
     records: Sequence[Numbers] = ()
     names: Sequence[str] = ()
-    width: int | None = 80
     pictures: Callable[[], Sequence[Picture]] = tuple

@@ -9,7 +9,7 @@ from skipstack.dashboards.pages.latex import as_latex
 from skipstack.dashboards.pages.markdown import as_markdown
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.raw import as_csv, as_json, as_parquet
-from skipstack.dashboards.pages.text import as_text
+from skipstack.dashboards.pages.text import PAGE, as_text
 from skipstack.data.basis.printable import UNSEEN, visible
 
 Format = Literal["text", "markdown", "latex", "csv", "json", "html"]
@@ -19,14 +19,14 @@ FileFormat = Literal[Format, "parquet"]
 T = TypeVar("T")
 
 
-def render(report: Report, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = False) -> str:
     """The report, ending in a line break.
 
-    ``text`` is laid out to ``width`` columns; without one, as wide as its tables are. It has colours where
-    ``terminal`` says that one will show them. ``markdown`` is GitHub's. ``latex`` compiles as it is, and a
-    document can take its tables. ``html`` is one file with everything in it, pictures included. ``csv`` has a line for
-    each row of a table and ``json`` holds everything; both carry raw numbers by their full names, scores in [0, 1]. In
-    all of them control characters are escaped (``data.basis.printable``).
+    ``text`` is laid out to ``width`` columns, and has colours where ``terminal`` says that one will show them.
+    ``markdown`` is GitHub's. ``latex`` compiles as it is, and a document can take its tables. ``html`` is
+    one file with everything in it, pictures included. ``csv`` has a line for each row of a table and ``json`` holds
+    everything; both carry raw numbers by their full names, scores in [0, 1]. In all of them control characters are
+    escaped (``data.basis.printable``).
     """
     match form:
         case "text":
@@ -45,11 +45,11 @@ def render(report: Report, form: Format, *, width: int | None = None, terminal: 
             assert_never(form)
 
 
-def rendered(report: Report, form: FileFormat) -> bytes:
+def rendered(report: Report, form: FileFormat, *, width: int = PAGE) -> bytes:
     """The same as the content of a file. ``parquet`` has the rows and names of ``csv``, and values as they are."""
     if form == "parquet":
         return as_parquet(report.records, report.names)
-    return render(report, form, width=report.width).encode(errors="backslashreplace")
+    return render(report, form, width=width).encode(errors="backslashreplace")
 
 
 def _visible(value: T) -> T:

@@ -2,30 +2,29 @@
 
 from collections.abc import Iterator
 from io import StringIO
-from typing import assert_never
+from typing import Final, assert_never
 
-from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from skipstack.dashboards.pages.fitting import MARK, Layout, fitted, left_out, whole
+from skipstack.dashboards.pages.fitting import MARK, Layout, fitted, left_out
 from skipstack.dashboards.pages.page import Block, Column, Heading, Listing, Page, Row, Sentence, Table
 
-NARROWEST_PAGE = 80
-"""Where no width is given, sentences are broken at this width or that of the widest table."""
+PAGE: Final = 80
+"""Columns of a page that no terminal shows: people read what they pipe, in mail, diffs and editors, which are as wide.
+What a table leaves out there it names, and the other formats have all of it."""
 
 INDENT = (0, 0, 0, 2)
 """Around the items of a list, as Rich has it: above, right, below, left."""
 
 
-def as_text(page: Page, width: int | None, *, terminal: bool) -> str:
-    """The page, no line longer than ``width`` where one is given, each without its blank end.
+def as_text(page: Page, width: int, *, terminal: bool) -> str:
+    """The page, no line longer than ``width``, each without its blank end.
 
     For a ``terminal`` it has the colours that ``TERM`` names and ``NO_COLOR`` leaves out, else no control character.
     """
-    width = natural_width(page) if width is None else width
     console = Console(
         file=StringIO(),
         width=width,
@@ -36,14 +35,6 @@ def as_text(page: Page, width: int | None, *, terminal: bool) -> str:
     with console.capture() as capture:
         console.print(renderable(page, width))
     return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
-
-
-def natural_width(page: Page) -> int:
-    """The width at which nothing but sentences is broken."""
-    blocks = [block for group in page.groups for block in group]
-    tables = [whole(block).total for block in blocks if isinstance(block, Table)]
-    code = [cell_len(item) + 2 for block in blocks if isinstance(block, Listing) and block.code for item in block.items]
-    return max(NARROWEST_PAGE, *tables, *code)
 
 
 def renderable(page: Page, width: int) -> RenderableType:

@@ -1,27 +1,37 @@
 """The pictures of what was settled beforehand: differences with their intervals, alone and beside a paper's."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from skipstack.dashboards.pages.page import Numbers, Picture
 from skipstack.dashboards.pictures.picture import pictured
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.differences import Split
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
     """The difference of each row to the base; ``records`` are the numbers of the rows."""
-    import pandas as pd
-
     from skipstack.dashboards.charts.effects import effects
+
+    frame = differences_of(records, measure)
+    drawn = partial(effects, frame, measure, what="difference in")
+    return (pictured(heading, drawn if len(frame) else "no row has a difference to the base"),)
+
+
+def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFrame":
+    """The differences of rows to what they are measured from, as ``dashboards.charts.effects`` draws them."""
+    import pandas as pd
 
     rows = [
         {"axis": _axis(numbers), "value": numbers["row"], "confirmed": True, **_ours(numbers, measure)}
         for numbers in records
         if numbers["difference"] is not None and not numbers["is_reference"]
     ]
-    frame = pd.DataFrame(rows).rename(columns={"ours": "effect"})
-    drawn = (lambda: effects(frame, measure, what="difference in")) if rows else "no row has a difference to the base"
-    return (pictured(heading, drawn),)
+    return pd.DataFrame(rows).rename(columns={"ours": "effect"})
 
 
 def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:

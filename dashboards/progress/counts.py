@@ -8,6 +8,8 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+from skipstack.search.ablation.trained import settled_trials
+from skipstack.search.decisions.proposers.config import PathConfig
 from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.decisions.schedulers.config import Resource
 from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
@@ -57,6 +59,8 @@ class StudyCounts:
                 self.state = ""
                 self._rank(self.record.trials[event.trial], event)
             case Ended():
+                if self.record.study.search.proposer.kind == "path":
+                    self._total = None  # a step that ends says what the next one may take
                 self._ended_now += self.record.trials[event.trial].reused is None
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
@@ -73,7 +77,10 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """How many trials the study will have: what it asks for, or all that its space has where that is fewer."""
+        """How many trials the study will have: what it asks for, or all that its space has where that is fewer.
+
+        Of a path, which is found as it is walked, those of the steps so far.
+        """
         if self._total is None:
             asked, points = self.record.study.search.trials, self._points()
             self._total = asked if points is None else min(asked, points)
@@ -143,10 +150,12 @@ class StudyCounts:
 
     def _points(self) -> int | None:
         """How many points the proposer will find in the space, where that is quickly counted."""
-        space = self.record.space
+        space, proposer = self.record.space, self.record.study.search.proposer
+        if isinstance(proposer, PathConfig):
+            return settled_trials(self.record, proposer)
         if not space.finite:
             return None
         sizes = [len(domain.values) for domain in space.domains.values() if isinstance(domain, Choice | Integer)]
-        if self.record.study.search.proposer.kind == "one_at_a_time":
+        if proposer.kind == "one_at_a_time":
             return sum(1 for _ in space.one_at_a_time()) if sum(sizes) <= COUNTED else None
         return space.count() if math.prod(sizes) <= COUNTED else None

@@ -6,7 +6,7 @@ from skipstack.dashboards.pages.page import Cell, Column, Page, Report, Row, Tab
 
 
 def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:
-    """The report of what is called by these names, as wide as its longest line."""
+    """The report of what is called by these names."""
     rows = (
         Row(names=(name if number == 0 else "",), label=name if number == 0 else "", cells=(Cell(line),))
         for name, own in lines.items()
@@ -18,5 +18,4 @@ def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:
         content={title: {name: " ".join(own) for name, own in lines.items()}},
         records=[{"name": name, "about": " ".join(own)} for name, own in lines.items()],
         names=("name", "about"),
-        width=None,
     )

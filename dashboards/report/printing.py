@@ -10,8 +10,9 @@ from typing import Final
 
 from rich.console import Console
 
-from skipstack.dashboards.pages.page import Report
+from skipstack.dashboards.pages.page import Page, Report
 from skipstack.dashboards.pages.rendering import FileFormat, render, rendered
+from skipstack.dashboards.pages.text import PAGE
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
@@ -36,7 +37,7 @@ def print_everywhere() -> None:
 
 
 def print_report(report: Report, form: FileFormat = "text", out: Path | None = None) -> None:
-    """Print a report: to fit the terminal and in its colours, or plain and as wide as the report says; or write a file.
+    """Print a report: to fit the terminal and in its colours, or plain and ``page_width`` wide; or write a file.
 
     Raises UserError where the file cannot be written, and for a format that is no text and no file.
     """
@@ -46,17 +47,26 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
     if form == "parquet":
         raise UserError("--format parquet: got no file for it (allowed: with --out FILE)")
     console = Console()
-    width, terminal = (console.width, True) if console.is_terminal else (report.width, False)
-    sys.stdout.write(render(report, form, width=width, terminal=terminal))
+    sys.stdout.write(render(report, form, width=_width(console), terminal=console.is_terminal))
+
+
+def print_page(page: Page) -> None:
+    """Print a page that is there for people alone, as ``print_report`` prints a report."""
+    print_report(Report(page=page, content={}))
+
+
+def page_width() -> int:
+    """The columns of a page that no terminal shows: those that ``COLUMNS`` of the environment asks for, else 80."""
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isdecimal() and int(asked) else PAGE
 
 
 def print_sentence(sentence: str) -> None:
-    """Print a sentence below a report, after an empty line, in lines of at most 80 columns.
+    """Print a sentence below a report, after an empty line, in lines of at most 80 columns, however wide the page is.
 
     A line ends neither before ``%`` nor beside ``±``.
     """
-    console = Console()
-    width = min(console.width, 80) if console.is_terminal else 80
+    width = min(_width(Console()), PAGE)
     together = visible(sentence).replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
     lines = wrap(together, width, break_on_hyphens=False)
     sys.stdout.write("\n" + "".join(f"{line}\n" for line in lines).replace(HARD, " "))
@@ -64,7 +74,7 @@ def print_sentence(sentence: str) -> None:
 
 def write_report(report: Report, form: FileFormat, out: Path) -> None:
     """Write a report to a file, whole or not at all. Raises UserError where it cannot be written."""
-    content = rendered(report, form)
+    content = rendered(report, form, width=page_width())
     target = out.resolve()
     beside = target.with_name(f".{target.name[:100]}.{os.getpid()}")
     try:
@@ -79,9 +89,20 @@ def write_report(report: Report, form: FileFormat, out: Path) -> None:
         raise UserError(f"--out {out}: cannot be written ({error.strerror})") from error
 
 
+def say_page(page: Page) -> None:
+    """Tell the user a page that is not the result."""
+    for line in render(Report(page=page, content={}), "text", width=_width(Console(stderr=True))).splitlines():
+        say(line)
+
+
 def say(line: str) -> None:
     """Tell the user something that is not the result, without the secrets that it may hold."""
     print(visible(redacted(line)), file=sys.stderr)
+
+
+def _width(console: Console) -> int:
+    """The columns of the terminal, if it is one."""
+    return console.width if console.is_terminal else page_width()
 
 
 def _twin(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -61,7 +61,7 @@ def walked(record: StudyRecord) -> Iterator[Step]:
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
         return
-    scores = {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
+    scores = _scores(record)
     for found, best in steps(record.space, config, scores):
         if best is None:
             return
@@ -69,6 +69,19 @@ def walked(record: StudyRecord) -> Iterator[Step]:
         score = reached.pop(best.axis)
         assert score is not None, "what was taken has a score"
         yield Step(best.axis, score, reached)
+
+
+def settled_trials(record: StudyRecord, config: PathConfig) -> int:
+    """How many trials there will be as far as the path is walked: those listed, and what each step so far may take."""
+    taken = (
+        point for found, _ in steps(record.space, config, _scores(record)) for each in found for point in each.points
+    )
+    return len({canonical_json(point) for point in (*config.points, *config.starts, *taken)})
+
+
+def _scores(record: StudyRecord) -> dict[str, float | None]:
+    """Of the trials that are over, by the canonical JSON of their points; None: a trial without one."""
+    return {canonical_json(trial.point): trial.score for trial in record.trials.values() if trial.reason is not None}
 
 
 def _mean(candidate: Candidate, scores: dict[str, float | None]) -> float | None:

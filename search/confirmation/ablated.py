@@ -70,6 +70,7 @@ def _row(record: StudyRecord, settled: Settled, role: Role, row: TrainedRow, oth
     return Row(
         label=named.name,
         section=named.section,
+        axis=role.axis or "",
         corpus=row.corpus,
         family=row.corpus,
         trial=row.trial,
@@ -80,21 +81,22 @@ def _row(record: StudyRecord, settled: Settled, role: Role, row: TrainedRow, oth
 
 def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
     """The mean effect of each row that has a difference on every corpus, over the corpora."""
-    of_rows: dict[tuple[str, str], list[ConfirmedRow]] = {}
+    of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
     for row in rows:
         if row.difference is not None:
-            of_rows.setdefault((row.section, row.label), []).append(row)
+            of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
     means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
     return tuple(
         ConfirmedRow(
             label=name,
             section=section,
+            axis=axis,
             corpus=f"{corpora} corpora, the mean",
             is_reference=False,
             difference=mean,
             p=p,
             marked=p is not None and p < LEVEL,
         )
-        for (section, name), mean, p in zip(whole, means, holm([mean.p for mean in means]), strict=True)
+        for (section, axis, name), mean, p in zip(whole, means, holm([mean.p for mean in means]), strict=True)
     )

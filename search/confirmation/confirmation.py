@@ -26,9 +26,9 @@ class Row:
     """A row to be confirmed. ``trial``: what stands for it, None where it was not trained.
 
     ``reference``: what it is measured from, likewise; ``is_reference``: others are measured from this row, and it from
-    none. ``section``: the heading it stands under, such as its axis; ``corpus``: where there are several. ``family``:
-    rows of one are corrected together. ``same_sentences``: both are known to be tested on the same ones, wherever
-    their corpora lie.
+    none. ``section``: the heading it stands under, such as its axis; ``axis``: the one on which it differs from its
+    reference, where it is a single one; ``corpus``: where there are several. ``family``: rows of one are corrected
+    together. ``same_sentences``: both are known to be tested on the same ones, wherever their corpora lie.
     """
 
     label: str
@@ -36,6 +36,7 @@ class Row:
     reference: TrialRecord | None = None
     is_reference: bool = False
     section: str = ""
+    axis: str = ""
     corpus: str = ""
     family: str = ""
     same_sentences: bool = False
@@ -54,6 +55,7 @@ class ConfirmedRow:
     label: str
     section: str
     is_reference: bool
+    axis: str = ""
     corpus: str = ""
     trial: int | None = None
     reference: int | None = None
@@ -116,7 +118,9 @@ def reach(rows: Sequence[Row], sought: float) -> Reach | None:
 
 def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
     trial, reference = row.trial, row.reference
-    plain = ConfirmedRow(label=row.label, section=row.section, corpus=row.corpus, is_reference=row.is_reference)
+    plain = ConfirmedRow(
+        label=row.label, section=row.section, axis=row.axis, corpus=row.corpus, is_reference=row.is_reference
+    )
     if trial is None:
         return replace(plain, why="not trained")
     plain = replace(

@@ -75,7 +75,7 @@ def _rows(record: StudyRecord) -> Iterator[Row]:
 
 def _row(axis: str, domain: Domain, value: Json, trial: TrialRecord | None, reference: TrialRecord | None) -> Row:
     name = domain.name(value) if isinstance(domain, Choice) else None
-    return Row(label=name or value_text(value), section=axis, trial=trial, reference=reference)
+    return Row(label=name or value_text(value), section=axis, axis=axis, trial=trial, reference=reference)
 
 
 def _base(space: Space) -> Point:

@@ -21,6 +21,9 @@ from skipstack.spaces.space import Point, Space
 POINTS = 0.1
 """The difference, as people write it, of which it is said how many seeds would tell it."""
 
+Bounds = tuple[float, float]
+"""Of seconds: the least and the most."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolution:
@@ -41,13 +44,14 @@ class Resolution:
 class Forecast:
     """``trials``: how many are trained at least, ``most`` at most: a path is found as it is walked.
 
-    ``seconds``: of training, one trial after another, for all that is listed and for the most; None where the search
-    has no times. ``why``: why the ``resolution`` is not known.
+    ``seeds``: of each of them; ``searched``: of each trial of the search. ``seconds``: of training, one trial after
+    another, at least and at most; None where the search has no times. ``why``: why the ``resolution`` is not known.
     """
 
     trials: int
     most: int
     seeds: int
+    searched: int
     seconds: tuple[float, float] | None
     resolution: Resolution | None
     why: str = ""
@@ -56,25 +60,30 @@ class Forecast:
 def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], folder: StudyFolder) -> Forecast:
     """Of an ablation that begins with ``first``: the epochs of each trial at the pace of those most like it in the
     search, on other corpora as much slower as they are larger.
+
+    Seeds may train together, so how long k of them take is known within bounds alone, where s took m seconds: further
+    seeds take no time at least, and as much as the first ones at most, so it is m min(1, k / s) to m max(1, k / s).
     """
     proposer, seeds = made.study.search.proposer, made.study.search.seeds
     assert isinstance(proposer, ListedConfig | PathConfig)
-    paces = _paces(record)
+    paces = _paces(record, seeds)
     resolution, why = _resolution(record, made)
     seconds = None
     if paces:
         sizes = {event.corpus: _tokens(folder, event) for event in first if isinstance(event, CorpusPrepared)}
         own = _tokens(folder, record.corpus_of(record.study.space.base))
-        space = Space(made.study.space)
-        each = [
-            _pace(paces, point) * sizes[identity(space.config(point).data.corpus)] / own for point in proposer.points
-        ]
-        epochs = made.study.space.base.training.epochs * seeds
-        seconds = (sum(each) * epochs, sum(each) / len(each) * most(proposer) * epochs)
+        space, epochs = Space(made.study.space), made.study.space.base.training.epochs
+        least = longest = 0.0
+        for point in proposer.points:
+            updates = epochs * sizes[identity(space.config(point).data.corpus)] / own
+            bounds = _pace(paces, point)
+            least, longest = least + updates * bounds[0], longest + updates * bounds[1]
+        seconds = (least, longest / len(proposer.points) * most(proposer))
     return Forecast(
         trials=len(proposer.points),
         most=most(proposer),
         seeds=seeds,
+        searched=record.study.search.seeds,
         seconds=seconds,
         resolution=resolution,
         why=why,
@@ -89,20 +98,25 @@ def most(proposer: ListedConfig | PathConfig) -> int:
     return len(proposer.points) + len(proposer.starts) * max(0, changes * (changes + 1) // 2 - changes - 3)
 
 
-def _paces(record: StudyRecord) -> list[tuple[Point, float]]:
-    """Seconds of an epoch of one seed, by the points of the trials that were trained."""
-    return [(trial.point, pace) for trial in record.trials.values() if (pace := _own_pace(trial)) > 0]
+def _paces(record: StudyRecord, seeds: int) -> list[tuple[Point, Bounds]]:
+    """Seconds of an epoch of so many seeds, by the points of the trials that were trained."""
+    return [(trial.point, _own_pace(trial, seeds)) for trial in record.trials.values() if trial.seconds > 0]
 
 
-def _own_pace(trial: TrialRecord) -> float:
-    seeds = sum(len(report.seeds or trial.seeds) for report in trial.reports)
-    return trial.seconds / seeds if seeds else 0.0
+def _own_pace(trial: TrialRecord, seeds: int) -> Bounds:
+    """Where seeds race, report by report, each with the seeds that it is about."""
+    epochs = [(trial.seconds / trial.epochs, len(trial.seeds))]
+    if trial.raced:
+        epochs = [(report.seconds, len(report.seeds or trial.seeds)) for report in trial.reports]
+    least = fmean(seconds * min(1, seeds / own) for seconds, own in epochs)
+    return least, fmean(seconds * max(1, seeds / own) for seconds, own in epochs)
 
 
-def _pace(paces: Sequence[tuple[Point, float]], point: Point) -> float:
+def _pace(paces: Sequence[tuple[Point, Bounds]], point: Point) -> Bounds:
     """That of the trials that differ on the fewest axes, the mean over them."""
     apart = [_apart(own, point) for own, _ in paces]
-    return fmean(pace for (_, pace), differing in zip(paces, apart, strict=True) if differing == min(apart))
+    nearest = [pace for (_, pace), differing in zip(paces, apart, strict=True) if differing == min(apart)]
+    return fmean(least for least, _ in nearest), fmean(most for _, most in nearest)
 
 
 def _apart(one: Point, other: Point) -> int:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import pandas as pd
+
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.tasks.measure import Measure
@@ -42,12 +44,14 @@ class Studies:
     """Several studies on one corpus.
 
     ``rows``: in sections, one for each config that more than one study confirmed, and one for the best configs; in each
-    the studies that have it, measured from the first of them. All are one family.
+    the studies that have it, measured from the first of them. All are one family. ``budgets``: the best to expect of a
+    part of each study's trials, as ``search.exploration.budgets`` has it, with a column study.
     """
 
     corpus: str
     measure: Measure
     explored: tuple[Explored, ...]
+    budgets: pd.DataFrame
     rows: tuple[ConfirmedRow, ...]
 
 
@@ -71,10 +75,12 @@ def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = Fal
     winners = {name: trial for name, record in records.items() if (trial := _winner(record, prepared)) is not None}
     rows += _section(WINNER, winners) if len(winners) > 1 else []
     corpus = one.study.space.base.data.corpus
+    budgets = {name: _budgets(record) for name, record in records.items()}
     return Studies(
         corpus=corpus.name if corpus.kind == "named" else corpus.kind,
         measure=one.measure,
-        explored=tuple(_explored(records)),
+        explored=tuple(_explored(records, budgets)),
+        budgets=pd.concat([each.assign(study=name) for name, each in budgets.items()], ignore_index=True),
         rows=confirm(rows, randomise=randomise),
     )
 
@@ -155,17 +161,23 @@ def _winner(record: StudyRecord, prepared: CorpusPrepared) -> TrialRecord | None
     return None
 
 
-def _explored(records: Mapping[str, StudyRecord]) -> Iterator[Explored]:
-    spent = {name: sum(trial.epochs for trial in record.trials.values()) for name, record in records.items()}
-    least = min(spent.values())
+def _budgets(record: StudyRecord) -> pd.DataFrame:
+    return expected_best([trial.score for trial in record.ranked() if trial.score is not None], _epochs(record))
+
+
+def _epochs(record: StudyRecord) -> int:
+    return sum(trial.epochs for trial in record.trials.values())
+
+
+def _explored(records: Mapping[str, StudyRecord], budgets: Mapping[str, pd.DataFrame]) -> Iterator[Explored]:
+    least = min(map(_epochs, records.values()))
     for name, record in records.items():
         ranked = record.ranked()
-        budgets = expected_best([trial.score for trial in ranked if trial.score is not None], spent[name])
-        alike = budgets[budgets["epochs"] <= least]
+        alike = budgets[name][budgets[name]["epochs"] <= least]
         yield Explored(
             study=name,
             trials=len(record.trials),
-            epochs=spent[name],
+            epochs=_epochs(record),
             seeds=len(ranked[0].seeds) if ranked else 0,
             best=ranked[0].score if ranked else None,
             trials_alike=int(alike["trials"].iloc[-1]) if len(alike) else 0,

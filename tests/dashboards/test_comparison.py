@@ -23,7 +23,7 @@ ESCAPE = "\x1b"
 BY_DESIGN: dict[str, Any] = {"proposer": "grid", "scheduler": "none"}
 
 
-def render(comparison: Comparison, form: Format, *, width: int | None = None, terminal: bool = False) -> str:
+def render(comparison: Comparison, form: Format, *, width: int = 120, terminal: bool = False) -> str:
     return render_report(comparison_report(comparison), form, width=width, terminal=terminal)
 
 

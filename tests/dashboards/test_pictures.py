@@ -6,16 +6,19 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from skipstack.dashboards.confirmed.studies_report import studies_report
 from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.page import Picture
 from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
 from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.confirmation.studies import compare_studies
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
+from tests.search.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, ended, history, proposed, record_of, reported, study
 from tests.test_house import ROOT
 
@@ -85,6 +88,25 @@ def test_a_papers_rows_are_drawn_beside_ours() -> None:
     assert "(lower is better)" in picture.svg
     (nothing,) = compared_pictures(ROWS[2:], MEASURES["accuracy"], "dev")
     assert nothing.about == "no row has a difference both in the paper and here"
+
+
+def test_studies_are_drawn_by_what_they_confirmed_and_by_what_they_explored() -> None:
+    one, other = record_of(CONFIG, *trials()), record_of(CONFIG, *trials(seeds=(7, 8, 9)))
+    forest, explored = studies_report(compare_studies({"runs/a": one, "runs/b": other})).pictures()
+    assert forest.about == "Differences to runs/a, config by config."
+    assert forest.svg.count(">runs/b<") == 4
+    assert ">runs/a<" not in forest.svg
+    assert f">{DEPTH}: 5<" in forest.svg
+    assert "expected best accuracy on dev (%)" in explored.svg
+    assert {name for name in ("epochs", "runs/a", "runs/b") if f">{name}<" in explored.svg} == {
+        "epochs",
+        "runs/a",
+        "runs/b",
+    }
+    searched = StudyRecord.of(history(study(trials=30), seed=1))
+    forest, explored = studies_report(compare_studies({"a": searched, "b": record_of(study())})).pictures()
+    assert forest == Picture("Confirmed on test", "nothing is confirmed in more than one of the studies")
+    assert explored.svg
 
 
 def test_a_report_without_pictures_loads_no_library_that_draws() -> None:

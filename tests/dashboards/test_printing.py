@@ -1,4 +1,4 @@
-"""Reports as files: whole or not at all, in every format; and what has no place in a terminal stays out of it."""
+"""Reports as files: whole or not at all, in every format; how wide text is; what has no place in a terminal."""
 
 import io
 from pathlib import Path
@@ -6,11 +6,21 @@ from typing import get_args
 
 import pandas as pd
 import pytest
+from rich.cells import cell_len
 
+from skipstack.dashboards.confirmed.ablating import ablation_page
+from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.dashboards.pages.page import Numbers, Page, Report, Sentence
 from skipstack.dashboards.pages.rendering import FileFormat, render
-from skipstack.dashboards.report.printing import print_report
+from skipstack.dashboards.report.printing import print_page, print_report, print_sentence
 from skipstack.data.basis.errors import UserError
+from skipstack.search.confirmation.ablated import ablated
+from skipstack.search.confirmation.forecast import Forecast, Resolution
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.records.reading import read_study
+from tests.command_line import typed
+from tests.search.ablation.toys import made, planted
+from tests.search.made_up import history, study
 
 RECORDS: list[Numbers] = [
     {"axis": "a", "count": 1, "share": 0.1, "leads": True, "none": None, "mixed": 1},
@@ -60,3 +70,71 @@ def test_a_file_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path, pl
         print_report(REPORT, "text", tmp_path / place)
     assert "\n" not in str(refused.value)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+TOPOLOGIES = {"model.stack.shortcut.topology": {"choice": ["block", "hidden_gated", "both_gated", "block_no_output"]}}
+LONG = {
+    "model.stack.depth": {"choice": [1, 3]},
+    "training.optimiser.learning_rate": {"choice": [0.0123, 0.0234]},
+    "data.vocabulary.minimum_count": {"choice": [2, 1]},
+}
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A search, a grid, and two studies with ablations of two winners on two corpora, in folders with long names."""
+    folder = tmp_path_factory.mktemp("studies-in-a-folder-with-a-long-name")
+    searches = {"searched": study(trials=30), "grid": study(TOPOLOGIES, proposer="grid", scheduler="none")}
+    for name, config in searches.items():
+        with Ledger(folder / name / "ledger") as ledger:
+            ledger.append(*history(config))
+    for name in ("ablated", "other"):
+        planted(folder / name, LONG, top=2, corpora=["own", "atis"], path=True)
+    return {name: folder / name for name in (*searches, "ablated", "other")}
+
+
+def printed(command: str, studies: dict[str, Path]) -> str:
+    """What a command prints where nobody looks; of a preset without its study file, which is a file of its own."""
+    answer = typed(*(studies.get(word, word) for word in command.split()))
+    assert (answer.code, answer.error) == (0, "")
+    return answer.out.partition("the study file of this preset")[0]
+
+
+COMMANDS = (
+    *("report searched", "report ablated --confirmed --randomise", "compare ablated other"),
+    *("report grid --confirmed", "report grid --against wu2017/table-2", "compare searched grid"),
+    *("simulate searched", "spaces", "spaces wu2017/topologies", "data list"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_line_is_wider_than_a_page_where_no_terminal_shows_it(command: str, studies: dict[str, Path]) -> None:
+    text = printed(command, studies)
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert "…" not in text
+
+
+def test_what_an_ablation_says_before_and_after_it_fits_too(
+    studies: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, path = read_study(studies["ablated"]), studies["ablated"]
+    resolution = Resolution(smallest=0.0012, needed=None, sentences=12_345, questions=6)
+    expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
+    print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, before.measure))
+    print_sentence(verdict_of(before.ablations[1], ablated(before.ablations[1])))
+    text = capsys.readouterr().out
+    assert max(map(cell_len, text.splitlines())) <= 80
+    assert text.startswith("toy, ablation 2")
+    assert "Of the winner's" in text or "of the winner's" in text
+
+
+def test_columns_of_the_environment_is_how_wide_a_page_is(
+    studies: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = "report grid --against wu2017/table-2"
+    for asked, width in (("many", 80), ("60", 60), ("140", 140)):
+        monkeypatch.setenv("COLUMNS", asked)
+        text = printed(f"{command} --out {tmp_path / 'out'}", studies) or (tmp_path / "out").read_text()
+        assert text == printed(command, studies)
+        assert width - 25 < max(map(cell_len, text.splitlines())) <= width
+        assert ("left out at this width" in text) == (width < 140)

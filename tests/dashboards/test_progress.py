@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,7 +13,9 @@ from rich.console import Console
 from skipstack.dashboards.progress import progress as module
 from skipstack.dashboards.progress.counts import StudyCounts
 from skipstack.dashboards.progress.progress import Progress, line, table
+from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Decided, Ended, Event, Interrupted, Reported, Started
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Space
@@ -20,6 +23,7 @@ from tests.search.made_up import (
     AXES,
     DEPTH,
     GATE,
+    HIDDEN,
     RATE,
     ended,
     history,
@@ -29,6 +33,7 @@ from tests.search.made_up import (
     reported,
     study,
 )
+from tests.search.toy import open_toy, run_toy, toy_study
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
 
@@ -274,6 +279,28 @@ def test_a_space_with_fewer_points_than_trials_are_asked_for_has_fewer_trials() 
     assert StudyCounts(record_of(study(trials=16))).total == 16
     # The base, two other depths, and at depth 3 another gate.
     assert StudyCounts(record_of(study(conditional, trials=16, proposer="one_at_a_time"))).total == 4
+
+
+def test_the_trials_of_a_path_are_counted_as_it_is_walked(tmp_path: Path) -> None:
+    changes: dict[str, Json] = {DEPTH: 1, RATE: 0.01, HIDDEN: 4, "model.stack.dropout": 0.3}
+    base: dict[str, Json] = {DEPTH: 3, RATE: 0.02, HIDDEN: 8, "model.stack.dropout": 0.5}
+    rows = [base, base | changes]
+    rows += [row for axis in base for row in (base | {axis: changes[axis]}, base | changes | {axis: base[axis]})]
+    proposer = {"kind": "path", "points": rows, "starts": [base], "changes": changes}
+    tree = toy_study(epochs=1).model_dump(mode="json")
+    tree["space"]["axes"] = {axis: {"choice": [base[axis], changes[axis]]} for axis in base}
+    tree["search"] |= {"proposer": proposer, "trials": 100, "scheduler": {"kind": "none"}}
+    record = run_toy(open_toy(tmp_path / "study", StudyConfig.model_validate(tree)))
+    events = Ledger(tmp_path / "study" / "ledger").read()
+    counts, totals = StudyCounts(StudyRecord.of(events[:2])), []
+    for event in events[2:]:
+        counts.apply(event, event.time)
+        totals.append(counts.total)
+        assert (counts.left == 0) == (counts.ended == len(record.trials))
+    # The rows; at the second step the three pairs with what was taken; the third step's are rows: all but one change.
+    assert list(dict.fromkeys(totals)) == [10, 13]
+    assert len(record.trials) == 13
+    assert counts.state == "finished"
 
 
 def test_nothing_is_printed_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:

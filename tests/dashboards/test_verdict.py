@@ -4,43 +4,20 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from skipstack.dashboards.confirmed.verdict import ablation_in_a_sentence, verdict_of
-from skipstack.data.basis.seeding import generator
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.config import StudyConfig
+from skipstack.search.confirmation.ablated import ablated as confirmed
 from skipstack.search.confirmation.confirmation import ConfirmedRow
-from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.statistics.estimates import Estimate
-from skipstack.search.study.task import Measured, TrialTask
-from tests.search.ablation.toys import beginning, made, run_ablation
-from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
+from tests.search.ablation.toys import planted
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 
 
-class PlantedWorker(ToyWorker):
-    """On test, three layers get 15 of 25 tags right, fewer layers 23, at any learning rate; or one more or less."""
-
-    @classmethod
-    def test(cls, task: TrialTask) -> Measured:
-        right = 15 if task.config.model.stack.depth == 3 else 23
-        chance = [generator(seed, task.config.identity).integers(-1, 2, size=40) for seed in task.seeds]
-        counts = np.stack([np.stack([right + own, np.full(40, 25)], axis=-1) for own in chance])
-        accuracies = tuple((counts[..., 0].sum(axis=1) / 1000).tolist())
-        sentences = SentenceCounts.of(counts, ("correct", "tags"))
-        return Measured(metrics={"test_accuracy": accuracies}, sentences=sentences)
-
-
 def ablated(path: Path, **axes: object) -> str:
     """The last sentence of an ablation of a search over these axes, whose base has three layers."""
-    tree = toy_study(6, "grid", epochs=2).model_dump(mode="json")
-    tree["space"] |= {"axes": axes}
-    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
-    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
-    planned = made(path)
-    return verdict_of(run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker))
+    record = planted(path, axes)
+    return verdict_of(record, confirmed(record))
 
 
 def test_a_planted_effect_earns_its_place_and_one_that_is_none_does_not(tmp_path: Path) -> None:
@@ -62,6 +39,21 @@ def test_a_single_change_taken_back_is_the_base(tmp_path: Path) -> None:
     )
     assert found is not None, said
     assert found[1] == found[2]
+
+
+def test_of_several_winners_the_first_is_spoken_of(tmp_path: Path) -> None:
+    record = planted(tmp_path / "study", {DEPTH: {"choice": [1, 2, 3]}, RATE: {"choice": [0.01, 0.02]}}, top=2)
+    assert record.settled is not None
+    first, _ = winners = [row.point for row in record.settled.rows for role in row.roles if role.kind == "winner"]
+    assert winners[0] != winners[1]
+    found = confirmed(record)
+    said = verdict_of(record, found)
+    assert f"depth {first[DEPTH]} (without it -3" in said
+    assert said.count("the winner is ahead of the base") == said.count("changes: ") == 1
+    rows = {row.label: row for row in found.rows}
+    ahead = next(row for label, row in rows.items() if label.startswith("winner")).difference
+    assert ahead is not None
+    assert f"the winner is ahead of the base, {100 * ahead.value:+.2f} ± {100 * (ahead.half or 0):.2f}" in said
 
 
 def row(difference: float | None = None, half: float = 1.0, *, marked: bool = False, why: str = "") -> ConfirmedRow:

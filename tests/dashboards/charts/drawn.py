@@ -23,7 +23,15 @@ class Drawing:
 
     def marks(self, kind: str) -> list[ET.Element]:
         """The marks of a kind, such as ``symbol``, ``rect``, ``rule`` and ``line``, legends and axes aside."""
-        groups = (g for g in self.root.iter(f"{SVG}g") if g.get("class", "").startswith(f"mark-{kind} role-mark"))
+        return self._of(f"mark-{kind} role-mark")
+
+    @property
+    def legend(self) -> list[ET.Element]:
+        """The symbols of the legends."""
+        return self._of("mark-symbol role-legend-symbol")
+
+    def _of(self, kind: str) -> list[ET.Element]:
+        groups = (g for g in self.root.iter(f"{SVG}g") if g.get("class", "").startswith(kind))
         return [mark for group in groups for mark in group if mark.tag != f"{SVG}g"]
 
     def coloured(self, kind: str, colour: str) -> list[ET.Element]:

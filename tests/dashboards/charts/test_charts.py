@@ -229,6 +229,18 @@ def test_studies_of_unequal_size_share_a_picture() -> None:
     assert len(ends) == 3
     assert [x / ends[-1][0] for x, _ in ends] == pytest.approx([9 / 29, 19 / 29, 1], abs=0.05)
     assert {"one", "two", "three"} <= set(drawing.words)
+    assert len({mark.get("d") for mark in drawing.marks("symbol")}) == 3
+    lines, legend = (
+        [mark.get("stroke-dasharray") for mark in marks] for marks in (drawing.marks("line"), drawing.legend)
+    )
+    assert sorted(lines, key=str) == sorted(legend, key=str)
+    assert len(set(lines)) == 3
+    spent = [(study, k, 100 * k if study == "one" else k, best) for study, k, best in rows]
+    frame = pd.DataFrame(spent, columns=["study", "trials", "epochs", "expected_best"])
+    drawing = Drawing(expected_best(frame, ACCURACY, cost="epochs"))
+    ends = {mark.get("fill"): place(mark)[0] for mark in drawing.marks("symbol")}
+    assert [ends[colour] / ends[INK] for colour, *_ in SERIES[1:3]] == pytest.approx([19 / 900, 29 / 900], abs=0.01)
+    assert "epochs" in drawing.words
     alone = Drawing(expected_best(pd.DataFrame({"trials": [1, 2], "expected_best": [0.9, 0.95]}), ACCURACY))
     assert len(alone.marks("line")) == 1
 

@@ -2,19 +2,26 @@
 
 from pathlib import Path
 
+import numpy as np
+
+from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.seeding import generator
 from skipstack.search.ablation.experiment import Experiment, experiment
 from skipstack.search.ablation.history import AblationHistory
+from skipstack.search.config import StudyConfig
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
+from skipstack.search.study.preparation import needs
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import Worker
-from tests.search.toy import ToyWorker
+from skipstack.search.study.task import Measured, TrialTask, Worker
+from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 
 def made(folder: Path, **options: object) -> Experiment:
@@ -23,9 +30,40 @@ def made(folder: Path, **options: object) -> Experiment:
 
 
 def beginning(path: Path, planned: Experiment) -> list[Event]:
-    """What happens first in it, without any corpus."""
+    """What happens first in it, without any corpus: of one that the search has not, it is said that it is there."""
     opened = StudyOpened(time=2.0, study=planned.study.model_dump(mode="json"), code_version="toy")
-    return [opened, *read_study(path).corpora.values(), planned.settled]
+    known = read_study(path).corpora
+    own = next(iter(known.values()))
+    wanted = [identity(needed.corpus) for needed in needs(planned.study.space)]
+    further = [own.model_copy(update={"corpus": name, "fingerprint": name}) for name in wanted if name not in known]
+    return [opened, *known.values(), *further, planned.settled]
+
+
+class PlantedWorker(ToyWorker):
+    """On test, three layers get 15 of 25 tags right, fewer layers 23, at any learning rate; or one more or less.
+
+    On ATIS three layers get 18, and fewer 21.
+    """
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        deep, flat = (18, 21) if task.config.data.corpus.kind == "named" else (15, 23)
+        right = deep if task.config.model.stack.depth == 3 else flat
+        chance = [generator(seed, task.config.identity).integers(-1, 2, size=40) for seed in task.seeds]
+        counts = np.stack([np.stack([right + own, np.full(40, 25)], axis=-1) for own in chance])
+        accuracies = tuple((counts[..., 0].sum(axis=1) / 1000).tolist())
+        sentences = SentenceCounts.of(counts, ("correct", "tags"))
+        return Measured(metrics={"test_accuracy": accuracies}, sentences=sentences)
+
+
+def planted(path: Path, axes: dict[str, object], /, **options: object) -> StudyRecord:
+    """An ablation of a search over these axes, whose base has three layers, with planted scores on test."""
+    tree = toy_study(6, "grid", epochs=2).model_dump(mode="json")
+    tree["space"] |= {"axes": axes}
+    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
+    planned = made(path, **options)
+    return run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
 
 
 def run_ablation(

@@ -1,15 +1,19 @@
-"""What an ablation asks of its rows, by hand."""
+"""What an ablation asks of its rows, by hand, and what it finds on several corpora and of several winners."""
 
 from pathlib import Path
+from statistics import fmean
 
+import pytest
 from pydantic import JsonValue
+from scipy.stats import ttest_1samp
+from statsmodels.stats.multitest import multipletests
 
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.ablated import ablated, questions
 from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
 from skipstack.search.study.records.study_record import StudyRecord
-from tests.search.ablation.toys import beginning, made, run_ablation
+from tests.search.ablation.toys import beginning, made, planted, run_ablation
 from tests.search.toy import open_toy, run_toy, toy_study
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
@@ -70,3 +74,64 @@ def test_questions_of_one_kind_stand_in_the_order_of_the_axes() -> None:
 def test_a_winner_of_one_change_asks_one_question(tmp_path: Path) -> None:
     record = ablation_of(tmp_path / "one change", [1, 3])
     assert [role.kind for role, _ in questions(trained_rows(record))] == ["base", "winner"]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> StudyRecord:
+    """The ablation of the two best of a grid whose base has depth 3, on two corpora."""
+    axes: dict[str, object] = {
+        DEPTH: {"choice": [1, 2, 3]},
+        RATE: {"choice": [0.01, 0.02]},
+        "model.stack.dropout": {"choice": [0.3, 0.5]},
+    }
+    return planted(tmp_path_factory.mktemp("two") / "study", axes, top=2, corpora=["own", "atis"])
+
+
+def reached(record: StudyRecord, number: int | None) -> float:
+    """On test, the mean over the seeds."""
+    assert number is not None
+    return fmean(record.trials[number].tested["test_accuracy"])
+
+
+def test_the_mean_over_corpora_is_that_of_the_differences_on_each(two: StudyRecord) -> None:
+    rows = ablated(two).rows
+    means = [row for row in rows if row.corpus == "2 corpora, the mean"]
+    gaps: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.corpus in ("own", "atis") and not row.is_reference:
+            gap = reached(two, row.trial) - reached(two, row.reference)
+            gaps.setdefault((row.section, row.label), []).append(gap)
+    assert [(row.section, row.label) for row in means] == list(gaps)
+    tests = [ttest_1samp(each, 0.0) for each in gaps.values()]
+    corrected = multipletests([found.pvalue for found in tests], method="holm")[1]
+    for row, each, found, p in zip(means, gaps.values(), tests, corrected, strict=True):
+        assert row.difference is not None
+        assert (row.difference.value, row.difference.corpora) == (pytest.approx(fmean(each)), 2)
+        assert (row.difference.low, row.difference.high) == pytest.approx(tuple(found.confidence_interval(0.95)))
+        assert (row.difference.p, row.p) == pytest.approx((found.pvalue, p))
+        assert row.marked == (p < 0.05)
+    deep = next(row for row in means if row.label == f"{DEPTH}: 1 → 3")
+    assert deep.difference is not None
+    assert deep.difference.value == pytest.approx(-(0.32 + 0.12) / 2, abs=0.02)  # as planted on either corpus
+
+
+def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) -> None:
+    assert two.settled is not None
+    first, second = (role.winner for row in two.settled.rows for role in row.roles if role.kind == "winner")
+    rows = [row for row in ablated(two).rows if row.corpus == "own"]
+    points = {row.trial: two.trials[row.trial].point for row in rows if row.trial is not None}
+    base, winner, number_two = rows[:3]
+    assert [base.label, winner.label, number_two.label] == [
+        "base",
+        f"winner, trial {first}",
+        f"number 2, trial {second}",
+    ]
+    assert {winner.reference, number_two.reference} == {base.trial}
+    for row in rows[3:]:
+        whose, (before, after) = row.section.partition(", trial")[0], row.label.partition(": ")[2].split(" → ")
+        reference = base if "alone" in row.section else winner if whose.endswith("winner") else number_two
+        assert row.reference == reference.trial
+        own, theirs = points[row.trial], points[reference.trial]
+        assert (str(theirs[row.axis]), str(own[row.axis])) == (before, after)
+        assert {**own, row.axis: None} == {**theirs, row.axis: None}
+    assert len({row.section for row in rows[3:]}) == 4
