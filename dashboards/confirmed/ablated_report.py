@@ -12,11 +12,11 @@ from skipstack.search.study.records.study_record import StudyRecord
 
 def ablated_report(record: StudyRecord, *, randomise: bool = False) -> Report:
     """The report of an ablation, by its own record."""
-    return confirmation_report(ablated(record, randomise=randomise), *_path(record))
+    return confirmation_report(ablated(record, randomise=randomise), *path(record))
 
 
-def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Each step, with what else could have been taken: chosen by what was seen, so described and not tested."""
+def path(record: StudyRecord) -> Iterator[Sentence]:
+    """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
     factor = record.measure.factor
     taken = list(walked(record))
     if taken:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from skipstack.data.basis.frozen import identity
 from skipstack.search.ablation.experiment import Experiment, experiment
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.engines.serial import SerialEngine
@@ -9,6 +10,7 @@ from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
+from skipstack.search.study.preparation import needs
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
@@ -23,9 +25,13 @@ def made(folder: Path, **options: object) -> Experiment:
 
 
 def beginning(path: Path, planned: Experiment) -> list[Event]:
-    """What happens first in it, without any corpus."""
+    """What happens first in it, without any corpus; one that the search has not is like its own."""
     opened = StudyOpened(time=2.0, study=planned.study.model_dump(mode="json"), code_version="toy")
-    return [opened, *read_study(path).corpora.values(), planned.settled]
+    own = read_study(path).corpora
+    like = next(iter(own.values()))
+    wanted = [identity(needed.corpus) for needed in needs(planned.study.space)]
+    prepared = own | {name: like.model_copy(update={"corpus": name}) for name in wanted if name not in own}
+    return [opened, *prepared.values(), planned.settled]
 
 
 def run_ablation(
