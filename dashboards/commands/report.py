@@ -1,8 +1,9 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +16,15 @@ from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.confirmation.against import compare
+from skipstack.search.confirmation.against import Comparison, compare
 from skipstack.search.confirmation.designs import why_not_by_design
 from skipstack.search.confirmation.papers import find_table
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
+
+if TYPE_CHECKING:
+    from skipstack.search.frames.study_frames import StudyFrames
 
 
 def add_to(app: typer.Typer) -> None:
@@ -46,7 +51,10 @@ def report(
         typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
     ] = False,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Print of each number in the table the events of the ledger it is made of.")
+        bool,
+        typer.Option(
+            "--trace", help="Print each number of the report with the events of the ledger that it was made of."
+        ),
     ] = False,
 ) -> None:
     """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
@@ -56,33 +64,54 @@ def report(
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
-    if trace and (against is not None or confirmed or form != "text" or out is not None):
-        raise UserError("--trace excludes --against, --confirmed, --format and --out (allowed: with --by)")
+    if trace and (form != "text" or out is not None):
+        raise UserError("--trace excludes --format and --out (allowed: with --by, --confirmed, --against, --randomise)")
     from skipstack.search.frames.study_frames import study_frames
 
     table = None if against is None else find_table(against)
     frames = study_frames(study)
+    compared = None
     if against is not None and table is not None:
-        print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
-        return
+        compared = compare(frames.record, against, table, randomise=randomise)
     if trace:
-        from skipstack.dashboards.explored.traced import traced
-        from skipstack.search.frames.trace import lines
-
-        for line in lines(frames.past, list(traced(frames, frames.explored(by or ())))):
-            print(line)
+        _print_traced(frames, by or (), compared, confirmed=confirmed, randomise=randomise)
+        return
+    if compared is not None:
+        print_report(comparison_report(compared), form, out)
         return
     reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
     if confirmed:
         if not reports:
-            why = why_not_by_design(frames.record)
-            raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
+            raise _nothing_confirmed(frames.record)
         print_report(one_report(reports), form, out)
         return
     from skipstack.dashboards.explored.exploration_report import exploration_report
 
     reported = exploration_report(frames.explored(by or ()))
     print_report(with_confirmed(reported, reports), form, out)
+
+
+def _print_traced(
+    frames: "StudyFrames", by: Sequence[str], compared: Comparison | None, *, confirmed: bool, randomise: bool
+) -> None:
+    """Print the events of each number that the report with these options shows."""
+    from skipstack.dashboards.confirmed.traced import traced_comparison, traced_tables
+    from skipstack.dashboards.explored.traced import traced
+    from skipstack.search.frames.trace import lines
+
+    if compared is not None:
+        found = list(traced_comparison(compared, frames.record))
+    else:
+        found = list(traced_tables(frames.record, randomise=randomise)) if frames.confirms and not by else []
+        if confirmed and not found:
+            raise _nothing_confirmed(frames.record)
+        found += [] if confirmed else traced(frames, frames.explored(by))
+    for line in lines(frames.past, found):
+        print(line)
+
+
+def _nothing_confirmed(record: StudyRecord) -> UserError:
+    return UserError(f"--confirmed: {why_not_by_design(record)} (allowed: without it; `skipstack ablate` confirms)")
 
 
 def export(

@@ -13,11 +13,11 @@ from skipstack.search.study.records.study_record import StudyRecord
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     """The report of an ablation, by its own record and what it ``found``."""
-    return confirmation_report(found, *_path(record))
+    return confirmation_report(found, *path(record))
 
 
-def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Each step, with what else could have been taken: chosen by what was seen, so described and not tested."""
+def path(record: StudyRecord) -> Iterator[Sentence]:
+    """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
     factor = record.measure.factor
     taken = list(walked(record))
     if taken:

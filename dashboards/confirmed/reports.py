@@ -4,21 +4,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from skipstack.dashboards.confirmed.ablated_report import ablated_report
+from skipstack.dashboards.confirmed.ablated_report import path
 from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Block, Heading, Picture, Report
 from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.confirmation.designs import by_design
+from skipstack.search.confirmation.designs import Confirmation, by_design
 from skipstack.search.study.records.study_record import StudyRecord
+
+
+def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
+    """Each confirmed table of a study, with the record of its trials: the study's, or an ablation's own."""
+    designed = by_design(record, randomise=randomise)
+    if designed is not None and designed.rows[0].trial is not None:
+        yield record, designed
+    for each in record.ablations.values():
+        yield each, ablated(each, randomise=randomise)
 
 
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterator[Report]:
     """Each confirmed table of a study; none where it only explored."""
-    designed = by_design(record, randomise=randomise)
-    if designed is not None and designed.rows[0].trial is not None:
-        yield confirmation_report(designed)
-    for each in record.ablations.values():
-        yield ablated_report(each, ablated(each, randomise=randomise))
+    for own, table in confirmed_tables(record, randomise=randomise):
+        yield confirmation_report(table, *path(own))
 
 
 def one_report(reports: Sequence[Report]) -> Report:

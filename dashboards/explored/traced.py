@@ -1,61 +1,101 @@
-"""Of each number in the table of what a search saw, the events of the ledger that it was made of."""
+"""Of each number in the report of what a search saw, the events of the ledger that it was made of."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Any
 
 from skipstack.dashboards.explored.exploration_table import numbers_of
-from skipstack.search.exploration.exploration import Exploration
+from skipstack.dashboards.explored.traced_parts import traced_parts
+from skipstack.dashboards.explored.trial_events import TrialEvents
+from skipstack.dashboards.pages.page import Numbers
+from skipstack.data.basis.frozen import identity
+from skipstack.search.exploration.exploration import Exploration, Trial
 from skipstack.search.exploration.table import BASE, BASELINE, BEST, Row
+from skipstack.search.frames.study_frames import StudyFrames
+from skipstack.search.frames.trace import Traced, made_of, of_numbers
 from skipstack.search.study.records.parts import parts
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-    from skipstack.search.frames.study_frames import StudyFrames
-    from skipstack.search.frames.trace import Traced
+def traced(frames: StudyFrames, seen: Exploration) -> Iterator[Traced]:
+    """Every number in its order: the table, all trials together, the Pareto front, and what else the trials tell.
 
-SHOWN: Final = ("proposed_event", "best_event", "ended_event")
-
-
-def traced(frames: "StudyFrames", seen: Exploration) -> Iterator["Traced"]:
-    """Every number of every row of the table, in its order; of the baseline, which is no trial, its scores alone."""
-    from skipstack.search.frames.trace import Traced, made_of
-
+    Of the baseline, which is no trial, there are its scores alone.
+    """
+    of = TrialEvents(frames, seen)
     for row in seen.rows:
-        rows = _rows(frames, seen, row)
-        for name, value in numbers_of(row).items():
-            about = row.axis != BASELINE or name.endswith("_mean")
-            if about and isinstance(value, int | float) and not isinstance(value, bool):
-                yield Traced(f"{row.axis} {row.value}: {name}", f"{value:.6g}", made_of(rows[name]()))
+        yield from _row(of, row)
+    together: dict[str, Any] = {"trials": len(of.every), **seen.ends, "reused": seen.reused, "epochs": seen.epochs}
+    together |= {"seconds": seen.seconds, "on_front": len(seen.front) or None, "best_trial": seen.best}
+    yield from of_numbers("search", together, lambda name: _together(of, name))
+    for trial in seen.front:
+        yield from _on_front(of, trial)
+    yield from traced_parts(of)
 
 
-def _rows(frames: "StudyFrames", seen: Exploration, row: Row) -> "Mapping[str, Callable[[], pd.DataFrame]]":
-    """By the name of a number, the rows of frames that it was made of: columns of events are enough."""
+def _row(of: TrialEvents, row: Row) -> Iterator[Traced]:
+    values, about = numbers_of(row), f"{row.axis} {row.value}"
     if row.axis == BASELINE:
-        return dict.fromkeys(numbers_of(row), lambda: _prepared(frames))
-    group, selected = _group(seen, row), [] if row.selected is None else [row.selected]
+        scores = {name: value for name, value in values.items() if name.endswith("_mean")}
+        corpus = identity(of.frames.study.space.base.data.corpus)
+        return of_numbers(about, scores, lambda _: made_of(of.of_kind("corpus_prepared", f'"corpus":"{corpus}"')))
+    group, selected = _group(of.seen, row), [] if row.selected is None else [row.selected]
+    return of_numbers(about, values, lambda name: _of_group(of, name, group, selected))
 
-    def trials(chosen: "list[int]", *columns: str) -> "pd.DataFrame":
-        return frames.trials.loc[chosen, list(columns)]
 
-    def of(frame: "pd.DataFrame", chosen: "list[int]", *columns: str) -> "pd.DataFrame":
-        return frame.loc[frame["trial"].isin(chosen), list(columns)]
+def _of_group(of: TrialEvents, name: str, group: list[int], selected: list[int]) -> tuple[int, ...]:
+    """The events of a number of trials that have a value, and of the one that was selected from them."""
+    match name:
+        case "trials":
+            return made_of(of.proposed(group))
+        case "scored_trials":
+            return of.known(group)
+        case "selected_trial":
+            return of.ranked(group)
+        case "effect":
+            return of.model
+        case "test_mean" | "test_deviation":
+            return made_of(of.tested(selected))
+        case "epochs" | "seconds":
+            return _trained(of, group)
+        case "selected_parameters":
+            return made_of(of.proposed(selected))
+        case "selected_latency":
+            return made_of(of.reports(selected))
+        case _:  # the best epoch and what was reached there
+            return made_of(of.best(selected))
 
-    def own(*columns: str) -> "pd.DataFrame":
-        return of(frames.seeds, selected, *columns)
 
-    trained = [number for number in group if not frames.trials.loc[number, "reused"]]
-    return {
-        "trials": lambda: trials(group, "proposed_event"),
-        "scored_trials": lambda: trials(group, *SHOWN),
-        "selected_trial": lambda: trials(group, "best_event", "ended_event"),
-        **dict.fromkeys(("selected_epoch", "seeds", "dev_mean", "dev_deviation"), lambda: own("best_event")),
-        "effect": lambda: trials(list(frames.trials.index), *SHOWN),
-        **dict.fromkeys(("test_mean", "test_deviation"), lambda: own("tested_event")),
-        **dict.fromkeys(("epochs", "seconds"), lambda: of(frames.curves, trained, "event")),
-        "selected_parameters": lambda: trials(selected, "proposed_event"),
-        "selected_latency": lambda: of(frames.curves, selected, "event"),
-    }
+def _together(of: TrialEvents, name: str) -> tuple[int, ...]:
+    """The events of a number of all trials."""
+    match name:
+        case "trials":
+            return made_of(of.proposed(of.every))
+        case "reused":
+            return made_of(of.of_kind("reused"))
+        case "epochs" | "seconds":
+            return _trained(of, of.every)
+        case "best_trial":
+            return of.ranked(of.every)
+        case "on_front":
+            return made_of(of.proposed(of.every), of.reports(of.every), of.ended(of.every))
+        case "paused":
+            return made_of(of.of_kind("decided", '"decision":"pause"'), of.of_kind("promoted"), of.of_kind("ended"))
+        case state:
+            own = of.frames.trials.index[of.frames.trials["state"] == state]
+            return made_of(of.proposed(own), of.ended(own))
+
+
+def _on_front(of: TrialEvents, trial: Trial) -> Iterator[Traced]:
+    own = [trial.number]
+    rows = {"score": of.best(own), "parameters": of.proposed(own), "latency": of.reports(own)}
+    values = {"score": trial.score, "parameters": trial.parameters, "latency": trial.latency}
+    asked: Numbers = {name: values[name] for name in of.seen.objectives}
+    return of_numbers(f"Pareto front, trial {trial.number}", asked, lambda name: made_of(rows[name]))
+
+
+def _trained(of: TrialEvents, trials: list[int]) -> tuple[int, ...]:
+    """All that those reported which were trained, not taken over."""
+    reused = of.frames.trials["reused"]
+    return made_of(of.reports(reused.index[~reused & reused.index.isin(trials)]))
 
 
 def _group(seen: Exploration, row: Row) -> list[int]:
@@ -67,9 +107,3 @@ def _group(seen: Exploration, row: Row) -> list[int]:
         return list(trials)
     labels = [part.label for part in parts(seen.domains[row.axis])]
     return list(trials[seen.seen.parts[row.axis] == labels.index(row.value)])
-
-
-def _prepared(frames: "StudyFrames") -> "pd.DataFrame":
-    """The events that say what the baseline reaches, on each corpus."""
-    events = frames.events
-    return events.loc[events["kind"] == "corpus_prepared", ["event"]]

@@ -27,12 +27,13 @@ class TrainedRow:
 @dataclass(frozen=True, slots=True)
 class Step:
     """A step of the path: the change that was taken, its ``score``, the mean over the corpora, and that of each that
-    could have been taken instead; None: the trial has no score.
+    could have been taken instead; None: the trial has no score. ``trials``: by the change, those that tried it.
     """
 
     axis: str
     score: float
     instead: dict[str, float | None]
+    trials: dict[str, tuple[int, ...]]
 
 
 def trained_rows(record: StudyRecord) -> list[TrainedRow]:
@@ -61,14 +62,16 @@ def walked(record: StudyRecord) -> Iterator[Step]:
     config = record.study.search.proposer
     if not isinstance(config, PathConfig):
         return
-    scores = _scores(record)
+    scores, numbers = _scores(record), {canonical_json(trial.point): trial.number for trial in record.trials.values()}
     for found, best in steps(record.space, config, scores):
         if best is None:
             return
         reached = {candidate.axis: _mean(candidate, scores) for candidate in found}
         score = reached.pop(best.axis)
         assert score is not None, "what was taken has a score"
-        yield Step(best.axis, score, reached)
+        texts = {candidate.axis: map(canonical_json, candidate.points) for candidate in found}
+        trials = {axis: tuple(numbers[text] for text in points) for axis, points in texts.items()}
+        yield Step(best.axis, score, reached, trials)
 
 
 def settled_trials(record: StudyRecord, config: PathConfig) -> int:

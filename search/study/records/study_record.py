@@ -45,7 +45,8 @@ from skipstack.spaces.trial import TrialConfig
 class StudyRecord:
     """What happened in a study. ``apply`` is the only way in, for the past and for the present alike.
 
-    ``events``: how many there were; the next one has this number in the ledger, where the first has 0.
+    ``events``: how many there were; the next one has this number in the ledger, where the first has 0. An ablation
+    counts those of its whole study, whose ledger it shares.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,9 @@ class StudyRecord:
             case Settled():
                 self.settled = event
             case Ablated(ablation=number):
-                self.ablations.setdefault(number, StudyRecord()).apply(event.event)
+                ablation = self.ablations.setdefault(number, StudyRecord())
+                ablation.events = self.events
+                ablation.apply(event.event)
             case Interrupted() | Placed():
                 pass
             case _:

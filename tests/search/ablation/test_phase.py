@@ -72,6 +72,11 @@ def test_every_row_is_trained_to_its_end_and_tested_once_and_the_search_is_as_it
     assert {trial.number for trial in ablation.trials.values() if trial.tested} == set(selected(ablation))
     tested = [event.trial for event in own(events) if event.kind == "tested"]
     assert tested == list(ablation.trials) == list(range(len(planned.settled.rows)))
+    for trial in ablation.trials.values():
+        numbers = [*trial.happened.values(), *trial.reports.events]
+        happened = [event.event for event in (events[number] for number in numbers) if isinstance(event, Ablated)]
+        assert [event.kind for event in happened] == [*trial.happened, *["reported"] * len(trial.reports)]
+        assert {getattr(event, "trial", None) for event in happened} == {trial.number}
     assert {trial.reason for trial in ablation.trials.values()} == {"completed"}
     assert {len(trial.reports) for trial in ablation.trials.values()} == {2}
     rows = trained_rows(ablation)
