@@ -8,18 +8,14 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.confirmed.comparison_report import comparison_report
-from skipstack.dashboards.confirmed.reports import confirmed_reports, one_report, with_confirmed
+from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
+from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.confirmation.against import compare
-from skipstack.search.confirmation.designs import why_not_by_design
-from skipstack.search.confirmation.papers import find_table
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
         app.command(command.__name__)(command)
 
 
+@collection_put_off()
 def report(
     study: StudyPath,
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
@@ -58,13 +55,18 @@ def report(
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
     if trace and (against is not None or confirmed or form != "text" or out is not None):
         raise UserError("--trace excludes --against, --confirmed, --format and --out (allowed: with --by)")
-    from skipstack.search.frames.study_frames import study_frames
+    from skipstack.search.frames.study_frames import study_frames  # a report loads what it is made of, and nothing else
 
-    table = None if against is None else find_table(against)
-    frames = study_frames(study)
-    if against is not None and table is not None:
-        print_report(comparison_report(compare(frames.record, against, table, randomise=randomise)), form, out)
+    if against is not None:
+        from skipstack.dashboards.confirmed.comparison_report import comparison_report
+        from skipstack.search.confirmation.against import compare
+        from skipstack.search.confirmation.papers import find_table
+
+        table = find_table(against)
+        compared = compare(study_frames(study).record, against, table, randomise=randomise)
+        print_report(comparison_report(compared), form, out)
         return
+    frames = study_frames(study)
     if trace:
         from skipstack.dashboards.explored.traced import traced
         from skipstack.search.frames.trace import lines
@@ -72,8 +74,15 @@ def report(
         for line in lines(frames.past, list(traced(frames, frames.explored(by or ())))):
             print(line)
         return
-    reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
+    reports: list[Report] = []
+    if frames.confirms and not by:
+        from skipstack.dashboards.confirmed.reports import confirmed_reports
+
+        reports += confirmed_reports(frames.record, randomise=randomise)
     if confirmed:
+        from skipstack.dashboards.confirmed.reports import one_report
+        from skipstack.search.confirmation.designs import why_not_by_design
+
         if not reports:
             why = why_not_by_design(frames.record)
             raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
@@ -82,7 +91,11 @@ def report(
     from skipstack.dashboards.explored.exploration_report import exploration_report
 
     reported = exploration_report(frames.explored(by or ()))
-    print_report(with_confirmed(reported, reports), form, out)
+    if reports:
+        from skipstack.dashboards.confirmed.reports import with_confirmed
+
+        reported = with_confirmed(reported, reports)
+    print_report(reported, form, out)
 
 
 def export(
@@ -93,7 +106,9 @@ def export(
     device: ComputeDevice = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
-    record = read_study(study)
+    from skipstack.search.study.records.reading import read_study
+
+    record = read_study(study)  # which is soon refused where there is none
     from skipstack.search.bundles.export import export_bundles
 
     for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
