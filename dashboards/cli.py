@@ -13,15 +13,7 @@ from typing import NoReturn
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from skipstack.dashboards.commands import ablate as ablate_commands
-from skipstack.dashboards.commands import catalogue as catalogue_commands
-from skipstack.dashboards.commands import compare as compare_commands
-from skipstack.dashboards.commands import extend as extend_commands
-from skipstack.dashboards.commands import inspect as inspect_commands
-from skipstack.dashboards.commands import plan as plan_commands
-from skipstack.dashboards.commands import report as report_commands
-from skipstack.dashboards.commands import search as search_commands
-from skipstack.dashboards.commands import simulate as simulate_commands
+from skipstack.dashboards.commands.commands import Commands
 from skipstack.dashboards.report.printing import print_everywhere, say
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.printable import visible
@@ -29,21 +21,14 @@ from skipstack.data.basis.redaction import redacted
 
 app = typer.Typer(
     name="skipstack",
+    cls=Commands,
+    callback=lambda: None,  # Typer asks for one where it sees no command
     help="Search architectures and hyperparameters of recurrent sequence models on a Ray cluster.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-search_commands.add_to(app)
-extend_commands.add_to(app)
-ablate_commands.add_to(app)
-plan_commands.add_to(app)
-simulate_commands.add_to(app)
-report_commands.add_to(app)
-compare_commands.add_to(app)
-inspect_commands.add_to(app)
-catalogue_commands.add_to(app)
 
 
 def main() -> NoReturn:

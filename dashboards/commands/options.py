@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.proposers.config import ProposerName
-from skipstack.search.study_files.study_file import load_study
+
+if TYPE_CHECKING:
+    from skipstack.search.config import StudyConfig
 
 
 def whole(text: str) -> int:
@@ -98,8 +99,10 @@ def studied(
     seeds: int | None,
     lanes: str | None,
     seed: int | None,
-) -> tuple[StudyConfig, Path]:
+) -> "tuple[StudyConfig, Path]":
     """The study that the options describe, and the folder from which its corpus paths are read."""
+    from skipstack.search.study_files.study_file import load_study
+
     options = {"lanes": lanes, "proposer": proposer}
     if warm_start:
         options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])

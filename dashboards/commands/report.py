@@ -1,7 +1,7 @@
 """``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,22 +9,18 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.confirmed.comparison_report import comparison_report
-from skipstack.dashboards.confirmed.reports import confirmed_reports, one_report, with_confirmed
+from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
+from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.confirmation.against import Comparison, compare
-from skipstack.search.confirmation.designs import why_not_by_design
-from skipstack.search.confirmation.papers import find_table
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
 
 if TYPE_CHECKING:
     from skipstack.search.frames.study_frames import StudyFrames
+    from skipstack.search.frames.trace import Traced
 
 
 def add_to(app: typer.Typer) -> None:
@@ -33,6 +29,7 @@ def add_to(app: typer.Typer) -> None:
         app.command(command.__name__)(command)
 
 
+@collection_put_off()
 def report(
     study: StudyPath,
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
@@ -66,52 +63,77 @@ def report(
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
     if trace and (form != "text" or out is not None):
         raise UserError("--trace excludes --format and --out (allowed: with --by, --confirmed, --against, --randomise)")
-    from skipstack.search.frames.study_frames import study_frames
+    from skipstack.search.frames.study_frames import study_frames  # a report loads what it is made of, and nothing else
 
-    table = None if against is None else find_table(against)
-    frames = study_frames(study)
-    compared = None
-    if against is not None and table is not None:
+    if against is not None:
+        from skipstack.dashboards.confirmed.comparison_report import comparison_report
+        from skipstack.search.confirmation.against import compare
+        from skipstack.search.confirmation.papers import find_table
+
+        table = find_table(against)
+        frames = study_frames(study)
         compared = compare(frames.record, against, table, randomise=randomise)
+        if trace:
+            from skipstack.dashboards.confirmed.traced import traced_comparison
+
+            _print_traced(frames, traced_comparison(compared, frames.record))
+        else:
+            print_report(comparison_report(compared), form, out)
+        return
+    frames = study_frames(study)
     if trace:
-        _print_traced(frames, by or (), compared, confirmed=confirmed, randomise=randomise)
+        _print_traced(frames, _traced(frames, by or (), confirmed=confirmed, randomise=randomise))
         return
-    if compared is not None:
-        print_report(comparison_report(compared), form, out)
-        return
-    reports = list(confirmed_reports(frames.record, randomise=randomise)) if frames.confirms and not by else []
+    reports: list[Report] = []
+    if frames.confirms and not by:
+        from skipstack.dashboards.confirmed.reports import confirmed_reports
+
+        reports += confirmed_reports(frames.record, randomise=randomise)
     if confirmed:
-        if not reports:
-            raise _nothing_confirmed(frames.record)
+        from skipstack.dashboards.confirmed.reports import one_report
+
+        _check_confirmed(frames, reports)
         print_report(one_report(reports), form, out)
         return
     from skipstack.dashboards.explored.exploration_report import exploration_report
 
     reported = exploration_report(frames.explored(by or ()))
-    print_report(with_confirmed(reported, reports), form, out)
+    if reports:
+        from skipstack.dashboards.confirmed.reports import with_confirmed
+
+        reported = with_confirmed(reported, reports)
+    print_report(reported, form, out)
 
 
-def _print_traced(
-    frames: "StudyFrames", by: Sequence[str], compared: Comparison | None, *, confirmed: bool, randomise: bool
-) -> None:
-    """Print the events of each number that the report with these options shows."""
-    from skipstack.dashboards.confirmed.traced import traced_comparison, traced_tables
+def _traced(frames: "StudyFrames", by: Sequence[str], *, confirmed: bool, randomise: bool) -> "list[Traced]":
+    """The numbers of the report with these options."""
+    found: list[Traced] = []
+    if frames.confirms and not by:
+        from skipstack.dashboards.confirmed.traced import traced_tables
+
+        found += traced_tables(frames.record, randomise=randomise)
+    if confirmed:
+        _check_confirmed(frames, found)
+        return found
     from skipstack.dashboards.explored.traced import traced
+
+    return [*found, *traced(frames, frames.explored(by))]
+
+
+def _print_traced(frames: "StudyFrames", found: "Iterable[Traced]") -> None:
     from skipstack.search.frames.trace import lines
 
-    if compared is not None:
-        found = list(traced_comparison(compared, frames.record))
-    else:
-        found = list(traced_tables(frames.record, randomise=randomise)) if frames.confirms and not by else []
-        if confirmed and not found:
-            raise _nothing_confirmed(frames.record)
-        found += [] if confirmed else traced(frames, frames.explored(by))
-    for line in lines(frames.past, found):
+    for line in lines(frames.past, list(found)):
         print(line)
 
 
-def _nothing_confirmed(record: StudyRecord) -> UserError:
-    return UserError(f"--confirmed: {why_not_by_design(record)} (allowed: without it; `skipstack ablate` confirms)")
+def _check_confirmed(frames: "StudyFrames", found: Sequence[object]) -> None:
+    """Raise UserError where nothing was found that is confirmed."""
+    if not found:
+        from skipstack.search.confirmation.designs import why_not_by_design
+
+        why = why_not_by_design(frames.record)
+        raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
 
 
 def export(
@@ -122,7 +144,9 @@ def export(
     device: ComputeDevice = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
-    record = read_study(study)
+    from skipstack.search.study.records.reading import read_study
+
+    record = read_study(study)  # which is soon refused where there is none
     from skipstack.search.bundles.export import export_bundles
 
     for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):

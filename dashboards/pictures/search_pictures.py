@@ -28,7 +28,7 @@ def _pictures(exploration: "Exploration") -> Iterator[Picture]:
     from skipstack.dashboards.charts.pairs import pairs
     from skipstack.dashboards.charts.survival import survival
 
-    trials, curves = exploration.seen.trials, exploration.curves
+    trials, curves = exploration.seen.trials, exploration.curves()
     measure, rungs = exploration.measure, exploration.rungs
     frames = _frames(exploration)
     scored = int(trials["score"].notna().sum())

@@ -1,9 +1,8 @@
 """All that describes what a search saw, from the frames of its study."""
 
 import json
-import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, get_args
@@ -65,7 +64,8 @@ class Exploration:
     base: TrialConfig
     """What the study varies."""
     seen: Seen
-    curves: pd.DataFrame
+    curves: Callable[[], pd.DataFrame]
+    """The frame ``curves``, which only pictures need."""
     reached: pd.DataFrame
     """By trial the best score up to each epoch; NaN after its end."""
     domains: Domains
@@ -105,27 +105,27 @@ class Exploration:
 
 def explore(
     trials: pd.DataFrame,
-    curves: pd.DataFrame,
     seeds: pd.DataFrame,
+    reached: pd.DataFrame,
     study: StudyConfig,
     measure: Measure,
     *,
+    curves: Callable[[], pd.DataFrame],
     base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
 ) -> Exploration:
     """What the search of a study saw, its table over all axes or over those named ``by``.
 
-    ``trials``, ``curves``, ``seeds``: the frames of the study (``search/frames/``). ``base``: the trial of the base
-    config, if there is one. ``baseline``: its scores on dev and test. Raises UserError where ``by`` names something
-    that is no axis of the study.
+    ``trials``, ``seeds``, ``curves``: the frames of the study (``search/frames/``). ``reached``: ``reached.reached``.
+    ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and test. Raises UserError
+    where ``by`` names something that is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
         if axis not in space.domains:
             raise UserError(unknown("axis", axis, space.domains))
     raced = resource_of(study) == "seeds"
-    reached = _reached(curves)
     whole = _whole(trials, reached, study) if raced else trials["state"] == "completed"
     parts = levels(trials, space.domains)
     model = effects(trials["score"], whole, reached, parts)
@@ -164,15 +164,6 @@ def explore(
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number) for number in on_front),
     )
-
-
-def _reached(curves: pd.DataFrame) -> pd.DataFrame:
-    """By trial the best finite score up to each epoch, a column an epoch; NaN after the trial's last report."""
-    once = curves.drop_duplicates(["trial", "epoch"])
-    table = once.pivot(index="trial", columns="epoch", values="score")
-    finite = table.where(table.abs() < math.inf)
-    there = table.notna()[table.columns[::-1]].cummax(axis=1)[table.columns]
-    return finite.cummax(axis=1).ffill(axis=1).where(there)
 
 
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":

@@ -21,7 +21,7 @@ Domains = Mapping[str, Domain]
 
 def levels(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     """A column for each axis, on the index of ``trials``: the number of the part, or ``INACTIVE``."""
-    points = [json.loads(text) for text in trials["point"]]
+    points = json.loads(f"[{','.join(trials['point'])}]")
     columns = {axis: _levels(axis, points, domain) for axis, domain in domains.items()}
     return pd.DataFrame(columns, index=trials.index, dtype="int64")
 

@@ -29,6 +29,7 @@ def pairs(effects: Effects, parts: pd.DataFrame, whole: "pd.Series[bool]") -> pd
 def _pair(of_trials: pd.DataFrame, axis: str, other: str) -> pd.DataFrame:
     both = of_trials[(of_trials[axis] != INACTIVE) & (of_trials[other] != INACTIVE)]
     grouped = both.groupby([axis, other])
-    cells = grouped.agg(n=("left", "size"), whole=("whole", "sum"), interaction=("left", "mean"))
+    numbers = {"n": grouped.size(), "whole": grouped["whole"].sum(), "interaction": grouped["left"].mean()}
+    cells = pd.DataFrame(numbers)
     cells.index.names = ["part_one", "part_two"]
     return cells.reset_index().assign(axis_one=axis, axis_two=other)

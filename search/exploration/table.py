@@ -107,7 +107,7 @@ def _axis(seen: Seen, axis: str, domains: Domains) -> Iterator[Row]:
 
 
 def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
-    group = seen.trials[member]
+    group = seen.trials.loc[member, ["score", "epochs", "seconds"]]
     scored = group["score"].notna()
     row = Row(
         axis=axis,
@@ -121,7 +121,7 @@ def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
         return row
     numbers = set(group.index[scored])
     selected = next(number for number in seen.ranked if number in numbers)
-    trial: Mapping[str, Any] = group.loc[selected].to_dict()
+    trial: Mapping[str, Any] = seen.trials.loc[selected].to_dict()
     seeds = seen.seeds[seen.seeds["trial"] == selected]
     return replace(
         row,

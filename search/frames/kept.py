@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b, sha256
+from hashlib import file_digest, sha256  # for which processors have instructions
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from skipstack.search.frames.columns import COLUMNS
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Of what the frames of a ledger are. To be raised where the same events give other rows."""
 
 ABOUT: Final = "about.json"
@@ -47,11 +47,10 @@ class Kept:
 
 def stamp(files: tuple[Path, ...]) -> str:
     """What frames of a ledger in these files are known by. Raises OSError where one cannot be read."""
-    digest = sha256(repr((VERSION, pd.__version__, sorted(COLUMNS.items()))).encode())  # processors have it
+    digest = sha256(repr((VERSION, pd.__version__, sorted(COLUMNS.items()))).encode())
     for file in files:
         with file.open("rb") as opened:
-            while content := opened.read(1 << 24):
-                digest.update(content)
+            digest.update(file_digest(opened, "sha256").digest())
     return digest.hexdigest()
 
 
@@ -91,11 +90,11 @@ def as_parquet(frame: pd.DataFrame) -> bytes:
 def from_parquet(name: str, content: bytes) -> pd.DataFrame:
     """The frame of this name that ``as_parquet`` wrote."""
     frame: pd.DataFrame = pq.read_table(pa.BufferReader(content), use_threads=False).to_pandas()
-    return frame.set_index("trial") if name == "trials" else frame
+    return frame.set_index("trial") if name in ("trials", "reached") else frame
 
 
 def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=16).hexdigest()
+    return sha256(content).hexdigest()
 
 
 def _write(path: Path, content: bytes) -> None:

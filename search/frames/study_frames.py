@@ -15,6 +15,7 @@ from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig
 from skipstack.search.exploration.exploration import Exploration, explore
+from skipstack.search.exploration.reached import reached
 from skipstack.search.frames.curves import curves, sentences
 from skipstack.search.frames.events import events
 from skipstack.search.frames.kept import as_parquet, keep, kept, stamp
@@ -38,6 +39,9 @@ MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
 IMPORTANCES: Final = "importances"
 """Kept beside them, since what computes them takes long to load (``search/exploration/importance.py``)."""
 
+REACHED: Final = "reached"
+"""Kept beside them: all that tables need of the curves, which are by far the largest."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StudyFrames:
@@ -55,7 +59,7 @@ class StudyFrames:
     finished: bool
     ablated: bool
     kept: Callable[[str], pd.DataFrame | None]
-    """A frame by its name in ``MADE``, or ``IMPORTANCES``, where an earlier reading has made it."""
+    """A frame by its name in ``MADE``, ``IMPORTANCES`` or ``REACHED``, where an earlier reading has made it."""
     read: Callable[[], StudyRecord]
 
     @classmethod
@@ -103,10 +107,25 @@ class StudyFrames:
         """How much each axis matters."""
         return self.explored().importances
 
+    @cached_property
+    def reached(self) -> pd.DataFrame:
+        """By trial the best score up to each epoch."""
+        frame = self.kept(REACHED)
+        return reached(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
+
     def explored(self, by: Sequence[str] = ()) -> Exploration:
         """What the search saw, its table over all axes or over those named ``by``. Raises UserError for no axis."""
-        tables = self.trials, self.curves, self.seeds
-        found = explore(*tables, self.study, self.measure, base=self.base, baseline=self.baseline, by=by)
+        found = explore(
+            self.trials,
+            self.seeds,
+            self.reached,
+            self.study,
+            self.measure,
+            curves=lambda: self.curves,
+            base=self.base,
+            baseline=self.baseline,
+            by=by,
+        )
         known = self.__dict__.get(IMPORTANCES, self.kept(IMPORTANCES))
         if known is not None:
             found.__dict__[IMPORTANCES] = known  # as if it had been asked for
@@ -176,6 +195,7 @@ def study_frames(path: Path) -> StudyFrames:
     with collection_put_off():
         frames = StudyFrames.of(read_study(path), path)
         made = {name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)}
+        made[REACHED] = lambda: frames.reached.rename(columns=str)  # as Parquet names columns
         keep(folder.frames, known_by, made, _about(frames))
     return frames
 

@@ -11,6 +11,7 @@ texts ``"nan"``, ``"inf"`` and ``"-inf"``, and read back as the same numbers.
 import json
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
@@ -360,7 +361,10 @@ class Ablated(_Happened):
 
 Event = Annotated[OwnEvent | Ablated, Field(discriminator="kind")]
 
-_EVENTS: TypeAdapter[tuple[Event, ...]] = TypeAdapter(tuple[Event, ...])
+
+@cache
+def _events() -> TypeAdapter[tuple[Event, ...]]:
+    return TypeAdapter(tuple[Event, ...])  # which takes a while to make, and not all who know events read a ledger
 
 
 def to_json(events: Sequence[Event]) -> str:
@@ -375,4 +379,4 @@ def from_json(text: str | bytes) -> tuple[Event, ...]:
     Raises ValueError on broken JSON, an unknown kind, an unknown key and a value of the wrong type, and UserError for a
     newer format.
     """
-    return _EVENTS.validate_json(upgraded(text))
+    return _events().validate_json(upgraded(text))

@@ -1,0 +1,47 @@
+"""All commands by their names. A command's file is loaded when the command is typed, or described by ``--help``."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from skipstack.data.basis.collection import collection_put_off
+
+FILES: Final[Mapping[str, str]] = {
+    "search": "search",
+    "resume": "search",
+    "extend": "extend",
+    "rerun": "extend",
+    "ablate": "ablate",
+    "plan": "plan",
+    "simulate": "simulate",
+    "report": "report",
+    "export": "report",
+    "verify": "report",
+    "predict": "report",
+    "compare": "compare",
+    "inspect": "inspect",
+    "spaces": "catalogue",
+    "data": "catalogue",
+}
+"""The file beside this one that has each command (its ``add_to``), in the order of ``--help``."""
+
+
+class Commands(TyperGroup):
+    """The commands of ``FILES``."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": dict.fromkeys(FILES)})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name; None where there is none."""
+        if cmd_name not in FILES:
+            return None
+        with collection_put_off():
+            file = import_module(f"skipstack.dashboards.commands.{FILES[cmd_name]}")
+        own = typer.Typer(rich_markup_mode=None)
+        file.add_to(own)
+        return get_group(own).get_command(ctx, cmd_name)
