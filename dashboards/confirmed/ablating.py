@@ -48,7 +48,9 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if corpora > 1:
         each = f"{each} x {counted(corpora, 'corpus', 'corpora')}"
-    path = f", and on the path at most {expected.most - expected.trials} more" if made.settled.path else ""
+    further = expected.most - expected.trials
+    path = f", and on the path at most {further} more" if further else ", those of the path among them"
+    path = path if made.settled.path else ""
     yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
     found = expected.resolution
     if found is None:

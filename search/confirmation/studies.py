@@ -14,8 +14,11 @@ from skipstack.search.confirmation.designs import by_design
 from skipstack.search.exploration.budgets import expected_best
 from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.study.preparation import CORPUS
+from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.changes import changes, chosen
+from skipstack.spaces.paths import overlap
 from skipstack.spaces.trial import TrialConfig
 
 WINNER = "the best config of each, as its own ablation found it"
@@ -57,7 +60,7 @@ class Studies:
 
 @dataclass(frozen=True, slots=True)
 class _Confirmed:
-    """A confirmed trial: what it is called, and what it is wherever its corpus lies."""
+    """A confirmed trial: what it is called in its study, and what it is wherever its corpus lies."""
 
     name: str
     config: str
@@ -109,8 +112,16 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
         for row in rows:
             trial = None if row.trial is None else owner.trials[row.trial]
             if trial is not None and trial.whole and owner.corpus_of(trial.config).fingerprint == fingerprint:
-                section = "" if row.section.startswith("winner") else row.section
-                yield _Confirmed(f"{section}: {row.label}" if section else row.label, _text(trial.config), trial)
+                yield _Confirmed(_named(trial.config, record.study.space.base), _text(trial.config), trial)
+
+
+def _named(config: TrialConfig, base: TrialConfig) -> str:
+    """What it has that the base of its study has not, on whatever corpus."""
+    changed = chosen(changes(config, base), config)
+    values = {
+        path: f"{value:.4g}" if isinstance(value, float) else value_text(value) for path, value in changed.items()
+    }
+    return ", ".join(f"{path}={value}" for path, value in values.items() if not overlap(path, CORPUS)) or "base"
 
 
 def _text(config: TrialConfig) -> str:

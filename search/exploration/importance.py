@@ -55,7 +55,7 @@ def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Dom
         common = [axis for axis in tried if active.loc[list(of_these.index), axis].all()]
         varied = {axis: tried[axis] for axis in common if of_these[axis].nunique() > 1}
         shares = _fanova(expected, of_these, varied) if varied and len(of_these) > 2 else {}
-        fanova |= {axis: shares[axis] for axis in varied if set(active.index[active[axis]]) == numbers}
+        fanova |= {axis: shares[axis] for axis in shares if set(active.index[active[axis]]) == numbers}
     rows = [
         {"axis": axis, "trials": int(active[axis].sum()), "ped_anova": ped[axis], "fanova": fanova.get(axis, np.nan)}
         for axis in sorted(tried, key=lambda axis: -ped[axis])

@@ -96,7 +96,7 @@ def test_studies_are_drawn_by_what_they_confirmed_and_by_what_they_explored() ->
     assert forest.about == "Differences to runs/a, config by config."
     assert forest.svg.count(">runs/b<") == 4
     assert ">runs/a<" not in forest.svg
-    assert f">{DEPTH}: 5<" in forest.svg
+    assert f">{DEPTH}=5<" in forest.svg
     assert "expected best accuracy on dev (%)" in explored.svg
     assert {name for name in ("epochs", "runs/a", "runs/b") if f">{name}<" in explored.svg} == {
         "epochs",

@@ -1,6 +1,7 @@
 """Reports as files: whole or not at all, in every format; how wide text is; what has no place in a terminal."""
 
 import io
+import re
 from pathlib import Path
 from typing import get_args
 
@@ -8,9 +9,11 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
+from skipstack.dashboards.confirmed.ablated_report import ablated_report
 from skipstack.dashboards.confirmed.ablating import ablation_page
 from skipstack.dashboards.confirmed.verdict import verdict_of
-from skipstack.dashboards.pages.page import Numbers, Page, Report, Sentence
+from skipstack.dashboards.pages.fitting import fitted
+from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pages.rendering import FileFormat, render
 from skipstack.dashboards.report.printing import print_page, print_report, print_sentence
 from skipstack.data.basis.errors import UserError
@@ -73,10 +76,10 @@ def test_a_file_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path, pl
 
 
 TOPOLOGIES = {"model.stack.shortcut.topology": {"choice": ["block", "hidden_gated", "both_gated", "block_no_output"]}}
+RATE = "training.optimiser.learning_rate"
 LONG = {
     "model.stack.depth": {"choice": [1, 3]},
-    "training.optimiser.learning_rate": {"choice": [0.0123, 0.0234]},
-    "data.vocabulary.minimum_count": {"choice": [2, 1]},
+    RATE: {"choice": [0.0123, 0.0234]},
 }
 
 
@@ -114,18 +117,41 @@ def test_no_line_is_wider_than_a_page_where_no_terminal_shows_it(command: str, s
     assert "…" not in text
 
 
-def test_what_an_ablation_says_before_and_after_it_fits_too(
+def test_what_an_ablation_says_fits_with_all_columns(
     studies: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, path = read_study(studies["ablated"]), studies["ablated"]
+    path = studies["ablated"]
+    record = read_study(path).ablations[1]
+    found = ablated(record)
     resolution = Resolution(smallest=0.0012, needed=None, sentences=12_345, questions=6)
     expected = Forecast(trials=14, most=18, seeds=3, searched=2, seconds=(1_000.0, 9_000.0), resolution=resolution)
-    print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, before.measure))
-    print_sentence(verdict_of(before.ablations[1], ablated(before.ablations[1])))
+    print_page(ablation_page(made(path, top=2, corpora=["own", "atis"], path=True), expected, record.measure))
+    print_report(report := ablated_report(record, found))
+    print_sentence(verdict_of(record, found))
     text = capsys.readouterr().out
     assert max(map(cell_len, text.splitlines())) <= 80
     assert text.startswith("toy, ablation 2")
-    assert "Of the winner's" in text or "of the winner's" in text
+    assert "left out at" not in text
+    assert re.search(r"^[* ] learning_rate: .*±.*±", text, re.MULTILINE)
+    assert f"| {RATE}: ".replace("_", r"\_") in render(report, "markdown")
+    told = " ".join(text.split())
+    assert "that of a mean holds the chance of 2 corpora." in told
+    assert "corrected for the rows of a corpus together, and for the means together (Holm)" in told
+    assert "On 2 corpora, the mean: of the winner's" in told
+
+
+def test_a_label_goes_on_in_a_second_line_before_a_column_goes() -> None:
+    cells = (Cell("1" * 10), Cell("2" * 10))
+    row = Row(names=("",), label="learning_rate: 0.01 → 0.02", cells=cells)
+    table = Table(names=("",), columns=(Column("one"), Column("two")), rows=(row,), optional=("two",), tight=True)
+    found = {width: fitted(table, width) for width in range(37, 53)}
+    assert {width: (len(each.shown), each.gap, each.label) for width, each in found.items()} == {
+        37: (1, 1, 24),
+        **{width: (2, 1, width - 24) for width in range(38, 50)},  # 14, as long as the longest word, and more
+        50: (2, 1, 26),
+        51: (2, 1, 26),
+        52: (2, 2, 26),
+    }
 
 
 def test_columns_of_the_environment_is_how_wide_a_page_is(

@@ -33,7 +33,7 @@ def test_what_both_confirmed_is_compared_with_intervals_config_by_config() -> No
     made = compare_studies({"a": one, "b": other})
     assert [(row.section, row.label, row.trial, row.is_reference) for row in made.rows] == [
         (section, label, number, label == "a")
-        for number, section in enumerate(("base", f"{DEPTH}: 1", f"{DEPTH}: 5", "model.stack.shortcut.gate: none"))
+        for number, section in enumerate(("base", f"{DEPTH}=1", f"{DEPTH}=5", "model.stack.shortcut.gate=none"))
         for label in ("a", "b")
     ]
     first = made.rows[1].difference
@@ -84,6 +84,8 @@ def test_the_best_of_each_is_compared_as_its_ablation_trained_it_anew(tmp_path: 
     assert gaps[1] == pytest.approx(-0.32, abs=0.02)  # as planted: its base has three layers, and so have all of it
     assert [row.marked for row in rows] == [False, False, True]
     searched = run_toy(open_toy(tmp_path / "searched", toy_study(2, "grid", epochs=1)))
+    settings = {row.section for row in compare_studies(records).rows} - {"base", WINNER}
+    assert settings == {f"{DEPTH}=1", f"{RATE}=0.01"}  # of a and b, of b and c
     assert WINNER not in {row.section for row in compare_studies({"a": records["a"], "searched": searched}).rows}
 
 

@@ -65,6 +65,11 @@ def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     assert importances(scores, trials, DOMAINS).equals(importances(scores, trials, DOMAINS))
     assert importances(scores[:2], trials, DOMAINS).empty
     assert importances(scores[:0], trials, DOMAINS).empty
+    twice = trials.assign(conditional=pd.Series(["on", "off"], dtype="str").reindex(trials.index))
+    found = importances(scores, twice, DOMAINS).set_index("axis")
+    assert found.loc["conditional", "trials"] == 2
+    assert np.isnan(found.loc["conditional", "fanova"])
+    assert found.loc["strong", "fanova"] > 0
 
 
 def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
