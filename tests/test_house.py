@@ -79,10 +79,20 @@ def test_package_files_are_empty_so_that_importing_one_loads_nothing(package: st
     assert [path for path in (ROOT / package).rglob("__init__.py") if path.read_bytes()] == []
 
 
-def test_the_command_line_answers_before_any_big_library_is_loaded() -> None:
-    code = "import sys, skipstack.dashboards.cli; print(*{'torch', 'ray', 'mlflow', 'optuna'} & set(sys.modules))"
+def test_the_command_line_answers_before_any_big_library_or_another_command_is_loaded() -> None:
+    code = """
+import sys
+from skipstack.dashboards.cli import app
+from skipstack.dashboards.commands.commands import FILES
+def loaded(names):
+    print(*sorted(set(names) & set(sys.modules)), file=sys.stderr)
+app(["predict", "--help"], standalone_mode=False)
+loaded(f"skipstack.dashboards.commands.{file}" for file in FILES.values())
+app(["--help"], standalone_mode=False)
+loaded(["torch", "ray", "mlflow", "optuna"])
+"""
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == []
+    assert ran.stderr.splitlines() == ["skipstack.dashboards.commands.report", ""]
 
 
 def test_every_direct_dependency_is_pinned_within_its_range() -> None:

@@ -12,7 +12,7 @@ from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
-from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
         app.command(command.__name__)(command)
 
 
-@collection_put_off()
+@collection_left_to_the_end()
 def report(
     study: StudyPath,
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",

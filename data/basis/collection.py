@@ -1,4 +1,4 @@
-"""Python's garbage collector, put off while very many objects are made that all stay."""
+"""Python's garbage collector, put off while very many objects are made that all stay, or until their process ends."""
 
 import gc
 from collections.abc import Iterator
@@ -15,3 +15,13 @@ def collection_put_off() -> Iterator[None]:
     finally:
         if before:
             gc.enable()
+
+
+@contextmanager
+def collection_left_to_the_end() -> Iterator[None]:
+    """Likewise, for the last that a process does: as it ends, Python looks at nothing that there is by then."""
+    with collection_put_off():
+        try:
+            yield
+        finally:
+            gc.freeze()

@@ -82,8 +82,9 @@ def keep(
 def as_parquet(frame: pd.DataFrame) -> bytes:
     """The Parquet file of a frame, its index as a column."""
     named = frame.reset_index() if frame.index.name else frame
+    texts = [str(name) for name in named if named[name].dtype == "str"]  # numbers seldom repeat
     file = BytesIO()
-    pq.write_table(pa.Table.from_pandas(named, preserve_index=False), file, compression="zstd")
+    pq.write_table(pa.Table.from_pandas(named, preserve_index=False), file, compression="zstd", use_dictionary=texts)
     return file.getvalue()
 
 

@@ -34,12 +34,12 @@ def seeds(record: StudyRecord) -> pd.DataFrame:
         if best is None or trial.reason in SCORELESS:
             continue
         dev, test, places = trial.dev_of(best), trial.test, _places(trial)
-        epochs = {place: trial.reports[place].epoch for place in set(places.values())}
+        epochs = trial.reports.epochs
         rows += [
             {
                 "trial": trial.number,
                 "seed": seed,
-                "best_epoch": epochs[places[seed]],
+                "best_epoch": int(epochs[places[seed]]),
                 "dev": sign * dev[seed],
                 "test": sign * test.get(seed, math.nan),
                 "best_event": trial.reports.events[places[seed]],

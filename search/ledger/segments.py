@@ -185,8 +185,8 @@ class Segments:
                 torn = line
                 continue
             appends += 1
-            if (number := line.payload.partition(b" ")[0]) != b"%d" % appends:
-                found = number.decode(errors="replace")[:20]
+            if not line.payload.startswith(b"%d " % appends):
+                found = line.payload.partition(b" ")[0].decode(errors="replace")[:20]
                 raise damaged(f"{line.segment}:{line.number}", f"append {found} stands where append {appends} should")
             yield line
         self.appends = appends

@@ -142,7 +142,7 @@ def test_a_defect_of_ours_is_told_whole_but_for_the_password(
     def broken(*arguments: object, **options: object) -> None:
         raise KeyError(f"https://ann:{PASSWORD}@host")
 
-    monkeypatch.setattr("skipstack.dashboards.commands.options.load_study", broken)
+    monkeypatch.setattr("skipstack.search.study_files.study_file.load_study", broken)
     code, printed = typed(capfd, "search", "quickstart")
     assert code == 1
     assert "Traceback" in printed

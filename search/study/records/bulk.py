@@ -59,20 +59,21 @@ def bulk_record(lines: Iterable[Line]) -> StudyRecord | None:
     late: dict[int, list[tuple[int, Reported]]] = defaultdict(list)
     for line in lines:
         assert line.payload is not None
-        taken = next((each for each in columns if each.lines.take(line.payload)), None)
-        if taken is not None:
-            taken.events.append(record.events)
-            record.events += 2
-            continue
-        events = events_of(line)
-        if len(columns) < MOST and (layout := _layout(events)):
-            columns.append(_Columns(Alike(line.payload), layout))
-        for event in events:
-            if isinstance(event, Reported):
-                late[event.trial].append((record.events, event))
-                record.events += 1
-            else:
-                record.apply(event)
+        for each in columns:
+            if each.lines.take(line.payload):
+                each.events.append(record.events)
+                record.events += 2
+                break
+        else:
+            events = events_of(line)
+            if len(columns) < MOST and (layout := _layout(events)):
+                columns.append(_Columns(Alike(line.payload), layout))
+            for event in events:
+                if isinstance(event, Reported):
+                    late[event.trial].append((record.events, event))
+                    record.events += 1
+                else:
+                    record.apply(event)
     blocks: dict[int, list[Block]] = defaultdict(list)
     try:
         for each in columns:

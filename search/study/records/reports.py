@@ -110,6 +110,11 @@ class Reports(Sequence[Reported]):
         return self._column("score")
 
     @property
+    def epochs(self) -> Sequence[float]:
+        """The epoch of each report."""
+        return self._column("epoch")
+
+    @property
     def seconds(self) -> Sequence[float]:
         """The seconds of each report."""
         return self._column("seconds")
@@ -117,7 +122,7 @@ class Reports(Sequence[Reported]):
     @property
     def curve(self) -> list[tuple[int, float]]:
         """Epochs and scores."""
-        return [(int(epoch), score) for epoch, score in zip(self._column("epoch"), self.scores, strict=True)]
+        return [(int(epoch), score) for epoch, score in zip(self.epochs, self.scores, strict=True)]
 
     @property
     def grouped(self) -> bool:
@@ -126,8 +131,9 @@ class Reports(Sequence[Reported]):
 
     def best(self) -> int | None:
         """The place of the highest finite score, the earliest of equals; None where there is none."""
-        finite = [score for score in self.scores if math.isfinite(score)]
-        return self.scores.index(max(finite)) if finite else None
+        scores = self.scores
+        highest = max(filter(math.isfinite, scores), default=None)
+        return None if highest is None else scores.index(highest)
 
     def __eq__(self, other: object) -> bool:
         """Whether the same was reported, NaN included."""
@@ -160,7 +166,8 @@ class Reports(Sequence[Reported]):
     def _report(self, place: int) -> Reported:
         layout, rest = self._forms[place]
         time, epoch, score, seconds = self._numbers[place * len(NUMBERS) : (place + 1) * len(NUMBERS)]
-        flat = iter(self._metrics[self._starts[place] :])
+        first = self._starts[place]
+        flat = iter(self._metrics[first : first + sum(lanes for _, lanes in layout)])
         metrics: Metrics = {name: tuple(islice(flat, lanes)) for name, lanes in layout}
         values: dict[str, Any] = dict(zip(REST, rest, strict=True))
         values |= {"time": time, "epoch": int(epoch), "score": score, "seconds": seconds, "metrics": metrics}

@@ -173,8 +173,8 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(found: StudyFrames, wanted: StudyFrames) -> None:
-    for name in ALL:
-        pd.testing.assert_frame_equal(getattr(found, name), getattr(wanted, name))
+    for name in (*ALL, "reached"):
+        pd.testing.assert_frame_equal(getattr(found, name), getattr(wanted, name), check_exact=True)
     assert (found.study, found.corpora, found.base, found.finished) == (
         wanted.study,
         wanted.corpora,
