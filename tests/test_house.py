@@ -92,7 +92,7 @@ app(["--help"], standalone_mode=False)
 loaded(["torch", "ray", "mlflow", "optuna"])
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert ran.stderr.splitlines() == ["skipstack.dashboards.commands.report", ""]
+    assert ran.stderr.splitlines() == ["skipstack.dashboards.commands.bundles", ""]
 
 
 def test_every_direct_dependency_is_pinned_within_its_range() -> None:

@@ -1,32 +1,29 @@
-"""``skipstack report``, ``export``, ``verify`` and ``predict``: what a study leaves behind."""
+"""``skipstack report``: what a study confirmed, and what its search saw."""
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
-from skipstack.dashboards.commands.plain_text import sentences
+from skipstack.dashboards.commands.options import StudyPath
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
 from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
-from skipstack.data.tasks.measures import measure_in
-from skipstack.data.tasks.task import Form
-from skipstack.search.study.records.folder import StudyFolder
 
 if TYPE_CHECKING:
+    from skipstack.search.confirmation.papers import PaperTable
     from skipstack.search.frames.study_frames import StudyFrames
     from skipstack.search.frames.trace import Traced
 
+    NamedTable = tuple[str, PaperTable]
+
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    for command in (report, export, verify, predict):
-        app.command(command.__name__)(command)
+    """Add the command of this file."""
+    app.command("report")(report)
 
 
 @collection_left_to_the_end()
@@ -63,27 +60,29 @@ def report(
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
     if trace and (form != "text" or out is not None):
         raise UserError("--trace excludes --format and --out (allowed: with --by, --confirmed, --against, --randomise)")
-    from skipstack.search.frames.study_frames import study_frames  # a report loads what it is made of, and nothing else
+    table: NamedTable | None = None
+    if against is not None:
+        from skipstack.search.confirmation.papers import find_table
 
+        table = (against, find_table(against))  # a typo is told before the study is read
+    from skipstack.search.frames.study_frames import study_frames
+
+    frames = study_frames(study)
+    if trace:
+        _print_traced(frames, list(_traced(frames, table, by or (), confirmed=confirmed, randomise=randomise)))
+    else:
+        print_report(_reported(frames, table, by or (), confirmed=confirmed, randomise=randomise), form, out)
+
+
+def _reported(
+    frames: "StudyFrames", against: "NamedTable | None", by: Sequence[str], *, confirmed: bool, randomise: bool
+) -> Report:
+    """The report with these options, which loads what it is made of and nothing else."""
     if against is not None:
         from skipstack.dashboards.confirmed.comparison_report import comparison_report
         from skipstack.search.confirmation.against import compare
-        from skipstack.search.confirmation.papers import find_table
 
-        table = find_table(against)
-        frames = study_frames(study)
-        compared = compare(frames.record, against, table, randomise=randomise)
-        if trace:
-            from skipstack.dashboards.confirmed.traced import traced_comparison
-
-            _print_traced(frames, traced_comparison(compared, frames.record))
-        else:
-            print_report(comparison_report(compared), form, out)
-        return
-    frames = study_frames(study)
-    if trace:
-        _print_traced(frames, _traced(frames, by or (), confirmed=confirmed, randomise=randomise))
-        return
+        return comparison_report(compare(frames.record, *against, randomise=randomise))
     reports: list[Report] = []
     if frames.confirms and not by:
         from skipstack.dashboards.confirmed.reports import confirmed_reports
@@ -93,37 +92,45 @@ def report(
         from skipstack.dashboards.confirmed.reports import one_report
 
         _check_confirmed(frames, reports)
-        print_report(one_report(reports), form, out)
-        return
+        return one_report(reports)
     from skipstack.dashboards.explored.exploration_report import exploration_report
 
-    reported = exploration_report(frames.explored(by or ()))
-    if reports:
-        from skipstack.dashboards.confirmed.reports import with_confirmed
+    reported = exploration_report(frames.explored(by))
+    if not reports:
+        return reported
+    from skipstack.dashboards.confirmed.reports import with_confirmed
 
-        reported = with_confirmed(reported, reports)
-    print_report(reported, form, out)
+    return with_confirmed(reported, reports)
 
 
-def _traced(frames: "StudyFrames", by: Sequence[str], *, confirmed: bool, randomise: bool) -> "list[Traced]":
-    """The numbers of the report with these options."""
-    found: list[Traced] = []
+def _traced(
+    frames: "StudyFrames", against: "NamedTable | None", by: Sequence[str], *, confirmed: bool, randomise: bool
+) -> "Iterator[Traced]":
+    """The numbers of that report."""
+    if against is not None:
+        from skipstack.dashboards.confirmed.traced import traced_comparison
+        from skipstack.search.confirmation.against import compare
+
+        yield from traced_comparison(compare(frames.record, *against, randomise=randomise), frames.record)
+        return
+    tables: list[Traced] = []
     if frames.confirms and not by:
         from skipstack.dashboards.confirmed.traced import traced_tables
 
-        found += traced_tables(frames.record, randomise=randomise)
+        tables += traced_tables(frames.record, randomise=randomise)
+    yield from tables
     if confirmed:
-        _check_confirmed(frames, found)
-        return found
+        _check_confirmed(frames, tables)
+        return
     from skipstack.dashboards.explored.traced import traced
 
-    return [*found, *traced(frames, frames.explored(by))]
+    yield from traced(frames, frames.explored(by))
 
 
-def _print_traced(frames: "StudyFrames", found: "Iterable[Traced]") -> None:
+def _print_traced(frames: "StudyFrames", found: "Sequence[Traced]") -> None:
     from skipstack.search.frames.trace import lines
 
-    for line in lines(frames.past, list(found)):
+    for line in lines(frames.past, found):
         print(line)
 
 
@@ -134,71 +141,3 @@ def _check_confirmed(frames: "StudyFrames", found: Sequence[object]) -> None:
 
         why = why_not_by_design(frames.record)
         raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")
-
-
-def export(
-    study: StudyPath,
-    to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
-    best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
-    trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
-    device: ComputeDevice = "auto",
-) -> None:
-    """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
-    from skipstack.search.study.records.reading import read_study
-
-    record = read_study(study)  # which is soon refused where there is none
-    from skipstack.search.bundles.export import export_bundles
-
-    for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
-        print(path)
-
-
-def verify(
-    bundle: BundlePath,
-    data_dir: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Where its corpus lies; files of your own by default in the working directory. May be repeated: "
-            "relative paths start at the first folder, absolute ones may lead into any of them.",
-            metavar="DIR",
-        ),
-    ] = None,
-    device: ComputeDevice = "auto",
-) -> None:
-    """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
-    from skipstack.search.bundles.export import verify_bundle
-
-    folders = data_dir or []
-    first = folders[0] if folders else None
-    for split, metrics in verify_bundle(bundle, data_dir=first, others=folders[1:], device=device).items():
-        print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
-
-
-def predict(
-    bundle: BundlePath,
-    file: Annotated[Path | None, typer.Argument(help="UTF-8 text, one sentence a line. Left out: stdin.")] = None,
-    form: Annotated[
-        Form | None,
-        typer.Option(
-            "--format", help="`columns`: token, tab, tag, a token a line; `lines`: word_TAG, a sentence a line."
-        ),
-    ] = None,
-    device: ComputeDevice = "auto",
-) -> None:
-    """Predict the tags, labels or trees of text.
-
-    A bundle that tags words reads words separated by blanks and writes columns. One that tags characters, as of
-    Chinese, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other. One that
-    classifies texts writes `label<TAB>text` for each, in either format. A parser writes columns of word, head and
-    relation; the head is the number of a word, or 0 for the root.
-    """
-    from skipstack.models.device import choose_device
-    from skipstack.search.bundles.bundle import load_bundle
-
-    tagger = load_bundle(bundle, choose_device(device))
-    chosen = form or ("lines" if tagger.unit == "character" else "columns")
-    if chosen not in tagger.task.forms:
-        allowed = ", ".join(tagger.task.forms)
-        raise UserError(f"--format: got {chosen} for a bundle of {tagger.task.corpus} (allowed: {allowed})")
-    for sentence in tagger.annotate(sentences(file, tagger.unit)):
-        sys.stdout.write(tagger.task.written(sentence, chosen, tagger.segmentation))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from skipstack.dashboards.commands.report import verify
+from skipstack.dashboards.commands.bundles import verify
 from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.page import Table
 from skipstack.data.basis.errors import UserError
