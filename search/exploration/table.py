@@ -5,7 +5,7 @@ the more flattered it is. So nothing here is tested, and no number has an interv
 are measured on test.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,7 +121,7 @@ def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
         return row
     numbers = set(group.index[scored])
     selected = next(number for number in seen.ranked if number in numbers)
-    trial: Mapping[str, Any] = seen.trials.loc[selected].to_dict()
+    trial: Any = seen.trials.loc[selected]
     seeds = seen.seeds[seen.seeds["trial"] == selected]
     return replace(
         row,

@@ -194,8 +194,10 @@ def study_frames(path: Path) -> StudyFrames:
         )
     with collection_put_off():
         frames = StudyFrames.of(read_study(path), path)
-        made = {name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)}
-        made[REACHED] = lambda: frames.reached.rename(columns=str)  # as Parquet names columns
+        made: dict[str, Callable[[], pd.DataFrame]] = {
+            **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},
+            REACHED: lambda: frames.reached.rename(columns=str),  # as Parquet names columns
+        }
         keep(folder.frames, known_by, made, _about(frames))
     return frames
 
