@@ -1,6 +1,7 @@
 """``skipstack ablate`` as a user types it: what it says beforehand, what it leaves, what it refuses."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def test_one_after_another_each_on_seeds_of_its_own_with_runs_of_its_own(searche
     first = typed("ablate", path, "--seeds", "2", *SERIAL)
     assert first.code == 0
     assert "next:" in first.error
-    assert f"skipstack report {path}" in first.error
+    assert f"skipstack report {shlex.quote(str(path))}" in first.error
     second = skipstack.ablate(path, seeds=1, path=True)
     assert second.finished
     record = read_study(path)
@@ -117,7 +118,7 @@ def test_an_interrupted_one_is_finished_by_resume_and_nothing_else_begins_before
         with pytest.raises(KeyboardInterrupt):
             skipstack.ablate(path, seeds=1)
     assert not skipstack.open(path).finished
-    resume = f"an ablation of the study was interrupted (allowed: `skipstack resume {path}` first)"
+    resume = f"an ablation of the study was interrupted (allowed: `skipstack resume {shlex.quote(str(path))}` first)"
     for command in ("ablate", "extend"):
         more = ("--trials", "1") if command == "extend" else ()
         assert resume in refusal(command, path, *more)

@@ -2,6 +2,7 @@
 
 import io
 import re
+import shlex
 from pathlib import Path
 from typing import get_args
 
@@ -98,7 +99,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def printed(command: str, studies: dict[str, Path]) -> str:
     """What a command prints where nobody looks; of a preset without its study file, which is a file of its own."""
-    answer = typed(*(studies.get(word, word) for word in command.split()))
+    answer = typed(*(studies.get(word, word) for word in shlex.split(command)))
     assert (answer.code, answer.error) == (0, "")
     return answer.out.partition("the study file of this preset")[0]
 
@@ -160,7 +161,7 @@ def test_columns_of_the_environment_is_how_wide_a_page_is(
     command = "report grid --against wu2017/table-2"
     for asked, width in (("many", 80), ("60", 60), ("140", 140)):
         monkeypatch.setenv("COLUMNS", asked)
-        text = printed(f"{command} --out {tmp_path / 'out'}", studies) or (tmp_path / "out").read_text()
+        text = printed(f"{command} --out {shlex.quote(str(tmp_path / 'out'))}", studies) or (tmp_path / "out").read_text()
         assert text == printed(command, studies)
         assert width - 25 < max(map(cell_len, text.splitlines())) <= width
         assert ("left out at this width" in text) == (width < 140)

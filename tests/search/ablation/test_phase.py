@@ -1,5 +1,7 @@
 """Ablations run to their ends: fresh seeds, killed anywhere, beside a search that goes on."""
 
+import re
+import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,7 +131,7 @@ def test_nothing_else_begins_before_an_interrupted_ablation_is_finished(study: P
         AblationHistory(ledger, 1).append(*beginning(path, made(path)))
     assert not read_study(path).ablations[1].finished
     for reading in (read_finished, read_searched):
-        with pytest.raises(UserError, match=rf"interrupted \(allowed: `skipstack resume {path}` first"):
+        with pytest.raises(UserError, match=rf"interrupted \(allowed: `skipstack resume {re.escape(shlex.quote(str(path)))}` first"):
             reading(path)
     run_ablation(path, 1)
     assert read_finished(path).ablations[1].finished
@@ -140,7 +142,7 @@ def test_a_search_that_is_not_finished_says_what_to_type(study: Path, tmp_path: 
     for segment in (path / "ledger").glob("*.jsonl"):
         kept = [line for line in segment.read_bytes().splitlines(keepends=True) if b'"kind":"finished"' not in line]
         segment.write_bytes(b"".join(kept))
-    with pytest.raises(UserError, match=rf"not finished \(allowed: `skipstack resume {path}` first; with --enough"):
+    with pytest.raises(UserError, match=rf"not finished \(allowed: `skipstack resume {re.escape(shlex.quote(str(path)))}` first; with --enough"):
         read_finished(path)
 
 
