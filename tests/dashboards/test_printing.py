@@ -158,10 +158,10 @@ def test_a_label_goes_on_in_a_second_line_before_a_column_goes() -> None:
 def test_columns_of_the_environment_is_how_wide_a_page_is(
     studies: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = "report grid --against wu2017/table-2"
+    command, out = "report grid --against wu2017/table-2", tmp_path / "out"
     for asked, width in (("many", 80), ("60", 60), ("140", 140)):
         monkeypatch.setenv("COLUMNS", asked)
-        text = printed(f"{command} --out {shlex.quote(str(tmp_path / 'out'))}", studies) or (tmp_path / "out").read_text()
+        text = printed(f"{command} --out {shlex.quote(str(out))}", studies) or out.read_text()
         assert text == printed(command, studies)
         assert width - 25 < max(map(cell_len, text.splitlines())) <= width
         assert ("left out at this width" in text) == (width < 140)

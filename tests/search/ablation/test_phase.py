@@ -130,8 +130,9 @@ def test_nothing_else_begins_before_an_interrupted_ablation_is_finished(study: P
     with Ledger(path / "ledger") as ledger:
         AblationHistory(ledger, 1).append(*beginning(path, made(path)))
     assert not read_study(path).ablations[1].finished
+    resume = f"interrupted (allowed: `skipstack resume {shlex.quote(str(path))}` first"
     for reading in (read_finished, read_searched):
-        with pytest.raises(UserError, match=rf"interrupted \(allowed: `skipstack resume {re.escape(shlex.quote(str(path)))}` first"):
+        with pytest.raises(UserError, match=re.escape(resume)):
             reading(path)
     run_ablation(path, 1)
     assert read_finished(path).ablations[1].finished
@@ -142,7 +143,8 @@ def test_a_search_that_is_not_finished_says_what_to_type(study: Path, tmp_path: 
     for segment in (path / "ledger").glob("*.jsonl"):
         kept = [line for line in segment.read_bytes().splitlines(keepends=True) if b'"kind":"finished"' not in line]
         segment.write_bytes(b"".join(kept))
-    with pytest.raises(UserError, match=rf"not finished \(allowed: `skipstack resume {re.escape(shlex.quote(str(path)))}` first; with --enough"):
+    resume = f"not finished (allowed: `skipstack resume {shlex.quote(str(path))}` first; with --enough"
+    with pytest.raises(UserError, match=re.escape(resume)):
         read_finished(path)
 
 
