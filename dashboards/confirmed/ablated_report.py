@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Report, Sentence
-from skipstack.dashboards.report.naming import names
+from skipstack.dashboards.report.naming import names_by_path
 from skipstack.dashboards.report.quantities import NONE
 from skipstack.search.ablation.trained import walked
 from skipstack.search.confirmation.designs import Confirmation
@@ -12,18 +12,17 @@ from skipstack.search.study.records.study_record import StudyRecord
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
-    """The report of an ablation, by its own record and what it ``found``."""
-    return confirmation_report(found, *path(record))
+    """The report of what a study or its ablation ``found``, and of the path where one was walked."""
+    return confirmation_report(found, *_path(record))
 
 
-def path(record: StudyRecord) -> Iterator[Sentence]:
+def _path(record: StudyRecord) -> Iterator[Sentence]:
     """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
     factor = record.measure.factor
     taken = list(walked(record))
     if taken:
         yield Sentence("The path from the base to the winner, at each step the change that helps most on dev:")
-    axes = list(dict.fromkeys(axis for step in taken for axis in (step.axis, *step.instead)))
-    short = dict(zip(axes, names(axes), strict=True))
+    short = names_by_path(axis for step in taken for axis in (step.axis, *step.instead))
     for number, step in enumerate(taken, start=1):
         others = ", ".join(
             f"{short[axis]} {NONE if score is None else f'{factor * score:.2f}'}"

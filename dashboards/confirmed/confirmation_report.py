@@ -7,7 +7,7 @@ from functools import partial
 from skipstack.dashboards.confirmed.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
 from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.report.naming import names
+from skipstack.dashboards.report.naming import names_by_path
 from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import Reach
@@ -60,8 +60,7 @@ def confirmed_table(records: Sequence[Numbers], measure: Measure, *, reference: 
 
 def _labels(records: Sequence[Numbers]) -> Iterator[str]:
     """What rows are called, a changed axis by as few of the last parts of its path as tell it from the others."""
-    axes = list(dict.fromkeys(str(numbers["axis"]) for numbers in records if numbers["axis"]))
-    short = dict(zip(axes, names(axes), strict=True))
+    short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
     for numbers in records:
         axis, colon, change = str(numbers["row"]).partition(": ")
         yield f"{short[axis]}{colon}{change}" if axis and axis == numbers["axis"] else str(numbers["row"])

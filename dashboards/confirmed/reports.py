@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from skipstack.dashboards.confirmed.ablated_report import path
-from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
+from skipstack.dashboards.confirmed.ablated_report import ablated_report
 from skipstack.dashboards.pages.page import Block, Heading, Picture, Report
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.confirmation.designs import Confirmation, by_design
@@ -24,7 +23,7 @@ def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterato
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterator[Report]:
     """Each confirmed table of a study; none where it only explored."""
     for own, table in confirmed_tables(record, randomise=randomise):
-        yield confirmation_report(table, *path(own))
+        yield ablated_report(own, table)
 
 
 def one_report(reports: Sequence[Report]) -> Report:

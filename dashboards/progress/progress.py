@@ -16,7 +16,7 @@ from skipstack.dashboards.report.quantities import NONE, duration, reason_in_wor
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from skipstack.search.study.records.parts import value_text
+from skipstack.search.study.records.parts import short_text
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Json
@@ -200,7 +200,7 @@ def _label(domain: Domain, value: Json) -> str:
     """The value's name if it has one; else the value itself, numbers rounded."""
     if isinstance(domain, Choice) and (name := domain.name(value)):
         return name
-    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
+    return short_text(value)
 
 
 def _score(trial: TrialRecord) -> str:

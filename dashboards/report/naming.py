@@ -17,6 +17,12 @@ def names(paths: Iterable[str]) -> list[str]:
     return [next(name for name in _longer(own) if sum(_ends(each, name) for each in parts) == 1) for own in parts]
 
 
+def names_by_path(paths: Iterable[str]) -> dict[str, str]:
+    """The same by path, of paths that may come several times."""
+    each = list(dict.fromkeys(paths))
+    return dict(zip(each, names(each), strict=True))
+
+
 def listed(things: Sequence[str]) -> str:
     """``one``, ``one and two``, ``one, two and three``."""
     *others, last = things

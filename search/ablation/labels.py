@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from skipstack.search.ledger.events import Settled
 from skipstack.search.ledger.roles import ListedRow, Role
-from skipstack.search.study.records.parts import value_text
+from skipstack.search.study.records.parts import short_text
 from skipstack.spaces.domains import Choice, Json
 from skipstack.spaces.space import Space
 
@@ -77,4 +77,4 @@ def _text(space: Space, axis: str, value: Json) -> str:
     name = domain.name(value) if isinstance(domain, Choice) else None
     if name is not None:
         return name
-    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
+    return short_text(value)

@@ -14,7 +14,7 @@ from skipstack.search.confirmation.designs import by_design
 from skipstack.search.exploration.budgets import expected_best
 from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.study.preparation import CORPUS
-from skipstack.search.study.records.parts import value_text
+from skipstack.search.study.records.parts import short_text
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
@@ -118,10 +118,8 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
 def _named(config: TrialConfig, base: TrialConfig) -> str:
     """What it has that the base of its study has not, on whatever corpus."""
     changed = chosen(changes(config, base), config)
-    values = {
-        path: f"{value:.4g}" if isinstance(value, float) else value_text(value) for path, value in changed.items()
-    }
-    return ", ".join(f"{path}={value}" for path, value in values.items() if not overlap(path, CORPUS)) or "base"
+    said = (f"{path}={short_text(value)}" for path, value in changed.items() if not overlap(path, CORPUS))
+    return ", ".join(said) or "base"
 
 
 def _text(config: TrialConfig) -> str:

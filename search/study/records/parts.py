@@ -60,6 +60,11 @@ def value_text(value: Json) -> str:
     return value if isinstance(value, str) and value.isprintable() else canonical_json(value)
 
 
+def short_text(value: Json) -> str:
+    """The same where there is little room: a number with a point in four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else value_text(value)
+
+
 def _single(value: Json, name: str | None = None) -> Part:
     text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
     return Part(name or value_text(value), lambda other: canonical_json(other) == text)

@@ -8,7 +8,7 @@ import pytest
 from skipstack.dashboards.confirmed.ablating import ablation_page
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import render
-from skipstack.search.ablation.experiment import experiment
+from skipstack.search.ablation.experiment import Experiment, experiment
 from skipstack.search.confirmation.forecast import Forecast, forecast
 from skipstack.search.ledger.events import Event
 from skipstack.search.study.records.folder import StudyFolder
@@ -41,13 +41,17 @@ def searched(seeds: int, *, racing: bool = False) -> StudyRecord:
     return record_of(CONFIG, *events)
 
 
+def ablation(record: StudyRecord, seeds: int) -> Experiment:
+    return experiment(record, seeds=seeds, top=1, time=0.0)
+
+
 @pytest.fixture
 def expected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Forecast]:
     """Forecasts where every corpus has as many tokens as its name has letters."""
     monkeypatch.setattr("skipstack.search.confirmation.forecast._tokens", lambda folder, event: len(event.corpus))
 
-    def of(record: StudyRecord, seeds: int, **options: object) -> Forecast:
-        made = experiment(record, seeds=seeds, top=1, time=0.0, **options)  # type: ignore[arg-type]
+    def of(record: StudyRecord, seeds: int) -> Forecast:
+        made = ablation(record, seeds)
         return forecast(record, made, opening(made.study), StudyFolder(tmp_path))
 
     return of
@@ -77,9 +81,8 @@ def test_seeds_that_raced_trained_alone(expected: Callable[..., Forecast]) -> No
 def test_the_sentence_says_the_span_and_what_it_assumes(expected: Callable[..., Forecast]) -> None:
     record = searched(2)
 
-    def told(seeds: int, **options: object) -> str:
-        made = experiment(record, seeds=seeds, top=1, time=0.0, **options)  # type: ignore[arg-type]
-        page = ablation_page(made, expected(record, seeds, **options), record.measure)
+    def told(seeds: int) -> str:
+        page = ablation_page(ablation(record, seeds), expected(record, seeds), record.measure)
         return " ".join(render(Report(page=page, content={}), "text").split())
 
     pace = "of training, one trial after another, at the pace of the search"

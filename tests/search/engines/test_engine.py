@@ -31,6 +31,15 @@ pytestmark = [
 ]
 
 
+def die_once(folder: Path) -> None:
+    """Kill this process, the first time that the trial of this folder asks for it."""
+    mark = folder / "killed"
+    if not mark.exists():
+        folder.mkdir(parents=True)
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 class TellingWorker(ToyWorker):
     """Says in which process it trains, and needs its own folder to be reachable from there.
 
@@ -39,11 +48,8 @@ class TellingWorker(ToyWorker):
 
     def run_epoch(self) -> EpochResult:
         assert self.task.folder.is_absolute()
-        mark = self.task.folder / "killed"
-        if self.task.number == 0 and self.epoch == 1 and not mark.exists():
-            self.task.folder.mkdir(parents=True)
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self.task.number == 0 and self.epoch == 1:
+            die_once(self.task.folder)
         result = super().run_epoch()
         metrics: Metrics = {**result.metrics, "process": (float(os.getpid()),) * len(self.task.seeds)}
         return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
@@ -60,15 +66,12 @@ class TroubledWorker(ToyWorker):
     def run_epoch(self) -> EpochResult:
         config = self.task.config
         tried = (config.model.stack.depth, config.training.optimiser.learning_rate)
-        mark = self.task.folder / "killed"
         if tried == self.RAISES:
             raise RuntimeError("out\nof luck")
         if tried == self.DIES:
             os._exit(1)
-        if tried == self.IS_KILLED and self.epoch == 1 and not mark.exists():
-            self.task.folder.mkdir(parents=True)
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+        if tried == self.IS_KILLED and self.epoch == 1:
+            die_once(self.task.folder)
         return super().run_epoch()
 
 
