@@ -87,6 +87,8 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
             of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
     whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
     means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
+    asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]  # winners share changes
+    corrected = holm([mean.p for mean in means], asked)
     return tuple(
         ConfirmedRow(
             label=name,
@@ -98,5 +100,5 @@ def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, 
             p=p,
             marked=p is not None and p < LEVEL,
         )
-        for (section, axis, name), mean, p in zip(whole, means, holm([mean.p for mean in means]), strict=True)
+        for (section, axis, name), mean, p in zip(whole, means, corrected, strict=True)
     )

@@ -95,8 +95,9 @@ def confirm(
     found = [_measured(row, split, only_described, randomise) for row in rows]
     for family in dict.fromkeys(row.family for row in rows):
         places = [place for place, row in enumerate(rows) if row.family == family]
-        asked = [found[place].difference for place in places]
-        for place, p in zip(places, holm([None if each is None else each.p for each in asked]), strict=True):
+        answers = [each.p if (each := found[place].difference) else None for place in places]
+        asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]  # winners share changes
+        for place, p in zip(places, holm(answers, asked), strict=True):
             found[place] = replace(found[place], p=p, marked=p is not None and p < LEVEL)
     return tuple(found)
 

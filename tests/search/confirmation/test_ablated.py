@@ -135,3 +135,15 @@ def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) ->
         assert (str(theirs[row.axis]), str(own[row.axis])) == (before, after)
         assert {**own, row.axis: None} == {**theirs, row.axis: None}
     assert len({row.section for row in rows[3:]}) == 4
+
+
+def test_a_change_that_two_winners_share_is_asked_once(two: StudyRecord) -> None:
+    for corpus in ("own", "atis"):
+        found = {
+            (row.trial, row.reference): (row.difference.p, row.p)
+            for row in ablated(two).rows
+            if row.corpus == corpus and row.difference
+        }
+        alone, corrected = zip(*found.values(), strict=True)
+        assert len(found) == 9  # of 11 rows: both winners have another depth and another rate than the base
+        assert corrected == pytest.approx(multipletests(alone, method="holm")[1])

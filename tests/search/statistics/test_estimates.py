@@ -65,6 +65,10 @@ def test_holm_is_what_its_paper_says_and_leaves_out_what_was_not_asked() -> None
     assert holm([None]) == (None,)
 
 
+def test_a_question_that_several_rows_ask_is_corrected_once() -> None:
+    assert holm([0.01, 0.03, 0.01, None], ["a", "b", "a", "c"]) == pytest.approx((0.02, 0.03, 0.02, None))
+
+
 def test_an_effect_size_counts_standard_deviations_of_both() -> None:
     ours, theirs = [0.94, 0.96, 0.95], [0.90, 0.91, 0.95]
     pooled = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 2)
