@@ -38,7 +38,8 @@ def pytest_collection_finish() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """How to run the tests in the same order again; pytest-randomly says so only where there is a header."""
-    terminalreporter.write_line(f"random order, again with: --randomly-seed={config.getoption('randomly_seed')}")
+    if config.pluginmanager.hasplugin("randomly"):
+        terminalreporter.write_line(f"random order, again with: --randomly-seed={config.getoption('randomly_seed')}")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
