@@ -38,8 +38,9 @@ UNTOUCHED = {"annotation", "returns", "decorator_list", "bases", "keywords of a 
 class Mutant:
     """What stands at a line becomes something else; ``apply`` changes the tree that the mutant was found in.
 
-    ``first`` and ``last`` are the lines of its statement, or of the head of one that holds others; ``in_function``:
-    whether it runs when something is called, not when the module is loaded.
+    ``first`` and ``last`` are the lines of its statement, or of the head of one that holds others; of what a function
+    has by default, those of the function. ``in_function``: whether it runs when something is called, not when the
+    module is loaded.
     """
 
     line: int
@@ -92,7 +93,7 @@ def _mutant(
         else:
             setattr(holder, place, becomes)
 
-    body = getattr(statement, "body", None)
+    body = [] if isinstance(statement, ast.FunctionDef) else getattr(statement, "body", None)
     first = getattr(statement, "lineno", 1)
     last = body[0].lineno - 1 if body else getattr(statement, "end_lineno", first)
     line = getattr(was, "lineno", first)
@@ -100,8 +101,10 @@ def _mutant(
 
 
 def _left_alone(node: ast.AST) -> bool:
-    """Docstrings, texts, messages of errors, imports, and what only says what cannot be."""
+    """Docstrings, texts, messages of errors, imports, and what only says what cannot be, as ``strict=True`` does."""
     match node:
+        case ast.keyword(arg="strict"):
+            return True
         case ast.Expr(value=ast.Constant()) | ast.JoinedStr() | ast.Assert() | ast.Import() | ast.ImportFrom():
             return True
         case ast.Call(func=ast.Name(id=name)):

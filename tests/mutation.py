@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", help="folders of modules, such as models or search/ledger")
     parser.add_argument("--mutants", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tests", nargs="*", default=[], help="further folders of tests, such as tests/search/study")
+    parser.add_argument("--tests", nargs="*", default=[], help="further tests, such as tests/search/study")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     sys.dont_write_bytecode = True
@@ -249,8 +249,11 @@ def main() -> None:
     ]
     drawn = random.Random(options.seed).sample(every, min(options.mutants, len(every)))
     files = sorted({file for folder in options.folders for file in tests_beside(folder)})
+    further = [ROOT / each for each in options.tests]
     files += [
-        str(path.relative_to(ROOT)) for each in options.tests for path in sorted((ROOT / each).rglob("test_*.py"))
+        str(path.relative_to(ROOT))
+        for each in further
+        for path in ([each] if each.is_file() else sorted(each.rglob("test_*.py")))
     ]
     files = list(dict.fromkeys(files))
     with TemporaryDirectory() as scratch, ThreadPoolExecutor(options.processes) as pool:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -153,9 +154,9 @@ def test_the_gate_that_the_guide_adds_computes_what_its_twin_does() -> None:
     assert np.abs(np.diag(gate.values(below, skip).detach().numpy()[0, 0, 0]) - of_twin).max() < 1e-10
 
 
-def test_the_page_of_all_fields_is_what_the_configs_say() -> None:
-    made = subprocess.run([sys.executable, "docs/fields.py"], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert made.stdout == (GUIDE / "fields.md").read_text(), "out of date: run `make docs`"
+def test_the_page_of_all_fields_is_what_the_configs_say(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "docs" / "fields.py"), run_name="__main__")
+    assert capsys.readouterr().out == (GUIDE / "fields.md").read_text(), "out of date: run `make docs`"
 
 
 def test_the_index_of_the_guide_and_the_readme_name_every_page() -> None:

@@ -89,7 +89,7 @@ def _header(content: bytes) -> dict[str, Any]:
 
 def _end_of_header(content: bytes) -> int:
     size = int.from_bytes(content[:8], "little")
-    if not 0 < size <= min(LARGEST_HEADER, len(content) - 8):
+    if size > min(LARGEST_HEADER, len(content) - 8):
         raise ValueError(f"a header of {size:,} bytes")
     return 8 + size
 

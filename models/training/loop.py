@@ -152,7 +152,7 @@ class Training:
         tokens, gold = on_device(batch, len(self.lanes), self.device, memory)
         loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
         tags_R = torch.as_tensor(batch.tag_counts_RB.sum(axis=1), device=self.device).expand(len(self.lanes))
-        self.model.zero_grad(set_to_none=True)
+        self.model.zero_grad()
         count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())
         if self.config.l2:

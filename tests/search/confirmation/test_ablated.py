@@ -11,6 +11,8 @@ from statsmodels.stats.multitest import multipletests
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.ablated import ablated, questions
+from skipstack.search.confirmation.forecast import most
+from skipstack.search.decisions.proposers.config import PathConfig
 from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.search.ablation.toys import beginning, made, planted, run_ablation
@@ -74,6 +76,20 @@ def test_questions_of_one_kind_stand_in_the_order_of_the_axes() -> None:
 def test_a_winner_of_one_change_asks_one_question(tmp_path: Path) -> None:
     record = ablation_of(tmp_path / "one change", [1, 3])
     assert [role.kind for role, _ in questions(trained_rows(record))] == ["base", "winner"]
+
+
+def test_as_many_trials_are_foretold_as_a_path_of_four_changes_takes(tmp_path: Path) -> None:
+    axes: dict[str, object] = {
+        DEPTH: {"choice": [1]},
+        RATE: {"choice": [0.01]},
+        "model.stack.hidden": {"choice": [16]},
+        "model.stack.dropout": {"choice": [0.1]},
+    }
+    record = planted(tmp_path / "study", axes, path=True)
+    path = record.study.search.proposer
+    assert isinstance(path, PathConfig)
+    assert len(path.changes) == 4
+    assert len(record.trials) == most(path)
 
 
 @pytest.fixture(scope="module")

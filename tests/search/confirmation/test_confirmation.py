@@ -56,6 +56,37 @@ def rows_of(made: Confirmation | None) -> dict[str, ConfirmedRow]:
     return {row.label: row for row in made.rows}
 
 
+def test_nobody_asks_for_randomisation_but_who_does() -> None:
+    assert {row.p_randomised for row in rows_of(by_design(record_of(CONFIG, *trials()))).values()} == {None}
+    asked = rows_of(by_design(record_of(CONFIG, *trials()), randomise=True)).values()
+    assert [row.p_randomised is None for row in asked] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(("sentences", "counted"), [(1, None), (2, 2), (3, 3)])
+def test_of_two_sentences_the_chance_of_sentences_can_be_told(sentences: int, counted: int | None) -> None:
+    events = [event for event in trials(tested_too=False) if getattr(event, "trial", 0) < 2]
+    events += [on_test(number, COUNTS[number][:, :sentences]) for number in (0, 1)]
+    difference = rows_of(by_design(record_of(CONFIG, *events)))["1"].difference
+    assert difference is not None
+    assert difference.sentences == counted
+
+
+def test_sentences_of_two_corpora_are_not_paired() -> None:
+    config = study({"data.corpus.seed": {"choice": [0, 1]}}, proposer="one_at_a_time", scheduler="none", seeds=SEEDS)
+    events: list[Event] = []
+    for number in (0, 1):
+        events += [proposed(config, number, {"data.corpus.seed": number}, seeds=(0, 1, 2)), ended(number)]
+        events += [on_test(number, COUNTS[number])]
+    one, other = record_of(config, *events).trials.values()
+    (row,) = confirm([Row(label="other", trial=other, reference=one)], randomise=True)
+    assert row.difference is not None
+    assert (row.difference.sentences, row.difference.seeds, row.p_randomised) == (None, SEEDS, None)
+    assert difference_table(other, one) is None
+    (row,) = confirm([Row(label="other", trial=other, reference=one, same_sentences=True)])
+    assert row.difference is not None
+    assert (row.difference.sentences, row.p_randomised) == (SENTENCES, None)  # as nobody asked for it
+
+
 def test_a_row_is_the_base_with_that_value_and_nothing_else() -> None:
     made = by_design(record_of(CONFIG, *trials()))
     assert made is not None

@@ -15,9 +15,13 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.search.made_up import DEPTH, HIDDEN, ended, opening, proposed, record_of, reported, study
 
-CONFIG = study({DEPTH: {"choice": [3, 5]}, HIDDEN: {"choice": [16, 32]}}, proposer="grid", scheduler="none")
+AXES = {DEPTH: {"choice": [3, 5, 7]}, HIDDEN: {"choice": [16, 32, 64]}}
+CONFIG = study(AXES, proposer="random", scheduler="none")
 POINTS = [{DEPTH: depth, HIDDEN: hidden} for depth in (3, 5) for hidden in (16, 32)]
 """The base, either change alone, and the winner with both: all that an ablation trains."""
+
+FAR = {DEPTH: 7, HIDDEN: 64}
+"""Slow, and like none of them."""
 
 EPOCHS = CONFIG.space.base.training.epochs
 
@@ -28,13 +32,13 @@ def taken(number: int, seeds: int) -> float:
 
 
 def searched(seeds: int, *, racing: bool = False) -> StudyRecord:
-    """A grid whose last point is the best. Racing seeds report one after another."""
+    """The last of ``POINTS`` is the best. Racing seeds report one after another."""
     events: list[Event] = []
-    for number, point in enumerate(POINTS):
+    for number, point in enumerate([*POINTS, FAR]):
         events.append(proposed(CONFIG, number, point, seeds=tuple(range(seeds))))
         for seed in range(seeds) if racing else (None,):
             for epoch in range(1, EPOCHS + 1):
-                lanes = [0.8 + 0.01 * number] * (1 if racing else seeds)
+                lanes = [0.5 if point is FAR else 0.8 + 0.01 * number] * (1 if racing else seeds)
                 report = reported(number, epoch, *lanes, seconds=taken(number, len(lanes)))
                 events.append(report if seed is None else report.model_copy(update={"seeds": (seed,)}))
         events.append(ended(number))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.confirmation.papers import Paper, find_table, papers, read_paper, tables
+from skipstack.search.confirmation.papers import Paper, PaperRow, find_table, papers, read_paper, tables
 from skipstack.spaces.paths import trial_paths
 
 
@@ -130,6 +130,10 @@ def test_a_mistake_in_the_data_is_told_with_its_line(tmp_path: Path, rows: str, 
     path.write_text(f"title: x\ntables:\n  t:\n    title: y\n    preset: quickstart\n    rows: {rows}\n")
     with pytest.raises(UserError, match="^" + re.escape(told)):
         read_paper(path)
+
+
+def test_no_figure_is_below_nothing() -> None:
+    assert PaperRow(label="a", test=0.0).test == 0.0
 
 
 def test_a_paper_survives_json() -> None:

@@ -29,10 +29,12 @@ class Planted:
     """What each trial would have reached."""
 
 
-def planted(seed: int, trials: int = 120, *, noise: float = 0.03, stopping: bool = True) -> Planted:
+def planted(
+    seed: int, trials: int = 120, *, noise: float = 0.03, stopping: bool = True, spread: float = 0.3
+) -> Planted:
     """Trials at random points, of which at each rung the better half goes on.
 
-    What a trial still lacks at an epoch falls with the epochs and varies from trial to trial.
+    What a trial still lacks at an epoch falls with the epochs and varies from trial to trial, by ``spread`` of it.
     """
     generator = np.random.default_rng(seed)
     parts = pd.DataFrame({axis: generator.integers(len(of), size=trials) for axis, of in TRUTH.items()})
@@ -40,7 +42,9 @@ def planted(seed: int, trials: int = 120, *, noise: float = 0.03, stopping: bool
     finals = 0.8 + noise * generator.normal(size=trials)
     for axis, of in TRUTH.items():
         finals += np.append(of, 0.0)[parts[axis]]
-    lacking = 0.1 * generator.uniform(0.7, 1.3, size=(trials, 1)) * (1 - np.arange(1, EPOCHS + 1) / EPOCHS)
+    lacking = (
+        0.1 * generator.uniform(1 - spread, 1 + spread, size=(trials, 1)) * (1 - np.arange(1, EPOCHS + 1) / EPOCHS)
+    )
     reached = pd.DataFrame(finals[:, None] - lacking, columns=range(1, EPOCHS + 1))
     ends = np.full(trials, EPOCHS)
     for rung in RUNGS if stopping else ():

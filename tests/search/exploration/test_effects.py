@@ -4,12 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from numpy.typing import NDArray
 from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 from scipy.stats import norm
 
 from skipstack.search.exploration.effects import Effects, effects
 from tests.search.exploration.planted import TRUTH, Planted, planted
+
+Array = NDArray[np.float64]
 
 
 def _of(each: Planted) -> Effects:
@@ -51,30 +54,39 @@ def test_without_stopping_it_is_the_least_squares_of_sum_coding() -> None:
     assert (found.whole, found.stopped) == (120, 0)
 
 
-def test_where_trials_were_stopped_it_is_the_maximum_of_the_integrated_likelihood() -> None:
+@pytest.mark.parametrize("spread", [0.3, 1.0])  # with the latter, a stopped trial may have had all that it would reach
+def test_where_trials_were_stopped_it_is_the_maximum_of_the_integrated_likelihood(spread: float) -> None:
     """The likelihood of a stopped trial, integrated over what it may have reached, is maximised without derivatives."""
-    each = planted(3, trials=20)
+    each = planted(3, trials=20, spread=spread)
     parts = each.parts[["rate"]]
     found = effects(each.scores, each.whole, each.reached, parts)
-    ends = each.reached.notna().sum(axis=1)
+    ends, stopped = each.reached.notna().sum(axis=1), each.scores.index[~each.whole]
     gains = {rung: each.scores[each.whole] - each.reached.loc[each.whole, rung] for rung in set(ends[~each.whole])}
     of_rate = [(parts["rate"] == part) * 1.0 - (parts["rate"] == 2) for part in (0, 1)]
 
     # What a trial may have gained, in small steps from 0.
-    above_G = np.linspace(0, 0.2, 401)
+    above_G = np.linspace(0, 0.3, 601)
 
-    def cost(place: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-        mean = place[0] + place[1] * of_rate[0] + place[2] * of_rate[1]
-        total = norm.logpdf(each.scores[each.whole], mean[each.whole], found.deviation).sum()
-        for trial in each.scores.index[~each.whole]:
-            gain = gains[ends[trial]]
-            final_G = norm.pdf(each.scores[trial] + above_G, mean[trial], found.deviation)
-            total += np.log(trapezoid(final_G * norm.pdf(above_G, gain.mean(), gain.std(ddof=1)), above_G))
-        return -float(total)
+    def mean(place: Array) -> "pd.Series[float]":
+        return place[0] + place[1] * of_rate[0] + place[2] * of_rate[1]
+
+    def gained(trial: int, place: Array) -> Array:
+        """How likely each gain of a stopped trial is, together with the score that it makes."""
+        gain = gains[ends[trial]]
+        final_G = norm.pdf(each.scores[trial] + above_G, mean(place)[trial], found.deviation)
+        return np.asarray(final_G * norm.pdf(above_G, gain.mean(), gain.std(ddof=1)))
+
+    def cost(place: Array) -> float:
+        total = norm.logpdf(each.scores[each.whole], mean(place)[each.whole], found.deviation).sum()
+        return -float(total + sum(np.log(trapezoid(gained(trial, place), above_G)) for trial in stopped))
 
     start = [0.8, found.of["rate", 0], found.of["rate", 1]]
     best = minimize(cost, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})
     assert [found.of["rate", 0], found.of["rate", 1]] == pytest.approx(best.x[1:], abs=1e-4)
+    for trial in stopped:
+        of_gain_G = gained(trial, best.x)
+        gain = trapezoid(above_G * of_gain_G, above_G) / trapezoid(of_gain_G, above_G)
+        assert found.expected[trial] == pytest.approx(each.scores[trial] + gain, abs=1e-4)
 
 
 def test_a_stopped_trial_is_expected_to_reach_at_least_what_it_had() -> None:

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import optuna
 import pandas as pd
 import pytest
 from scipy.stats import spearmanr
@@ -72,6 +73,32 @@ def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
     assert found.loc["strong", "fanova"] > 0
 
 
+def test_of_few_trials_half_are_the_best_ones_at_most() -> None:
+    from optuna.importance import PedAnovaImportanceEvaluator
+
+    scores, trials = [0.5, 0.9, 0.1, 0.3, 0.8, 0.2], [1, 5, 1, 3, 5, 3]
+    more = [0.2, 0.4, 0.9, 0.7, 0.1, 0.5]
+    theirs = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
+    for score, strong, none in zip(scores, trials, more, strict=True):
+        theirs.add_trial(
+            optuna.trial.create_trial(
+                value=score,
+                params={"strong": strong, "none": none},
+                distributions={
+                    "strong": optuna.distributions.CategoricalDistribution((1, 3, 5)),
+                    "none": optuna.distributions.FloatDistribution(0.0, 1.0),
+                },
+            )
+        )
+    expected = PedAnovaImportanceEvaluator(target_quantile=0.5).evaluate(theirs, ["strong", "none"])
+    frame = pd.DataFrame({"strong": pd.array(trials, dtype="Int64"), "none": more})
+    found = importances(pd.Series(scores), frame, {axis: DOMAINS[axis] for axis in ("strong", "none")})
+    total = sum(expected.values())
+    assert dict(zip(found["axis"], found["ped_anova"], strict=True)) == pytest.approx(
+        {axis: value / total for axis, value in expected.items()}
+    )
+
+
 def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
     grid = pd.DataFrame(list(product(range(3), range(2), range(2))), columns=["a", "b", "c"])
     planted_ab = np.array([[0.03, -0.03], [-0.02, 0.02], [-0.01, 0.01]])
@@ -109,11 +136,14 @@ def test_rungs_say_how_alike_they_rank_the_trials_that_went_on() -> None:
     assert np.isnan(found["correlation"].iloc[3])
 
 
-def test_two_whole_trials_have_no_correlation() -> None:
+def test_two_whole_trials_have_no_correlation_and_three_have_one() -> None:
     scores = pd.Series([0.5, 0.6])
     found = rungs(scores, pd.Series([True, True]), pd.DataFrame({1: scores}), (1,))
     assert np.isnan(found["correlation"].iloc[0])
     assert found["whole"].tolist() == [2]
+    scores = pd.Series([0.5, 0.6, 0.7])
+    found = rungs(scores, pd.Series([True, True, True]), pd.DataFrame({1: [0.1, 0.2, 0.3]}), (1,))
+    assert found["correlation"].tolist() == [pytest.approx(1)]
 
 
 def test_the_expected_best_is_the_mean_over_all_draws() -> None:

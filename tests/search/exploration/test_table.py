@@ -53,6 +53,25 @@ def _rows(record: StudyRecord) -> dict[tuple[str, str], Row]:
     return {(row.axis, row.value): row for row in explored(record).rows}
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "compared"),
+    [
+        ({"kind": "keep_best", "keep": 1}, (1,)),  # the first epoch, whenever trials were stopped
+        ({"kind": "asha", "grace": 1, "reduction": 2}, (1, 2, 4)),
+        ({"kind": "median"}, (1, 3)),  # when it stopped any
+        ({"kind": "none"}, (1, 3)),
+    ],
+)
+def test_trials_are_compared_where_the_scheduler_does(scheduler: dict[str, Any], compared: tuple[int, ...]) -> None:
+    config = study({DEPTH: {"choice": [1, 3, 5, 7]}}, scheduler=scheduler)
+    events: list[Event] = []
+    for number, (depth, epochs) in enumerate(((3, 6), (1, 1), (5, 3), (7, 0))):
+        events += [proposed(config, number, {DEPTH: depth})]
+        events += [reported(number, epoch, 0.1 * epoch, 0.1 * epoch) for epoch in range(1, epochs + 1)]
+        events += [ended(number, "completed" if epochs == 6 else "stopped")]
+    assert tuple(explored(record_of(config, *events)).compared) == compared
+
+
 def test_rows_come_in_the_order_of_the_table() -> None:
     assert list(_rows(_depths())) == [
         ("baseline", "most frequent tag of each word"),
