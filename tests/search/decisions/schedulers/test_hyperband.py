@@ -1,6 +1,7 @@
 """Hyperband against the table that its paper prints, and against a plain reading of the whole history."""
 
 from collections import defaultdict
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from skipstack.search.decisions.schedulers.config import HyperbandConfig
 from skipstack.search.decisions.schedulers.hyperband import Hyperband
-from skipstack.search.decisions.schedulers.rungs import sizes
+from skipstack.search.decisions.schedulers.rungs import dealt, sizes
 from skipstack.search.decisions.schedulers.scheduler import Decision
 from tests.oracles.schedulers import hyperband_waiting
 from tests.search.decisions.schedulers.traces import PICKS, life
@@ -110,6 +111,12 @@ def test_what_is_promoted_equals_the_oracle_on_any_order_of_arrival(
             assert (due in winners) if due is not None else not winners
         assert set(subject.beaten()) == waiting(None)[1]
         in_vain |= set(subject.beaten())
+
+
+def test_trials_go_to_the_bracket_that_is_furthest_behind_its_share() -> None:
+    """By hand: three of four trials go to the first bracket, two of five."""
+    assert list(islice(dealt((3, 1)), 8)) == [0, 0, 1, 0, 0, 0, 1, 0]
+    assert list(islice(dealt((2, 3)), 5)) == [1, 0, 1, 0, 1]
 
 
 def test_a_bracket_cut_short_by_the_end_of_the_study_still_sends_its_best_to_the_end() -> None:
