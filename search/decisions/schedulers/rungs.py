@@ -21,7 +21,7 @@ class RungScheduler(Scheduler):
     def __init__(
         self, config: RungConfig, maximum: int, spared: frozenset[int], *, seeds: int, brackets: int | None
     ) -> None:
-        whole = {"epochs": maximum, "seconds": config.maximum or 1, "seeds": seeds}[config.resource]
+        whole = _whole(config, maximum, seeds)
         rungs = rungs_below(whole, config.grace, config.reduction)
         most = len(rungs) + 1
         if brackets is not None and brackets > most:
@@ -96,6 +96,18 @@ class Asynchronous(RungScheduler, ABC):
         while trial >= len(self._brackets):
             self._brackets.append(next(self._deal))
         return self._brackets[trial]
+
+
+def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
+    """How much of the resource a whole trial gets."""
+    match config.resource:
+        case "epochs":
+            return epochs
+        case "seeds":
+            return seeds
+        case "seconds":
+            assert config.maximum is not None, "with seconds a config says how many"
+            return config.maximum
 
 
 def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:

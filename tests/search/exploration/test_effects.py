@@ -118,6 +118,16 @@ def test_stopped_trials_say_nothing_where_no_other_went_on() -> None:
     assert (nothing.whole, nothing.of) == (0, {})
 
 
+def test_of_a_stopped_trial_whose_reports_are_not_known_nothing_is_expected() -> None:
+    each = planted(2)
+    without = each.scores.index[~each.whole][0]
+    reached = each.reached.drop(index=without)
+    found = effects(each.scores, each.whole, reached, each.parts)
+    others = effects(each.scores.drop(without), each.whole.drop(without), reached, each.parts.drop(index=without))
+    assert found.expected.equals(others.expected)
+    assert found.of == others.of
+
+
 def test_equal_scores_have_no_effects_but_zero() -> None:
     scores = pd.Series([0.5] * 4)
     found = effects(scores, pd.Series([True] * 4), pd.DataFrame({1: scores}), pd.DataFrame({"a": [0, 0, 1, 1]}))
