@@ -10,8 +10,9 @@ Each test file is run once as it is, to learn which tests come by which lines. A
 from this one, which has loaded torch already, and has its module compiled from the changed tree. The tests that come by
 the changed line run first, shortest first, up to the first failure; if none fails, all tests of those of their files
 that stand beside the module run, since what a fixture made for a whole file was recorded for one of its tests. Tests
-are those of the folder of the same name and of the files above it; ``--tests`` adds others. Tests marked ``slow``,
-``cluster`` and the like are left out, so a mutant that only they notice survives.
+are those of the folder of the same name and of the files above it; ``--tests`` adds others, of which those that lie in
+``tests`` itself run for every declaration. Tests marked ``slow``, ``cluster`` and the like are left out, so a mutant
+that only they notice survives.
 """
 
 import argparse
@@ -194,6 +195,8 @@ def tests_of(drawn: Drawn, seen: Sequence[Seen]) -> list[list[str]]:
     if not found and not mutant.in_function:  # a module that only declares: all tests beside it
         beside = str(Path("tests") / Path(drawn.path).parent)
         found = {test for test in seconds if test.startswith(beside)}
+    if not mutant.in_function:  # a declaration: it may be read without a line being run, as the page of all fields does
+        found |= {test for test in seconds if Path(test.partition("::")[0]).parent == Path("tests")}
     files = sorted({test.partition("::")[0] for test in found} & tests_beside(str(Path(drawn.path).parent)))
     return [sorted(found, key=seconds.__getitem__), files]
 
