@@ -89,7 +89,7 @@ def _header(content: bytes) -> dict[str, Any]:
 
 def _end_of_header(content: bytes) -> int:
     size = int.from_bytes(content[:8], "little")
-    if size > min(LARGEST_HEADER, len(content) - 8):
+    if size > LARGEST_HEADER:
         raise ValueError(f"a header of {size:,} bytes")
     return 8 + size
 
