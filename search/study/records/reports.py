@@ -7,7 +7,7 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, final, overload
 
 import numpy as np
@@ -94,14 +94,11 @@ class Reports(Sequence[Reported]):
         """The reports in their order, as few blocks as there can be."""
         numbers_N4, metrics = np.array(self._numbers).reshape(-1, len(NUMBERS)), np.array(self._metrics)
         events_N, starts = np.array(self.events), [*self._starts, len(metrics)]
-        shared = [(layout, rest[REST.index("seeds")]) for layout, rest in self._forms]
         first = 0
-        for last in range(1, len(self) + 1):
-            if last < len(self) and (self._forms[last] is self._forms[first] or shared[last] == shared[first]):
-                continue
-            width = (starts[last] - starts[first]) // (last - first)
-            metrics_NM = metrics[starts[first] : starts[last]].reshape(last - first, width)
-            yield Block(*shared[first], numbers_N4[first:last], metrics_NM, events_N[first:last])
+        for (layout, seeds), alike in groupby(self._forms, lambda form: (form[0], form[1][REST.index("seeds")])):
+            last = first + len(list(alike))
+            metrics_NM = metrics[starts[first] : starts[last]].reshape(last - first, -1)
+            yield Block(layout, seeds, numbers_N4[first:last], metrics_NM, events_N[first:last])
             first = last
 
     @property

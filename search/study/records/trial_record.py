@@ -57,6 +57,8 @@ class TrialRecord:
     given_up: str | None = None
     happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)
     _config: TrialConfig | None = field(default=None, repr=False, compare=False)
+    _best: tuple[int, Reported | None] = field(default=(0, None), repr=False, compare=False)
+    """The best report of so many."""
 
     @property
     def config(self) -> TrialConfig:
@@ -85,10 +87,9 @@ class TrialRecord:
 
         Where seeds race, those of their groups as one (``search/study/records/races.py``).
         """
-        if self.raced:
-            return best_of_groups(self.reports, self.config.training.epochs)
-        place = self.reports.best()
-        return None if place is None else self.reports[place]
+        if self._best[0] != len(self.reports):
+            self._best = len(self.reports), self._best_report()
+        return self._best[1]
 
     @property
     def raced(self) -> bool:
@@ -185,3 +186,9 @@ class TrialRecord:
         """By seed, the larger the better (``data.tasks.measure.Measure.score``)."""
         values = metrics[f"{split}_{self.measure.name}"]
         return {seed: self.measure.score(value) for seed, value in zip(seeds, values, strict=True)}
+
+    def _best_report(self) -> Reported | None:
+        if self.raced:
+            return best_of_groups(self.reports, self.config.training.epochs)
+        place = self.reports.best()
+        return None if place is None else self.reports[place]
