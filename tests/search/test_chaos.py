@@ -17,6 +17,7 @@ from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
@@ -64,7 +65,8 @@ def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
     """
     record = read_study(chaos.folder)
     written = runs(chaos.tracking.store if chaos.tracking else f"sqlite:///{chaos.folder / 'mlflow.db'}")
-    studies, trials = {None: record, **record.ablations}, {}
+    studies: dict[int | None, StudyRecord] = {None: record, **record.ablations}
+    trials: dict[str, TrialRecord] = {}
     for ablation, own in studies.items():
         assert own.finished, f"{chaos}"
         assert {trial.reason for trial in own.trials.values()} <= {"completed", "stopped"}, f"{chaos}"
