@@ -1,10 +1,11 @@
-"""``skipstack data``: the corpora that are known by name, fetched and checked."""
+"""``skipstack data``: the corpora that are known by name, fetched, checked and described."""
 
 import os
 from typing import Annotated
 
 import typer
 
+from skipstack.dashboards.commands.describing import describe_corpus
 from skipstack.dashboards.commands.options import DataDir
 from skipstack.dashboards.report.listing_report import listing_report
 from skipstack.dashboards.report.printing import print_report, say
@@ -23,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
     data.command("list")(list_corpora)
     data.command("fetch")(fetch_corpus)
     data.command("check")(check_corpus)
+    data.command("describe")(describe_corpus)
     app.add_typer(data, name="data")
 
 

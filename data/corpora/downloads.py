@@ -57,9 +57,8 @@ def download(wanted: Download, folder: Path, watch: Watch) -> Path:
             path=folder,
             downloader=_Resuming(wanted.name, begun, watch),
         )
-    except requests.HTTPError as error:
-        status = f"{error.response.status_code} {error.response.reason}"
-        raise UserError(f"{address}: got {status} (allowed: an address that has {wanted.name})") from error
+    except UserError:
+        raise
     except BROKEN as error:
         kept = f"; {begun.stat().st_size:,} bytes are kept, and the same command goes on" if begun.exists() else ""
         raise UserError(f"{address}: the connection failed ({type(error).__name__}){kept}") from error
@@ -103,7 +102,9 @@ class _Resuming:
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as answer:
             if here and answer.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
                 return  # nothing follows: the digest says whether all is here
-            answer.raise_for_status()
+            if not answer.ok:
+                status = f"{answer.status_code} {answer.reason}"
+                raise UserError(f"{without_secrets(url)}: got {status} (allowed: an address that has {self._name})")
             goes_on = answer.status_code == HTTPStatus.PARTIAL_CONTENT
             here = here if goes_on else 0
             length = answer.headers.get("Content-Length", "")
