@@ -11,10 +11,10 @@ from skipstack.dashboards.commands.options import DataDir
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.health_report import Described, health_report
 from skipstack.dashboards.report.printing import print_report
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus, NamedCorpus, called
-from skipstack.data.corpora.named import find_card, named_corpora
+from skipstack.data.corpora.named import named_corpora
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study_files.document import presets
@@ -37,9 +37,7 @@ def describe_corpus(
     commonest tags, suspicious characters. What spoils comparisons comes first.
     """
     if given in named_corpora():
-        corpus = NamedCorpus(name=given, tags=tags)
-        find_card(given).layer(tags)
-        described, title = [_read(corpus, data_dir, Path.cwd())], given
+        described, title = [_read(NamedCorpus(name=given, tags=tags), data_dir, Path.cwd())], given
     elif tags is not None:
         raise UserError(f"--tags: got {tags} for {given} (allowed: with a named corpus)")
     elif Path(given).is_dir():
@@ -47,8 +45,7 @@ def describe_corpus(
     elif given in presets() or Path(given).exists():
         described, title = _planned(given, data_dir)
     else:
-        find_card(given)  # which names the nearest
-        raise AssertionError
+        raise UserError(unknown("corpus or study", given, [*named_corpora(), *presets()]))
     print_report(health_report(title, described), form, out)
 
 
@@ -79,7 +76,7 @@ def _planned(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
 
 
 def _recorded(path: Path) -> tuple[list[Described], str]:
-    """Those of a study and of its ablations as its ledger has them, or counted anew where an earlier version wrote it."""
+    """Those of a study and of its ablations as its ledger has them; counted anew where an earlier version wrote it."""
     from skipstack.search.study.records.reading import read_study
 
     record = read_study(path)

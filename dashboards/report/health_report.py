@@ -25,7 +25,7 @@ class Described:
 
 def health_report(title: str, corpora: Sequence[Described]) -> Report:
     """The report of one corpus, or of those of a study."""
-    groups = [group for corpus in corpora for group in _groups(corpus, named=len(corpora) > 1)]
+    groups = [group for corpus in corpora for group in _groups(corpus, named=corpus.name != title)]
     records = [{"corpus": corpus.name, **record} for corpus in corpora for record in _records(corpus.health)]
     return Report(
         page=Page(title, tuple(groups)),
