@@ -1,4 +1,4 @@
-"""A study on a corpus that spoils its comparison says so when it begins, in its report, in its ledger and in describe."""
+"""A study whose corpus spoils its comparison says so when it begins, in its report, in its ledger and in describe."""
 
 import csv
 import io
