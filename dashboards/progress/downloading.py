@@ -15,11 +15,11 @@ def downloading() -> Iterator[Watch]:
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        tasks = {}
+        bars = {}
 
         def watch(name: str, here: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = progress.add_task(name)
-            progress.update(tasks[name], completed=here, total=total)
+            if name not in bars:
+                bars[name] = progress.add_task(name, total=None)
+            progress.update(bars[name], completed=here, total=total, visible=here != total)
 
         yield watch

@@ -31,9 +31,9 @@ def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFil
 def remedy(card: Card, data_dir: Path | None) -> str:
     """What to do for the files of a corpus that are not as they should be."""
     if card.obtain is not None:
-        return card.obtain
-    where = [] if data_dir is None else ["--data-dir", str(data_dir)]
-    return f"allowed: `{shlex.join(['skipstack', 'data', 'fetch', card.name, *where])}` first"
+        return f"{card.obtain}; allowed: --data-dir DIR, where DIR holds {card.folder}/"
+    where, elsewhere = ([], ", or --data-dir DIR") if data_dir is None else (["--data-dir", str(data_dir)], "")
+    return f"allowed: `{shlex.join(['skipstack', 'data', 'fetch', card.name, *where])}` first{elsewhere}"
 
 
 def check_digest(card: FileCard | FilesCard, files: Sequence[SourceFile]) -> None:

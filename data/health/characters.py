@@ -1,11 +1,11 @@
-"""Characters that no reader sees, or that stand for a byte which nobody could read; words that are written in two ways.
+"""Characters that no reader sees, or that stand for bytes which nobody could read; words that are written in two ways.
 
 Array legend: F forms.
 """
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -21,17 +21,20 @@ INVISIBLE: Final = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u
 Flags = NDArray[np.bool_]
 
 
-def controls(character: str) -> bool:
-    """Whether it is a control character, one of private use, or invisible."""
-    return character in INVISIBLE or unicodedata.category(character) in ("Cc", "Co")
+def suspicious(character: str) -> bool:
+    """Whether it is the replacement character, or hidden: a control, of private use, or invisible."""
+    hidden = character in INVISIBLE or unicodedata.category(character) in ("Cc", "Co")
+    return hidden or character == REPLACEMENT
 
 
-def having(forms: Sequence[str], characters: Iterable[str]) -> Flags:
-    """Which forms have one of the characters: has_F."""
-    wanted = frozenset(characters)
-    if not wanted:
-        return np.zeros(len(forms), dtype=np.bool_)
-    return np.array([not wanted.isdisjoint(form) for form in forms])
+def suspicious_in(forms: Sequence[str]) -> dict[str, NDArray[np.intp]]:
+    """The suspicious characters of some forms, and the rows of those that have them."""
+    wanted = frozenset(filter(suspicious, set().union(*forms)))
+    rows = defaultdict(list)
+    for row, form in enumerate(forms):
+        for character in wanted.intersection(form) if wanted else ():
+            rows[character].append(row)
+    return {character: np.array(those) for character, those in rows.items()}
 
 
 def in_two_forms(forms: Sequence[str]) -> Flags:

@@ -3,14 +3,16 @@
 Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of train.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipstack.data.formats.sentences import SPLITS
-from skipstack.data.health.characters import REPLACEMENT, Flags, controls, having, in_two_forms
+from skipstack.data.health.characters import REPLACEMENT, Flags, in_two_forms, suspicious_in
 from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.store.stored import Split, StoredCorpus
 
@@ -20,13 +22,13 @@ NAMED: Final = 10
 
 def health_of(stored: StoredCorpus) -> Health:
     """The health of a corpus as it is stored, before tags become RARE or texts are cut."""
-    characters = sorted(set().union(*stored.forms))
-    suspicious = [each for each in characters if each == REPLACEMENT or controls(each)]
+    rows = suspicious_in(stored.forms)
     flags = {
-        "controls": having(stored.forms, filter(controls, suspicious)),
-        "replacements": having(stored.forms, [each for each in suspicious if each == REPLACEMENT]),
+        "controls": _flags(stored, [those for each, those in rows.items() if each != REPLACEMENT]),
+        "replacements": _flags(stored, [those for each, those in rows.items() if each == REPLACEMENT]),
         "two_forms": in_two_forms(stored.forms),
     }
+    found = Counter({f"U+{ord(each):04X}": _tokens(stored, _flags(stored, [those])) for each, those in rows.items()})
     sentences = {name: _sentences(split) for name, split in stored.splits.items()}
     counts_K = {name: _counts(split, len(stored.tags)) for name, split in stored.splits.items()}
     splits = {}
@@ -37,7 +39,7 @@ def health_of(stored: StoredCorpus) -> Health:
     return Health(
         splits=splits,
         tags={stored.tags[tag]: {name: int(counts_K[name][tag]) for name in SPLITS} for tag in commonest},
-        characters={f"U+{ord(each):04X}": _tokens(stored, having(stored.forms, each)) for each in suspicious[:NAMED]},
+        characters=dict(found.most_common(NAMED)),
     )
 
 
@@ -77,9 +79,16 @@ def _sentences(split: Split) -> list[bytes]:
     return [split.forms_N[start:stop].tobytes() for start, stop in pairwise(split.offsets_S1.tolist())]
 
 
-def _counts(split: Split, tags: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+def _counts(split: Split, tags: int) -> NDArray[np.intp]:
     """How often a split has each tag of train."""
     return np.bincount(split.tags_L[split.tags_L >= 0], minlength=tags)
+
+
+def _flags(stored: StoredCorpus, rows: Sequence[NDArray[np.intp]]) -> Flags:
+    has_F = np.zeros(len(stored.forms), dtype=np.bool_)
+    for those in rows:
+        has_F[those] = True
+    return has_F
 
 
 def _tokens(stored: StoredCorpus, has_F: Flags) -> int:

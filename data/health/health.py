@@ -41,7 +41,7 @@ class SplitHealth(Frozen):
 class Health(Frozen):
     """A corpus: its splits by name, and how often each has the commonest ``tags`` of train.
 
-    ``characters``: suspicious ones, such as ``U+FFFD``, by the tokens that have them.
+    ``characters``: suspicious ones, such as ``U+FFFD``, and in how many tokens they are, the most frequent ones first.
     """
 
     splits: dict[str, SplitHealth]

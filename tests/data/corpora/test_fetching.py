@@ -86,7 +86,7 @@ def test_what_is_fetched_is_found_by_every_command_without_a_word_of_where(
     monkeypatch.delenv("SKIPSTACK_DATA_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     folder = tmp_path / "skipstack" / "corpora" / card.folder
-    missing = f"got no folder {folder} (allowed: `skipstack data fetch pmb-ccg-en` first)"
+    missing = f"got no folder {folder} (allowed: `skipstack data fetch pmb-ccg-en` first, or --data-dir DIR)"
     assert missing in refusal("data", "check", "pmb-ccg-en")
     answer = typed("data", "fetch", "pmb-ccg-en")
     assert (answer.code, answer.out) == (0, f"{folder}\n"), answer
@@ -209,4 +209,4 @@ def test_what_may_not_be_fetched_says_in_one_line_who_has_it(name: str, tmp_path
         f"(allowed: its files in {card.folder}/ of the data directory)\n"
     )
     assert any(where in said for where in ("catalog.ldc.upenn.edu", "trec.nist.gov", "ai.stanford.edu"))
-    assert f"({card.obtain})" in refusal("data", "check", name, "--data-dir", tmp_path)
+    assert f"({card.obtain}; allowed: --data-dir DIR, where DIR" in refusal("data", "check", name)

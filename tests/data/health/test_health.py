@@ -72,6 +72,7 @@ def test_every_number_is_what_reading_sentence_by_sentence_counts(
         assert split.two_forms == sum(word in two_forms for word in flat)
     suspicious = {"U+0085": "z\x85", "U+200B": "x\u200by", "U+FFFD": "\ufffd"}
     assert found.characters == {code: n for code, word in suspicious.items() if (n := all_words.count(word))}
+    assert list(found.characters.values()) == sorted(found.characters.values(), reverse=True)
     commonest = Counter(tag for one in train for tag in one.tags)
     assert {tag: counts["train"] for tag, counts in found.tags.items()} == commonest
     assert [counts["train"] for counts in found.tags.values()] == sorted(commonest.values(), reverse=True)
