@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def test_what_spoils_a_comparison_is_said_where_the_study_begins(searched: tuple
     assert answer.error.index(UNKNOWN) < answer.error.index("1/1 trials")
 
 
-def test_it_is_in_the_report_in_the_ledger_and_in_the_frames(searched: tuple[Answer, Path]) -> None:
+def test_it_is_in_the_reports_in_the_ledger_and_in_the_frames(searched: tuple[Answer, Path], tmp_path: Path) -> None:
     answer, path = searched
     record = read_study(path)
     (prepared,) = record.corpora.values()
@@ -64,6 +65,8 @@ def test_it_is_in_the_report_in_the_ledger_and_in_the_frames(searched: tuple[Ans
     assert f"warning: {UNKNOWN}" in " ".join(answer.out.split())
     assert f"warning: {UNKNOWN}" in " ".join(typed("report", path).out.split())
     assert json.loads(typed("report", path, "--format", "json").out)["warnings"] == list(record.warnings)
+    copy = shutil.copytree(path, tmp_path / "copy")
+    assert json.loads(typed("compare", path, copy, "--format", "json").out)["warnings"] == list(record.warnings)
 
 
 def test_describe_says_it_of_the_file_before_and_of_the_study_after(searched: tuple[Answer, Path], file: Path) -> None:

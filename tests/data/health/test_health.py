@@ -16,9 +16,18 @@ from skipstack.data.corpora.division import Splits
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.health.counting import NAMED, health_of
 from skipstack.data.health.health import Health
-from skipstack.data.health.spoiling import FEWEST, warnings
+from skipstack.data.health.spoiling import (
+    FEWEST,
+    NEARLY_ALL,
+    REPEATED,
+    STRAY,
+    UNKNOWN_TAGS,
+    UNKNOWN_WORDS,
+    warnings,
+)
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
+from tests.pages import GUIDE
 
 WORDS = ("a", "b", "é", "e\u0301", "x\u200by", "\ufffd", "family\u200d", "z\x85")
 tokens = st.tuples(st.sampled_from(WORDS), st.sampled_from("PQRS"))
@@ -197,6 +206,13 @@ def test_a_text_has_one_tag_and_an_empty_split_is_told(tmp_path: Path) -> None:
     nothing = {name: 0 for name, value in texts.splits["dev"] if isinstance(value, int)}
     empty = texts.splits["dev"].model_copy(update={**nothing, "commonest": None})
     assert warnings(texts.model_copy(update={"splits": {**texts.splits, "dev": empty}})) == ("dev is empty",)
+
+
+def test_the_guide_names_every_bound() -> None:
+    said = (GUIDE / "corpora.md").read_text()
+    for bound in (UNKNOWN_TAGS, UNKNOWN_WORDS, REPEATED, NEARLY_ALL, STRAY):
+        assert f"from {100 * bound:g} % of" in said
+    assert f"below {FEWEST} tags" in said
 
 
 SAID = {"atis": ("9.4 % of dev's tokens are in 104 sentences that train has, too: remembering is enough there",)}
