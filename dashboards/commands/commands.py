@@ -25,7 +25,7 @@ FILES: Final[Mapping[str, str]] = {
     "compare": "compare",
     "inspect": "inspect",
     "spaces": "catalogue",
-    "data": "catalogue",
+    "data": "corpora",
 }
 """The file beside this one that has each command (its ``add_to``), in the order of ``--help``."""
 
