@@ -136,7 +136,7 @@ def _head(config: HeadConfig, below: str) -> Iterator[Piece]:
 def _feedback(config: FeedbackConfig, below: str) -> Iterator[Piece]:
     """dinarelli2016: hidden layer and output of each direction, and what is fed back (``models/feedback/links.py``)."""
     directions = DIRECTIONS if config.directions == "both" else (config.directions,)
-    context = {"first": -config.context, "last": -1}
+    c = -config.context
     for direction in directions:
         layer, decision, labels = (f"{what} {direction}" for what in ("layer 1", "head", "labels"))
         if config.variant in ("i", "i_and_e"):
@@ -153,13 +153,13 @@ def _feedback(config: FeedbackConfig, below: str) -> Iterator[Piece]:
         )
         yield Reading(start=below, end=layer)
         if config.variant in ("e", "i_and_e"):
-            yield Reading(start=layer, end=layer, role="state", **context)
+            yield Reading(start=layer, end=layer, role="state", first=c, last=-1)
         yield Part(name=decision, kind="head", label="softmax", direction=direction)
         yield Reading(start=layer, end=decision)
         if config.variant == "j":
-            yield Reading(start=decision, end=layer, role="fed_back", **context, gate=FED[config.feedback])
+            yield Reading(start=decision, end=layer, role="fed_back", first=c, last=-1, gate=FED[config.feedback])
         if config.variant in ("i", "i_and_e"):
-            yield Reading(start=decision, end=labels, role="fed_back", **context, gate=FED[config.feedback])
+            yield Reading(start=decision, end=labels, role="fed_back", first=c, last=-1, gate=FED[config.feedback])
             yield Reading(start=labels, end=layer)
     if len(directions) > 1:
         yield Part(name="head", kind="head", label="mean of both")
