@@ -1,6 +1,7 @@
 """``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +23,15 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     study: StudyPath,
-    to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
+    to: Annotated[
+        Path,
+        typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1 or --pareto, a folder of several."),
+    ],
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
+    ] = False,
     device: ComputeDevice = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
@@ -32,8 +39,12 @@ def export(
 
     record = read_study(study)  # which is soon refused where there is none
     from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.confirmation.figures import confirmed_figures
 
-    for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
+    figures = partial(confirmed_figures, record)
+    for path in export_bundles(
+        record, StudyFolder(study), to, best=best, trial=trial, device=device, pareto=pareto, confirmed=figures
+    ):
         print(path)
 
 

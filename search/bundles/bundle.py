@@ -3,7 +3,7 @@
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  where it comes from
-    manifest.json        size and SHA-256 of the others
+    README.md            the model card            manifest.json    size and SHA-256 of the others
 
 Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
