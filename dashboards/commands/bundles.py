@@ -1,8 +1,9 @@
 """``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,9 @@ from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.study.records.folder import StudyFolder
 
+if TYPE_CHECKING:
+    from skipstack.search.study.records.study_record import StudyRecord
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file."""
@@ -22,19 +26,56 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     study: StudyPath,
-    to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1 or --pareto, a folder of several."),
+    ] = None,
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
+    ] = False,
     device: ComputeDevice = "auto",
+    to_optuna: Annotated[
+        str | None,
+        typer.Option(
+            "--optuna",
+            metavar="URI",
+            help="Write the study into this storage of Optuna's instead, such as sqlite:///optuna.db.",
+        ),
+    ] = None,
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
+    if (to is None) == (to_optuna is None):
+        got = "neither --to nor --optuna" if to is None else "--to and --optuna"
+        raise UserError(f"got {got} (allowed: one of them)")
     from skipstack.search.study.records.reading import read_study
 
     record = read_study(study)  # which is soon refused where there is none
+    if to_optuna is not None:
+        if best is not None or trial is not None or pareto:
+            raise UserError(
+                "--optuna excludes --best, --trial and --pareto (allowed: without them; it takes all trials)"
+            )
+        print(_in_optuna(record, study, to_optuna))
+        return
+    assert to is not None, "one of the two is given"
     from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.confirmation.figures import confirmed_figures
 
-    for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
+    figures = partial(confirmed_figures, record)
+    for path in export_bundles(
+        record, StudyFolder(study), to, best=best, trial=trial, device=device, pareto=pareto, confirmed=figures
+    ):
         print(path)
+
+
+def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
+    """The name of the study there."""
+    from skipstack.search.ledger.ledger import Ledger
+    from skipstack.search.tracking.optuna_storage import write_study
+
+    return write_study(record, Ledger(StudyFolder(study).ledger).only("started", "ended"), uri)
 
 
 def verify(

@@ -24,6 +24,7 @@ FILES: Final[Mapping[str, str]] = {
     "predict": "bundles",
     "compare": "compare",
     "inspect": "inspect",
+    "draw": "draw",
     "spaces": "catalogue",
     "data": "corpora",
 }
