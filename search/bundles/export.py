@@ -177,9 +177,9 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = ()) -> Metrics:
     """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
 
-    Named corpora and own files are looked for under ``data_dir``, by default the working directory; files with an
-    absolute path may lie in ``others`` instead. Raises UserError where the corpus is another one, where it names files
-    that lie elsewhere, or a single token comes out differently.
+    Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
+    working directory; files with an absolute path may lie in ``others`` instead. Raises UserError where the corpus is
+    another one, where it names files that lie elsewhere, or a single token comes out differently.
     """
     bundle = load_bundle(path, choose_device(device))
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:

@@ -47,12 +47,13 @@ def searched(file: Path) -> tuple[Answer, Path]:
     return answer, file.parent / "runs"
 
 
-def test_what_spoils_a_comparison_is_said_where_the_study_begins(searched: tuple[Answer, Path]) -> None:
+def test_what_spoils_a_comparison_is_said_before_anything_is_trained(searched: tuple[Answer, Path], file: Path) -> None:
     answer, path = searched
     warnings = [line for line in answer.error.splitlines() if line.startswith("warning: ")]
     assert warnings == [f"warning: {line}" for line in read_study(path).warnings]
     assert {UNKNOWN, FEW} < set(read_study(path).warnings)
     assert answer.error.index(UNKNOWN) < answer.error.index("1/1 trials")
+    assert f"warning: {UNKNOWN}" in typed("plan", file, *ONCE[2:]).error.splitlines()
 
 
 def test_it_is_in_the_reports_in_the_ledger_and_in_the_frames(searched: tuple[Answer, Path], tmp_path: Path) -> None:
