@@ -12,6 +12,9 @@ from skipstack.models.diagram.graph import Diagram, Part, Reading
 LOW, HIGH = 7, -7
 """How far below the middle of a layer a shortcut enters it, and above it one leaves."""
 
+PAST: Final = 38
+"""From the middle of a layer to a line that passes a box of label vectors."""
+
 TAGS: Final = 40
 """Pixels above the network for what it decides."""
 
@@ -28,11 +31,11 @@ def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
             case "state":
                 _state(canvas, diagram.named[each.end], each, placed.parts[each.end])
             case "fed_back":
-                _fed_back(canvas, diagram, each, placed)
+                _fed_back(canvas, each, placed)
             case "shortcut" | "moves":
                 pass
     for part in diagram.parts:
-        _part(canvas, part, placed.parts[part.name])
+        _part(canvas, part, placed.parts[part.name], takes=bool(diagram.into(part.name, "shortcut")))
     for each in diagram.readings:
         if each.role == "shortcut":
             _shortcut(canvas, diagram, each, placed)
@@ -40,10 +43,10 @@ def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
     return top + TAGS + placed.height
 
 
-def _part(canvas: Canvas, part: Part, place: Place) -> None:
-    shade = {"join": 0.05, "head": 0.05, "text": 0.05}.get(part.kind, 0.0)
-    taking = part.label in ("block", "LSTM + skip")
-    canvas.box((place.x, place.y), place.width, place.height, shade=0.14 if taking else shade)
+def _part(canvas: Canvas, part: Part, place: Place, *, takes: bool) -> None:
+    """A box; a dark one where the part ``takes`` a shortcut."""
+    shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
+    canvas.box((place.x, place.y), place.width, place.height, shade=shade)
     lines = _lines(part, place.width - 8)
     if part.tokens > 1:
         _window(canvas, part, place)
@@ -76,8 +79,9 @@ def _window(canvas: Canvas, part: Part, place: Place) -> None:
 
 def _reads(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
     start, end = placed.parts[each.start], placed.parts[each.end]
-    if diagram.into(each.end, "fed_back") or any(name.startswith("labels") for name in _starts(diagram, each.end)):
-        at = start.x if each.start.startswith("labels") else end.x - end.outside * 38
+    beside = [other.start for other in diagram.into(each.end, "reads") if diagram.named[other.start].kind == "labels"]
+    if beside:  # what comes from further below passes the labels' box on the inner side
+        at = start.x if each.start in beside else end.x - end.outside * PAST
         points: list[Point] = [(at, start.top[1]), (at, end.bottom[1])]
     elif abs(start.x - end.x) <= end.width / 2 - 8:
         points = [start.top, (start.x, end.bottom[1])]
@@ -89,10 +93,6 @@ def _reads(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> N
     canvas.line(points)
     if each.gate:
         canvas.circle((points[-1][0], end.bottom[1] + GAP / 2 + 1), 7.5, "T" if each.gate == "T" else "σ")
-
-
-def _starts(diagram: Diagram, end: str) -> list[str]:
-    return [each.start for each in diagram.into(end)]
 
 
 def _passed(canvas: Canvas, each: Reading, placed: Places) -> None:
@@ -131,7 +131,8 @@ def _state(canvas: Canvas, part: Part, each: Reading, place: Place) -> None:
         canvas.text(at, words, anchor="start" if place.outside < 0 else "end", small=True)
 
 
-def _fed_back(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
+def _fed_back(canvas: Canvas, each: Reading, placed: Places) -> None:
+    """Down on the outer side, from what decides to what reads it later."""
     start, end = placed.parts[each.start], placed.parts[each.end]
     leaving, entering = start.side(start.outside, 0), end.side(end.outside, 0)
     track = start.x + start.outside * (start.width / 2 + 22)

@@ -97,7 +97,8 @@ def places(diagram: Diagram, top: float) -> Places:
 
 def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
     """The parts of each row, bottom up; vectors of labels stand right below the layers that read them."""
-    own = {each.start: diagram.levels[each.end] - 0.5 for each in diagram.readings if each.start.startswith("labels")}
+    labels = {part.name for part in diagram.of_kind("labels")}
+    own = {each.start: diagram.levels[each.end] - 0.5 for each in diagram.readings if each.start in labels}
     level = {part.name: own.get(part.name, diagram.levels[part.name]) for part in diagram.parts}
     return [[part for part in diagram.parts if level[part.name] == height] for height in sorted(set(level.values()))]
 

@@ -84,14 +84,14 @@ def export_bundles(
     """Write the bundle of the ``best`` trial, or of the one numbered ``trial``, ``to`` a new folder or .zip.
 
     With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front. Raises
-    UserError as ``chosen_trials`` and ``export_bundle`` do; where the weights of one are gone, before any is written.
+    UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, before any is.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
-    for each in chosen:
-        _check_kept(record, folder, each)
     ranks = (
         [to] if len(chosen) == 1 else [to / f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
     )
+    for each, path in zip(chosen, ranks, strict=True):
+        _check_writable(record, folder, each, path)
     return [
         export_bundle(record, folder, each, path, device, confirmed=confirmed)
         for each, path in zip(chosen, ranks, strict=True)
@@ -112,12 +112,10 @@ def export_bundle(
     Its metrics are measured on the bundle as it was written; its model card has them, and what is ``confirmed``.
     Raises UserError where ``to`` exists.
     """
-    if to.exists():
-        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    _check_writable(record, folder, trial, to)
     assert trial.best is not None, "a trial with a score has a best epoch"
     score_R = list(trial.dev.values())
     lane = score_R.index(max(score_R))
-    _check_kept(record, folder, trial)
     weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)
@@ -158,8 +156,10 @@ def export_bundle(
     return to
 
 
-def _check_kept(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) -> None:
-    """Raise UserError where the weights of a trial are gone."""
+def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path) -> None:
+    """Raise UserError where something lies at ``to`` already, or the weights of the trial are gone."""
+    if to.exists():
+        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
     if not (folder.trial(trial.number) / BEST).exists():
         kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
         raise UserError(

@@ -57,8 +57,8 @@ def write_study(record: StudyRecord, events: Iterable[Event], uri: str) -> str:
 
 def _opened(record: StudyRecord, name: str, uri: str) -> optuna.storages.BaseStorage:
     """The storage, with a study of this name that has no trial yet."""
-    up, down = StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE
-    directions = [up if record.measure.factor > 0 else down, *(down for _ in record.study.search.objectives[1:])]
+    score = StudyDirection.MAXIMIZE if record.measure.factor > 0 else StudyDirection.MINIMIZE
+    directions = [score, *(StudyDirection.MINIMIZE for _ in record.study.search.objectives[1:])]
     try:
         storage = optuna.storages.get_storage(uri)
         optuna.create_study(storage=storage, study_name=name, directions=directions)
