@@ -120,7 +120,8 @@ def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path
 def test_the_plain_commands_of_a_page_of_the_guide_succeed_one_after_another(studies: Path, page: Page) -> None:
     """Beside the studies that all pages find, a page needs none but its own commands."""
     for command in filter(is_plain, page.commands):
-        into_a_file = "> " in command or (command.startswith("skipstack report") and "--out" in command)
+        written = command.startswith(("skipstack report", "skipstack draw")) and "--out" in command
+        into_a_file = "> " in command or written
         assert run(studies, shortened(command)) or into_a_file
 
 
