@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from skipstack.data.basis.printable import visible
 from skipstack.data.corpora.config import NamedCorpus, OwnFiles
 from skipstack.data.corpora.named import find_card
-from skipstack.data.corpora.sources import token_unit
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.measures import measure_in
 from skipstack.search.bundles.bundle import Bundle
@@ -34,8 +33,7 @@ def _what(bundle: Bundle) -> Iterator[str]:
     origin = bundle.provenance
     yield f"# {visible(origin['study'])}, trial {origin['trial']}"
     yield ""
-    unit = "characters" if bundle.unit == "character" else "words"
-    yield f"Task: {bundle.task.name.replace('_', ' ')}; it reads {unit}."
+    yield f"Task: {bundle.task.name.replace('_', ' ')}; it reads {_read(bundle)}."
     yield f"Made by skipstack {origin['code_version']}: seed {origin['seed']}, after epoch {origin['epoch']}."
     yield "`skipstack draw BUNDLE` draws the network, `skipstack predict BUNDLE` uses it, and `skipstack verify BUNDLE`"
     yield "measures it again. The files are data: loading them runs no code."
@@ -87,11 +85,13 @@ def _limits(bundle: Bundle) -> Iterator[str]:
     yield "## Limits"
     yield ""
     yield "- The figures hold for text like that of the corpus; on other text nothing was measured."
-    unit = token_unit(bundle.config.data.corpus)
-    what = "characters" if unit == "character" else "words"
-    known = len(bundle.vocabulary.words)
-    yield f"- It knows {known:,} {what}; all others are one unknown to it, but for their spelling where that is read."
+    known = f"{len(bundle.vocabulary.words):,} {_read(bundle)}"
+    yield f"- It knows {known}; all others are one unknown to it, but for their spelling where that is read."
     yield f"- It says nothing but its {len(bundle.tags):,} labels (`tags.json`), and never that it does not know."
     if (longest := bundle.config.data.longest) is not None:
         yield f"- Of a text it reads the first {longest} tokens."
     yield ""
+
+
+def _read(bundle: Bundle) -> str:
+    return "characters" if bundle.unit == "character" else "words"
