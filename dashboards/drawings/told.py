@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from skipstack.dashboards.drawings.earlier import summary
 from skipstack.dashboards.drawings.inside import equations
+from skipstack.dashboards.report.quantities import counted
 from skipstack.models.diagram.graph import Diagram, Part, Reading
 
 
@@ -15,7 +16,7 @@ def heading(diagram: Diagram) -> str:
         return "no layers: the head reads the input"
     directions = list(dict.fromkeys(part.direction for part in layers))
     read = "in both directions" if len(directions) > 1 else f"{directions[0]}"
-    return f"{depth} layer{'s' if depth > 1 else ''} of {layers[0].units} units, reading {read}"
+    return f"{counted(depth, 'layer')} of {layers[0].units} units, reading {read}"
 
 
 def told(diagram: Diagram) -> Iterator[str]:
