@@ -65,7 +65,7 @@ def test_a_trial_trained_again_gives_the_recorded_numbers_up_to_the_rounding_of_
         assert answer.code == 3, answer
         assert found, answer
         assert float(found[2]) == pytest.approx(float(found[1]), rel=1e-5)
-        assert "the study was started with version 0.1.0" in answer.err
+        assert "the study was started with version 0.1.0" in answer.error
     else:
         assert answer.out.startswith("trial 0: "), answer
 
