@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBER = r"([-+.\deE]++)"
+NUMBER = r"([-+.0-9eE]++)"
 """What is made of the signs of numbers: what is none is found when the column is made."""
 
 Path = tuple[str | int, ...]
