@@ -77,7 +77,7 @@ class Execution:
     def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
         """Writes into MLflow what happens after ``past``, and what it lacks of it."""
         uri = self.store or f"sqlite:///{folder.runs_database.resolve()}"
-        return Tracker(uri, past, private=self.store is None)
+        return Tracker(uri, past, folder=folder.path, private=self.store is None)
 
 
 def share(given: str | float) -> Share:
