@@ -36,16 +36,18 @@ def connected(uri: str) -> "MlflowClient":
     return MlflowClient(uri)
 
 
-def put(run: "Run", files: Mapping[str, str], uri: str) -> None:
-    """Write texts among the artifacts of a run of the store at ``uri``; the client would ask for the run each time."""
+def put(run: "Run", files: Mapping[str, str | bytes], uri: str) -> None:
+    """Write files among the artifacts of a run of the store at ``uri``; the client would ask for the run each time."""
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
     artifacts = get_artifact_repository(run.info.artifact_uri, tracking_uri=uri)
     with TemporaryDirectory(prefix="skipstack-") as folder:
-        for name, text in files.items():
+        for name, content in files.items():
             path = Path(folder) / name
-            path.write_text(text, encoding="utf-8")
-            artifacts.log_artifact(str(path))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            within = path.parent.relative_to(folder).as_posix()
+            artifacts.log_artifact(str(path), None if within == "." else within)
 
 
 @contextmanager

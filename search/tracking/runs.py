@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from skipstack.data.basis.frozen import identity
+from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ablated,
@@ -63,8 +64,8 @@ class ExpectedRuns:
 
     @property
     def experiment(self) -> str:
-        """The name of the experiment: studies of one name share it."""
-        return f"skipstack/{self.record.study.name}"
+        """The name of the experiment."""
+        return experiment_of(self.record.study)
 
     def apply(self, event: Event) -> None:
         """Take in what happened next; events come in the order of the ledger, from its first."""
@@ -228,6 +229,11 @@ class ExpectedRuns:
             **self._source,
             **({} if self._ablation is None else {"skipstack.ablation": str(self._ablation)}),
         }
+
+
+def experiment_of(study: StudyConfig) -> str:
+    """The name of the experiment that a study's runs stand in: studies of one name share it."""
+    return f"skipstack/{study.name}"
 
 
 def study_id(opened: StudyOpened) -> str:

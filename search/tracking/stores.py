@@ -46,6 +46,11 @@ def is_folder(uri: str) -> bool:
     return _kind(uri) in ("", "file")
 
 
+def has_page(uri: str) -> bool:
+    """Whether the store is a server, which shows its runs in a browser."""
+    return _kind(uri) in ("http", "https")
+
+
 def from_anywhere(uri: str) -> str:
     """The same store, named so that it does not depend on the working directory."""
     before, slashes, path = uri.partition(":///")

@@ -8,6 +8,7 @@ nothing twice.
 SQL stores keep an infinite metric as the largest float of its sign (MLflow's own way), and NaN as NaN.
 """
 
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
@@ -16,15 +17,24 @@ from pathlib import Path
 
 from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.tracking.background import Background
 from skipstack.search.tracking.connection import unflushed_sqlite
 from skipstack.search.tracking.entry import STUDY
 from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.search.tracking.stores import artifacts_beside, experiment, is_folder
+from skipstack.search.tracking.views import views
 from skipstack.search.tracking.writer import Writer
 
 BATCH = 1000
 """Events that are turned into entries, at most, before these are written: memory does not grow with the past."""
+
+COPY_EVERY = 60.0
+"""Seconds between two copies of a ledger that grows, at least."""
+
+COPY_SHARE = 50.0
+"""And so many times as many as the last copy took: copying takes 2 % of the time of one thread, at most."""
 
 
 class Tracker:
@@ -36,7 +46,8 @@ class Tracker:
     do not wait for the disk: a killed process harms nothing, but after a power cut the file may have
     to be deleted before the study is resumed.
 
-    ``folder``: of the study; artifacts lie there where the store does not say where.
+    ``folder``: of the study; artifacts lie there where the store does not say where. A store that is not private gets a
+    copy of the ledger that lies there, from time to time and at the end.
 
     Make it once the other big libraries are imported: the thread imports mlflow, which takes seconds,
     and imports from two threads at once can meet half-made modules.
@@ -47,6 +58,8 @@ class Tracker:
         self._uri = uri
         self._artifacts = artifacts_beside(uri, folder)
         self._private = private
+        self._ledger = None if folder is None or private else Ledger(StudyFolder(folder).ledger)
+        self._copy_next = time.monotonic() + COPY_EVERY
         self._past = past
         self._source: Iterator[Event] | None = None
         self._taken = 0
@@ -80,6 +93,7 @@ class Tracker:
         try:
             while self._take_in():
                 self._write()
+            self._copy_ledger(closing)
             if closing and self._doubtful:  # a request that was given up may have been carried out since
                 writer = self._connected()
                 writer.forget()
@@ -89,6 +103,16 @@ class Tracker:
             if self._writer is not None:
                 self._writer.forget()
             raise
+
+    def _copy_ledger(self, closing: bool) -> None:
+        """Keep the ledger beside the runs, where they are not beside the ledger; seldom, while the study goes on."""
+        now = time.monotonic()
+        if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
+            return
+        ledger = self._ledger
+        self._writer.keep_ledger(lambda: ledger.whole(ledger.packed))
+        self._background.advanced()
+        self._copy_next = now + max(COPY_EVERY, COPY_SHARE * (time.monotonic() - now))
 
     def _take_in(self) -> bool:
         """Whether anything is to be written: what could not be, or else the next ``BATCH`` events, the past first."""
@@ -126,8 +150,10 @@ class Tracker:
 
     def _write(self) -> None:
         """Write all that is pending. Parents come first; a run that fails goes behind the others."""
-        pending, writer = self._runs.pending, self._connected()
+        pending, writer, record = self._runs.pending, self._connected(), self._runs.record
         writer.recall()
+        if STUDY in pending and record.opened is not None:
+            writer.show(views(record, self._runs.study_id, round(1000 * record.opened.time)))
         writer.leave_out(pending)
         for key in sorted(pending, key=lambda key: (key != STUDY, key[1] is not None)):
             try:

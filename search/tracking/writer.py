@@ -1,23 +1,30 @@
 """The runs of one study in MLflow: found by their tags, made once, and completed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skipstack.data.basis.errors import one_line
 from skipstack.search.tracking.connection import connected, put
 from skipstack.search.tracking.entry import STUDY, Entry, Read, RunKey
+from skipstack.search.tracking.found import key_of, of_study, search
+from skipstack.search.tracking.views import is_changed
 
 if TYPE_CHECKING:
     from mlflow.entities import DatasetInput, Run
-
-PAGE = 200
-"""Runs that are looked up at once: a thousand of them take 100 MB."""
 
 NOTE: Final = "mlflow.note.content"
 """The tag that has a run's description. Once it is there, people or the end of a study may have put another there."""
 
 KIND: Final = {"mlflow.experimentKind": "custom_model_development"}
 """The tag of an experiment that is about training networks: without it, MLflow's page looks for chats with a model."""
+
+
+LEDGER: Final = "ledger.parquet"
+"""The artifact of a study's run that has the whole ledger: a study can be read from there alone."""
+
+COPY: Final = "skipstack.ledger"
+"""The tag that says which copy it is: the first 16 hexadecimal digits of its SHA-256."""
 
 
 class _Had(NamedTuple):
@@ -48,11 +55,12 @@ class Writer:
         # What the store had when it was looked at: of trials that are over the names, else the run.
         self._whole: dict[RunKey, _Had] = {}
         self._partial: dict[RunKey, tuple[Run, set[tuple[str, int]]]] = {}
+        self._copied: str | None = None
         self.without_files: str | None = None
 
     def forget(self) -> None:
         """A call failed, so nobody knows what was written: the next ``recall`` looks."""
-        self._run_ids = None
+        self._run_ids = self._copied = None
 
     def recall(self) -> None:
         """Find this study's runs, and what they have, unless they are known."""
@@ -63,7 +71,7 @@ class Writer:
         run_ids: dict[RunKey, str] = {}
         empty: list[tuple[RunKey, Run]] = []
         names: dict[_Had, _Had] = {}
-        for run in self._search():
+        for run in search(self._client, [self._experiment_id], of_study(self._study_id)):
             key = key_of(run)
             if not run.data.params:
                 empty.append((key, run))
@@ -125,10 +133,26 @@ class Writer:
             self._client.set_terminated(run_id, entry.status, entry.end)
         self.without_files = self.without_files or refused  # the store itself answers
 
+    def keep_ledger(self, made: Callable[[], bytes]) -> None:
+        """Write the copy of the ledger that is ``made`` among the artifacts of the study's run, unless it is there."""
+        assert self._run_ids is not None, "the runs are not known"
+        run_id = self._run_ids.get(STUDY)
+        if run_id is None or self.without_files is not None:
+            return
+        content = made()
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        if self._copied is None:
+            self._copied = self._client.get_run(run_id).data.tags.get(COPY, "")
+        if digest != self._copied:
+            self.without_files = self._put(run_id, {LEDGER: content})
+            if self.without_files is None:
+                self._client.set_tag(run_id, COPY, digest)
+                self._copied = digest
+
     def show(self, views: Mapping[str, str]) -> None:
         """Keep views of the experiment's page, by the names of their tags; those that people changed stay theirs."""
         for tag, view in views.items():
-            if self._views.get(tag) != view:
+            if self._views.get(tag) != view and not is_changed(self._views.get(tag)):
                 self._client.set_experiment_tag(self._experiment_id, tag, view)
                 self._views[tag] = view
 
@@ -144,7 +168,7 @@ class Writer:
             if name not in found.tags:
                 self._client.set_experiment_tag(found.experiment_id, name, value)
 
-    def _put(self, run: "Run | str", files: Mapping[str, str]) -> str | None:
+    def _put(self, run: "Run | str", files: Mapping[str, str | bytes]) -> str | None:
         """Write files among the artifacts of a run, or of the one with this id; None, or why they are not there."""
         if self.without_files is not None or not files:
             return self.without_files
@@ -154,30 +178,10 @@ class Writer:
             return one_line(error)
         return None
 
-    def _search(self) -> Iterator["Run"]:
-        ours, token = f"tags.`skipstack.study` = '{self._study_id}'", None
-        while True:
-            page = self._client.search_runs([self._experiment_id], ours, max_results=PAGE, page_token=token)
-            yield from page
-            token = page.token
-            if not token:
-                return
-
     def _points(self, run: "Run") -> set[tuple[str, int]]:
         """The metrics of a run, each with all its steps."""
         histories = [(name, self._client.get_metric_history(run.info.run_id, name)) for name in run.data.metrics]
         return {(name, point.step) for name, history in histories for point in history}
-
-
-def key_of(run: "Run") -> RunKey:
-    """Of which ablation and which trial a run is."""
-    return _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
-
-
-def _number(run: "Run", tag: str) -> int | None:
-    """The number that a tag has; None where the run has no such tag."""
-    text = run.data.tags.get(tag)
-    return None if text is None else int(text)
 
 
 def _dataset(corpus: Read) -> "DatasetInput":
