@@ -14,7 +14,8 @@ from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask
-from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.logged_models import register
+from skipstack.search.tracking.publication import BestBundle, Publication
 from skipstack.search.tracking.publishing import publish
 from skipstack.search.tracking.runs import experiment_of, study_id
 from skipstack.search.tracking.stores import chosen_store, experiment
@@ -100,6 +101,12 @@ class Execution:
                 f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
             )
         return None if shown.experiment_id is None else address(self.runs(folder), shown.experiment_id, own)
+
+    def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
+        """Put the network of a trial into the registry as ``name``; its version. Raises UserError where it cannot."""
+        assert record.opened is not None, "a ledger begins with study_opened"
+        named = experiment(experiment_of(record.study))
+        return register(self.runs(folder), named, study_id(record.opened), bundle, name)
 
 
 def share(given: str | float) -> Share:

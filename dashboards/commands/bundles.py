@@ -8,6 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
+from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
@@ -25,9 +26,19 @@ def export(
     to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
+    register: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Put it into MLflow's model registry, too, under this name.")
+    ] = None,
+    tracking_uri: Annotated[
+        str | None, typer.Option(metavar="URI", help="The MLflow store for that; by default that of the study.")
+    ] = None,
     device: ComputeDevice = "auto",
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
+    if register is not None and best is not None and best > 1:
+        raise UserError(f"--register: got {best} models for one name (allowed: one, by --best 1 or --trial N)")
+    if tracking_uri is not None and register is None:
+        raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
     from skipstack.search.study.records.reading import read_study
 
     record = read_study(study)  # which is soon refused where there is none
@@ -35,6 +46,15 @@ def export(
 
     for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
         print(path)
+    if register is not None:
+        from skipstack.dashboards.commands.published import bundle_of
+        from skipstack.dashboards.commands.running import execution
+        from skipstack.search.bundles.export import chosen_trials
+
+        (chosen,) = chosen_trials(record, best=best, trial=trial)
+        where, folder = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None), StudyFolder(study)
+        version = where.register(folder, record, bundle_of(record, folder, chosen, device), register)
+        say(f"registered in MLflow: models:/{register}/{version}")
 
 
 def verify(

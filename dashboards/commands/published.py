@@ -10,13 +10,14 @@ from skipstack.dashboards.confirmed.reports import confirmed_tables, with_confir
 from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import render
+from skipstack.search.code_version import code_version
 from skipstack.search.confirmation.confirmation import ConfirmedRow
 from skipstack.search.confirmation.designs import Confirmation
 from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.tracking.entry import STUDY
+from skipstack.search.tracking.entry import STUDY, RunKey
 from skipstack.search.tracking.publication import BestBundle, Publication
 
 LONGEST: Final = 7900
@@ -44,9 +45,11 @@ def published(record: StudyRecord, folder: StudyFolder) -> Publication:
         for ablation, (own, table) in zip(of, tables, strict=True)
         for trial, row in _with_differences(own, table).items()
     }
-    own_notes = {(number, None): _note("", each) for number, each in zip(of, reports, strict=True) if number}
+    notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
+    notes |= {(number, None): _note("", each) for number, each in zip(of, reports, strict=True) if number}
     return Publication(
-        notes={STUDY: _note(record.study.about, report), **own_notes},
+        made_of=f"{record.events} events, {code_version()}",
+        notes=notes,
         metrics={key: _difference(row) for key, row in differences.items()},
         tags={key: {"skipstack.compared_with": f"trial {row.reference}"} for key, row in differences.items()},
         files={name: text.encode(errors="backslashreplace") for name, text in files.items()},

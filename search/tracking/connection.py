@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from skipstack.data.basis.redaction import hide
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.redaction import hide, redacted, without_secrets
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -47,7 +48,19 @@ def put(run: "Run", files: Mapping[str, str | bytes], uri: str) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
             within = path.parent.relative_to(folder).as_posix()
-            artifacts.log_artifact(str(path), None if within == "." else within)
+            artifacts.log_artifact(str(path), None if within == "." else within)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def told(asked: str, uri: str) -> Iterator[None]:
+    """What the store at ``uri`` refuses, or that it does not answer, is a UserError: one line, without secrets."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        why = redacted(f"{asked}: MLflow at {without_secrets(uri)} says: {one_line(error)}")
+        raise UserError(f"{why} (allowed: a store that answers, and what it has)") from error
 
 
 @contextmanager

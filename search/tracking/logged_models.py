@@ -5,14 +5,15 @@ A model is the bundle, data only, and the name of our module that loads it (``se
 
 import json
 from collections.abc import Sequence
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.tracking.connection import connected, told
 from skipstack.search.tracking.entry import RunKey
-from skipstack.search.tracking.found import Found
+from skipstack.search.tracking.found import Found, found_study
 from skipstack.search.tracking.publication import BestBundle
 
 if TYPE_CHECKING:
@@ -48,6 +49,30 @@ def logged_model(
         except UserError:
             return None
         return _log(client, found, keys, bundle, study_id, Path(folder))
+
+
+def register(uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
+    """Put the network of a trial into the registry of the store under ``name``; the number of its version.
+
+    One that is registered under this name keeps its number. Raises UserError where the store has no such study, where
+    the weights are gone, and where the store refuses.
+    """
+    with told(name, uri):
+        client = connected(uri)
+        found = found_study(client, experiment, study_id)
+        if found is None:
+            raise UserError("--register: the store does not have the study (allowed: after `skipstack sync DIR`)")
+        model_id = logged_model(client, found, ((None, bundle.trial),), bundle, study_id)
+        if model_id is None:
+            raise UserError(f"--register: trial {bundle.trial} has no weights any more")
+        if not any(each.name == name for each in client.search_registered_models(f"name = '{name}'")):
+            client.create_registered_model(name)
+        place = client.get_logged_model(model_id).artifact_location  # `models:/ID` is looked for in MLflow's own store
+        for version in client.search_model_versions(f"name = '{name}'"):
+            if version.source == place:
+                return int(version.version)
+        made = client.create_model_version(name, place, found.study.info.run_id, model_id=model_id)
+        return int(made.version)
 
 
 def _log(
@@ -86,7 +111,7 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
         data_path=str(bundle),
         signature=_signature(parses=_provenance(bundle)["task"] == "parsing"),
         input_example=pd.DataFrame({"text": [EXAMPLE]}),
-        pip_requirements=[f"{name}=={version(name)}" for name in ("skipstack", "mlflow", "torch")],
+        pip_requirements=[f"{name}=={metadata.version(name)}" for name in ("skipstack", "mlflow", "torch")],
     )
 
 

@@ -21,7 +21,12 @@ class BestBundle:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Publication:
-    """What is shown: ``notes``, in Markdown, and ``metrics`` and ``tags`` by run; ``files`` of the study's own run."""
+    """What is shown: ``notes``, in Markdown, and ``metrics`` and ``tags`` by run; ``files`` of the study's own run.
+
+    ``made_of``: what says whether the files are others than those that are there.
+    """
+
+    made_of: str
 
     notes: Mapping[RunKey, str] = field(default_factory=dict)
     metrics: Mapping[RunKey, Mapping[str, float]] = field(default_factory=dict)

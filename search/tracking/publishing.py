@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.redaction import redacted
 from skipstack.search.tracking.background import Background
 from skipstack.search.tracking.connection import connected, put
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 FILES: Final = "skipstack.files"
-"""The tag of a study's run that says which files are shown there: a digest of them all."""
+"""The tag of a study's run that says what the files there were made of."""
 
 
 @dataclass(slots=True)
@@ -36,8 +34,12 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication) 
     It is tried again where the store fails, waits while there is progress, and writes nothing twice.
     """
     shown = Shown()
-    background = Background(lambda closing: _publish(uri, experiment, study_id, publication, shown, advanced))
-    advanced = background.advanced
+
+    def work(closing: bool) -> None:
+        if closing:  # somebody waits: once is enough
+            _publish(uri, experiment, study_id, publication, shown, background.advanced)
+
+    background = Background(work)
     background.start()
     trouble = background.close()
     if trouble is not None:
@@ -62,12 +64,11 @@ def _publish(
         if key in found.runs:
             _say(client, found, key, publication)
             advanced()
-    digest = identity({name: sha256(content).hexdigest() for name, content in publication.files.items()})
-    if found.study.data.tags.get(FILES) != digest:
+    if found.study.data.tags.get(FILES) != publication.made_of:
         for name, content in publication.files.items():
             put(found.study, {name: content}, uri)
             advanced()
-        client.set_tag(found.study.info.run_id, FILES, digest)
+        client.set_tag(found.study.info.run_id, FILES, publication.made_of)
     if publication.best is not None:
         logged_model(client, found, (STUDY, (None, publication.best.trial)), publication.best, study_id)
 

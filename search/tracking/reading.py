@@ -6,16 +6,13 @@ runs no code.
 
 import atexit
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
-from skipstack.data.basis.errors import UserError, one_line, unknown
-from skipstack.data.basis.redaction import redacted, without_secrets
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.tracking.connection import connected
+from skipstack.search.tracking.connection import connected, told
 from skipstack.search.tracking.found import search
 from skipstack.search.tracking.stores import URI, chosen_store
 from skipstack.search.tracking.writer import LEDGER
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
 
 STUDY, RUN = "mlflow:", "runs:/"
 """What begins the address of a study in MLflow: by its name or its id, or by the id of a run of it."""
-
-FORMS: Final = f"`{STUDY}NAME`, `{STUDY}ID`, `{RUN}ID`"
 
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
 
@@ -47,7 +42,7 @@ def located(study: Path, tracking_uri: str | None) -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     ledger = StudyFolder(folder).ledger
     ledger.mkdir()
-    with _told(text, uri):
+    with told(text, uri):
         client = connected(uri)
         run = _run(client, text)
         if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
@@ -80,16 +75,3 @@ def _run(client: "MlflowClient", text: str) -> "Run":
         names = sorted({run.data.params.get("study", "") for run in runs})
         raise UserError(f"{text}: {unknown('study', wanted, names)}")
     return next(iter(named.values()))
-
-
-@contextmanager
-def _told(text: str, uri: str) -> Iterator[None]:
-    """A store that does not answer is a UserError, in one line without secrets."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        raise UserError(
-            redacted(f"{text}: MLflow at {without_secrets(uri)} says: {one_line(error)} (allowed: {FORMS})")
-        ) from error

@@ -104,12 +104,22 @@ def _confirms(record: StudyRecord) -> bool:
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
     """How each trial learns, what each reached, and which values of the axes went with it."""
-    common = {"metricSectionId": OURS, "deleted": False, "isGenerated": False, "runsCountToCompare": 100}
-    line = {"type": "LINE", "metricKey": "score", "selectedMetricKeys": ["score"], "displayName": "score by epoch"}
+    common: dict[str, Any] = {
+        "metricSectionId": OURS,
+        "deleted": False,
+        "isGenerated": False,
+        "runsCountToCompare": 100,
+    }
+    line: dict[str, Any] = {
+        "type": "LINE",
+        "metricKey": "score",
+        "selectedMetricKeys": ["score"],
+        "displayName": "score by epoch",
+    }
     line |= {"useGlobalXaxisKey": True, "useGlobalLineSmoothing": True, "scaleType": "linear", "lineSmoothness": 0}
-    bar = {"type": "BAR", "metricKey": "best_score", "displayName": "best score"}
-    test = {"type": "BAR", "metricKey": f"test_{measure}", "displayName": f"{measure} on test"}
-    parallel = {
+    bar: dict[str, Any] = {"type": "BAR", "metricKey": "best_score", "displayName": "best score"}
+    test: dict[str, Any] = {"type": "BAR", "metricKey": f"test_{measure}", "displayName": f"{measure} on test"}
+    parallel: dict[str, Any] = {
         "type": "PARALLEL",
         "selectedParams": [f"axis.{path}" for path in axes],
         "selectedMetrics": ["best_score"],

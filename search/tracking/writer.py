@@ -192,6 +192,11 @@ def _dataset(corpus: Read) -> "DatasetInput":
     return DatasetInput(read, [InputTag("mlflow.data.context", "train, dev, test")])
 
 
+def has_corpus(run: "Run") -> bool:
+    """Whether a run names the corpus that it has read."""
+    return bool(run.inputs and run.inputs.dataset_inputs)
+
+
 def _had(run: "Run") -> _Had:
     """What a run has, its names told apart by what they are of."""
     held: list[tuple[str, Iterable[str]]] = [
@@ -199,7 +204,7 @@ def _had(run: "Run") -> _Had:
         ("param", run.data.params),
         ("tag", run.data.tags),
     ]
-    return _Had(frozenset(f"{of} {name}" for of, names in held for name in names), bool(run.inputs.dataset_inputs))
+    return _Had(frozenset(f"{of} {name}" for of, names in held for name in names), has_corpus(run))
 
 
 def _leave_out_names(entry: Entry, had: _Had) -> None:
@@ -222,7 +227,7 @@ def _leave_out(entry: Entry, run: "Run", points: set[tuple[str, int]]) -> None:
     }
     entry.params = {name: value for name, value in entry.params.items() if name not in run.data.params}
     entry.metrics = {point: value for point, value in entry.metrics.items() if point not in points}
-    if run.inputs.dataset_inputs:
+    if has_corpus(run):
         entry.files, entry.corpus = {}, None
     if entry.status == run.info.status and entry.end in (None, run.info.end_time):
         entry.status = None

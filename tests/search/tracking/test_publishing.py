@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import skipstack
@@ -25,11 +26,15 @@ from skipstack.search.running import recorded
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.tracking import background, publishing
+from skipstack.search.tracking.logged_models import LOADER
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
 from tests.search.ablation.toys import planted
+from tests.search.finished import trained
 from tests.search.toy import open_toy, run_toy, toy_study
 from tests.search.tracking.test_tracking import KILLED, Call, Calls, Killed
+
+pytestmark = pytest.mark.long
 
 AXES = {"model.stack.depth": {"choice": [1, 3]}, "model.stack.composition": {"choice": [0, 2]}}
 
@@ -47,10 +52,17 @@ def uri(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> str:
     """A store that has the study as `skipstack sync` writes it."""
     uri = f"sqlite:///{tmp_path_factory.mktemp('mlflow') / 'mlflow.db'}"
     told: list[str] = []
-    run = recorded(folder, Execution(tracking_uri=uri, warn=told.append))
-    assert run.publish(published) is not None
+    sync(folder, uri, told.append)
     assert told == []
     return uri
+
+
+def sync(folder: Path, uri: str, warn: Callable[[str], None] = pytest.fail) -> None:
+    """What `skipstack sync` does."""
+    where = Execution(tracking_uri=uri, warn=warn)
+    assert not recorded(folder, where).untracked
+    study, record = StudyFolder(folder), read_study(folder)
+    assert where.publish(study, record, published(record, study)) is not None
 
 
 def runs_of(uri: str, folder: Path) -> dict[tuple[str | None, str | None], Any]:
@@ -168,12 +180,13 @@ def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Pa
         assert written[0] == written[1] == written[2]
     ids = [runs_of(uri, each)[None, None].data.tags["skipstack.study"] for each in (folder, other)]
     here, there = tmp_path / "here", tmp_path / "there"
-    typed("compare", str(folder), str(other), "--out", str(here))
-    typed("compare", *(f"mlflow:{each}" for each in ids), "--tracking-uri", uri, "--out", str(there))
+    as_json = ("--format", "json", "--out")
+    typed("compare", str(folder), str(other), *as_json, str(here))
+    typed("compare", *(f"mlflow:{each}" for each in ids), "--tracking-uri", uri, *as_json, str(there))
     text = there.read_text()
     for each, path in zip(ids, (folder, other), strict=True):
         text = text.replace(f"mlflow:{each}", str(path))
-    assert text.split() == here.read_text().split()
+    assert text == here.read_text()
     frame = skipstack.open(f"mlflow:{ids[0]}", tracking_uri=uri).trials()
     assert frame.equals(skipstack.open(folder).trials())
     with pytest.raises(UserError, match=f"got 2 studies of this name .allowed: one, mlflow: and .*{ids[0]}"):
@@ -184,11 +197,9 @@ def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Pa
         skipstack.open("mlflow:toys")
 
 
-def test_a_copy_of_a_ledger_that_somebody_changed_is_refused(uri: str, folder: Path, tmp_path: Path) -> None:
-    import mlflow
-
+def test_a_copy_of_a_ledger_that_somebody_changed_is_refused(uri: str, folder: Path) -> None:
     own = runs_of(uri, folder)[None, None]
-    kept = Path(mlflow.MlflowClient(uri).download_artifacts(own.info.run_id, LEDGER))
+    kept = Path(own.info.artifact_uri.removeprefix("file://")) / LEDGER
     whole = kept.read_bytes()
     try:
         kept.write_bytes(whole[: len(whole) // 2] + b"import os" + whole[len(whole) // 2 :])
@@ -200,8 +211,8 @@ def test_a_copy_of_a_ledger_that_somebody_changed_is_refused(uri: str, folder: P
 
 def test_a_study_that_is_told_again_changes_nothing(uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, calls = held(uri, folder), Calls(monkeypatch)
-    monkeypatch.setattr(publishing, "put", pytest.fail)
-    assert recorded(folder, Execution(tracking_uri=uri)).publish(published) is not None
+    monkeypatch.setattr(publishing, "put", None)
+    sync(folder, uri)
     assert calls.count == 0
     assert held(uri, folder) == before
 
@@ -226,11 +237,11 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
             raise Killed
         return call.whole()
 
-    for at in (3, 17, 40):
+    for at in (3, 9, 12):
         with monkeypatch.context() as patch:
             Calls(patch, partial(die, at=at))
             assert recorded(folder, Execution(tracking_uri=other)).untracked
-    assert recorded(folder, Execution(tracking_uri=other)).publish(published) is not None
+    sync(folder, other)
     assert held(other, folder) == held(uri, folder)
     assert len(Ledger(StudyFolder(folder).ledger).read()) == events, "the study is as it was"
 
@@ -240,3 +251,45 @@ def test_a_study_that_another_process_writes_is_left_to_it(folder: Path, tmp_pat
     shutil.copytree(folder, own)
     with Ledger(StudyFolder(own).ledger), pytest.raises(UserError, match=r"writes this study .allowed: one driver"):
         recorded(own, Execution())
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study with a trained network."""
+    file = tmp_path_factory.mktemp("small") / "small.yaml"
+    file.write_text("extends: quickstart")
+    sizes = ("data.corpus.train=40", "data.corpus.dev=10", "data.corpus.test=10", "model.stack.hidden=4")
+    return trained(file, [*sizes, "search.trials=1", "training.epochs=1", "search.scheduler=none"]).path
+
+
+def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
+    uri: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import mlflow
+
+    sync(small, uri)
+    bundle = tmp_path / "bundle"
+    for version in (1, 1):  # once, however often it is registered
+        shutil.rmtree(bundle, ignore_errors=True)
+        typed("export", str(small), "--to", str(bundle), "--register", "tagger", "--tracking-uri", uri)
+        assert f"registered in MLflow: models:/tagger/{version}" in capsys.readouterr().err
+    client, runs = mlflow.MlflowClient(uri), runs_of(uri, small)
+    (model,) = client.search_logged_models([runs[None, None].info.experiment_id])
+    assert {each.model_id for run in runs.values() for each in run.outputs.model_outputs} == {model.model_id}
+    files = Path(model.artifact_location.removeprefix("file://"))
+    assert {file.suffix for file in files.rglob("*") if file.is_file()} <= {
+        ".json",
+        ".yaml",
+        ".txt",
+        ".safetensors",
+        "",
+    }
+    loaded = mlflow.pyfunc.load_model(str(files))
+    texts = ["the old dogs sleep", "cats", ""]
+    found = loaded.predict(pd.DataFrame({"text": texts}))
+    expected = skipstack.load(bundle).predict([text.split() for text in texts])
+    assert found["tags"].tolist() == [list(each.tags) for each in expected]
+    assert found["words"].tolist() == [text.split() for text in texts]
+    assert loaded.metadata.flavors["python_function"]["loader_module"] == LOADER
+    assert loaded.metadata.signature.inputs.input_names() == ["text"]
+    assert not {"code", "python_model", "cloudpickle_version"} & set(loaded.metadata.flavors["python_function"])
