@@ -4,6 +4,7 @@ A model is the bundle, data only, and the name of our module that loads it (``se
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -104,15 +105,17 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
     from mlflow import pyfunc
     from mlflow.models import Model
 
-    pyfunc.save_model(
-        str(to),
-        mlflow_model=Model(run_id=run_id, model_id=model_id),
-        loader_module=LOADER,
-        data_path=str(bundle),
-        signature=_signature(parses=_provenance(bundle)["task"] == "parsing"),
-        input_example=pd.DataFrame({"text": [EXAMPLE]}),
-        pip_requirements=[f"{name}=={metadata.version(name)}" for name in ("skipstack", "mlflow", "torch")],
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own, about how it compares pandas' indexes
+        pyfunc.save_model(
+            str(to),
+            mlflow_model=Model(run_id=run_id, model_id=model_id),
+            loader_module=LOADER,
+            data_path=str(bundle),
+            signature=_signature(parses=_provenance(bundle)["task"] == "parsing"),
+            input_example=pd.DataFrame({"text": [EXAMPLE]}),
+            pip_requirements=[f"{name}=={metadata.version(name)}" for name in ("skipstack", "mlflow", "torch")],
+        )
 
 
 def _signature(*, parses: bool) -> "ModelSignature":
