@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.bundles.corpus_folders import folders_of
 from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
-from skipstack.search.execution import Execution, unsaid
+from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.placement import placement
@@ -131,10 +131,7 @@ class Run:
         return driver.record
 
     def publish(self, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
-        """Show in MLflow what is ``made`` of the study once it is over, if MLflow was told all of it.
-
-        Where a browser sees its runs, if that is known; a warning where something is missing.
-        """
+        """Show in MLflow what is ``made`` of the study, if MLflow was told all of it. Where a browser sees its runs."""
         if self.untracked:
             return None
         record = read_study(self.folder.path)
@@ -196,19 +193,6 @@ def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
     if enough:
         first += shortening(record().study, len(record().trials), time=now)
     return Run(folder, execution, _checked(execution, folder, record), again=True, first=first)
-
-
-def recorded(path: Path, execution: Execution) -> Run:
-    """A study, finished or not, once MLflow has been told what it lacked of it; ``Run.untracked`` says what it lacks
-    still.
-
-    Raises UserError where another process writes the study: it tells MLflow, too.
-    """
-    folder = StudyFolder.existing(path)
-    run = Run(folder, replace(execution, warn=unsaid), None, again=True)
-    with Ledger(folder.ledger).kept():
-        run.finish()
-    return replace(run, execution=execution)
 
 
 def extend(

@@ -28,7 +28,7 @@ def sync(
     """Write into MLflow what it lacks of a study: runs, curves, report, best network. Nothing is written twice."""
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import execution
-    from skipstack.search.running import recorded
+    from skipstack.search.synchronised import recorded
 
     where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
     run = recorded(study, where)

@@ -22,9 +22,9 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.running import recorded
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
+from skipstack.search.synchronised import recorded
 from skipstack.search.tracking import background, publishing
 from skipstack.search.tracking.logged_models import LOADER
 from skipstack.search.tracking.runs import study_id
