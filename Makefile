@@ -27,7 +27,7 @@ test-slow: .venv/installed
 FOLDERS ?= models search/decisions/schedulers search/ledger search/ablation search/exploration search/statistics search/confirmation
 MUTANTS ?= 300
 mutation: .venv/installed
-	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS)
+	$(RUN)/python -m tests.mutation $(FOLDERS) --mutants $(MUTANTS) --tests tests/search/study tests/test_docs.py
 
 lint: .venv/installed
 	$(RUN)/ruff format --check .

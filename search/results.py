@@ -81,16 +81,35 @@ class Study:
         return framed(self.explored(by))
 
     def export(
-        self, to: str | Path, *, best: int | None = None, trial: int | None = None, device: str = "auto"
+        self,
+        to: str | Path,
+        *,
+        best: int | None = None,
+        trial: int | None = None,
+        pareto: bool = False,
+        device: str = "auto",
     ) -> Path:
         """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
 
-        With ``best`` > 1, ``to`` is a folder of so many bundles. Raises UserError where ``to`` exists, where both are
-        given, and where there is no such trial or its weights were not kept.
+        With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front of several
+        objectives. Raises UserError where ``to`` exists, where more than one of these is given, and where there is no
+        such trial or its weights were not kept.
         """
-        from skipstack.search.bundles.export import export_bundles
+        from functools import partial
 
-        export_bundles(self.record, StudyFolder(self.folder), Path(to), best=best, trial=trial, device=device)
+        from skipstack.search.bundles.export import export_bundles
+        from skipstack.search.confirmation.figures import confirmed_figures
+
+        export_bundles(
+            self.record,
+            StudyFolder(self.folder),
+            Path(to),
+            best=best,
+            trial=trial,
+            device=device,
+            pareto=pareto,
+            confirmed=partial(confirmed_figures, self.record),
+        )
         return Path(to)
 
     def __repr__(self) -> str:

@@ -101,6 +101,8 @@ class Run:
         )
         self._warn(ledger.cut)
         for corpus in before.corpora.values():
+            for warning in corpus.warnings:
+                execution.warn(f"warning: {warning}")
             for name, vectors in corpus.vectors.items():
                 execution.say(reach(name, vectors))
         for earlier in before.warm_starts:

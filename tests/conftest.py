@@ -13,6 +13,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Where the shell that runs the tests keeps its own runs, and how wide it is, is no business of theirs.
 for name in ("COLUMNS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"):
     os.environ.pop(name, None)
+# Nor are the corpora that its owner has fetched. Workers inherit the environment: the first process moves the name.
+os.environ.setdefault("SKIPSTACK_TESTED_CORPORA", os.environ.get("SKIPSTACK_DATA_DIR", ""))
+os.environ["SKIPSTACK_DATA_DIR"] = str(Path(__file__).parent / "no corpora")
+os.environ.pop("SKIPSTACK_DATA_MIRROR", None)
 # Ray reads this when it is imported, which some test modules do before ``search.engines.ray_tune`` sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Else two clusters that start at the same time in a home without ~/.ray/auth_token each make one, and one is lost.
@@ -71,7 +75,7 @@ def _no_secrets_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def data_dir() -> Path:
     """The folder of the real corpora; the test is skipped, with the reason, where there is none."""
-    folder = os.environ.get("SKIPSTACK_DATA_DIR")
-    if folder is None or not Path(folder).is_dir():
-        pytest.skip(f"no corpora at SKIPSTACK_DATA_DIR (got {folder})")
+    folder = os.environ["SKIPSTACK_TESTED_CORPORA"]
+    if not folder or not Path(folder).is_dir():
+        pytest.skip(f"no corpora at SKIPSTACK_DATA_DIR (got {folder or None})")
     return Path(folder)

@@ -16,12 +16,15 @@ import torch
 
 from skipstack.data.basis.fields import describe, fields, kinds
 from skipstack.data.corpora.config import DataConfig
+from skipstack.data.corpora.fetching import MIRROR
+from skipstack.data.corpora.named import named_corpora
 from skipstack.models.cells import gates
 from skipstack.models.time.cell import LayerSizes
 from skipstack.search.config import SearchConfig
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
+from tests.data.corpora.serving import serving
 from tests.install.environments import hostile
 from tests.oracles import networks
 from tests.pages import GUIDE, README, ROOT, TYPED, WRITTEN, Page
@@ -34,7 +37,7 @@ SMALL = "--set data.corpus.train=60 --set data.corpus.dev=30 --set data.corpus.t
 
 
 def needs_corpora(command: str) -> bool:
-    return "--data-dir" in command
+    return not named_corpora().keys().isdisjoint(command.split())
 
 
 def needs_a_cluster(command: str) -> bool:
@@ -117,7 +120,8 @@ def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path
 def test_the_plain_commands_of_a_page_of_the_guide_succeed_one_after_another(studies: Path, page: Page) -> None:
     """Beside the studies that all pages find, a page needs none but its own commands."""
     for command in filter(is_plain, page.commands):
-        into_a_file = "> " in command or (command.startswith("skipstack report") and "--out" in command)
+        written = command.startswith(("skipstack report", "skipstack draw")) and "--out" in command
+        into_a_file = "> " in command or written
         assert run(studies, shortened(command)) or into_a_file
 
 
@@ -201,7 +205,18 @@ def test_the_terms_of_the_glossary_are_in_order() -> None:
 
 @pytest.mark.corpus
 @pytest.mark.timeout(1800)
-def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path) -> None:
+def test_the_commands_on_real_corpora_succeed(folder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they fetch comes from a mirror here, the folder of the real corpora as a web server shows it."""
+    monkeypatch.setenv("SKIPSTACK_DATA_DIR", str(folder / "fetched"))
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with serving() as server:
+        monkeypatch.setenv(MIRROR, server.address)
+        for path in data_dir.glob("*_*/*"):
+            server.files[f"/{path.relative_to(data_dir)}"] = path.read_bytes()
+        _run_on_real_corpora(folder, data_dir)
+
+
+def _run_on_real_corpora(folder: Path, data_dir: Path) -> None:
     for command in REAL:
         there = command.replace("--data-dir corpora", f"--data-dir {data_dir}")
         if "--out" in command:

@@ -1,8 +1,9 @@
 """``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,9 @@ from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
 from skipstack.search.study.records.folder import StudyFolder
 
+if TYPE_CHECKING:
+    from skipstack.search.study.records.study_record import StudyRecord
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file."""
@@ -23,7 +27,10 @@ def add_to(app: typer.Typer) -> None:
 
 def export(
     study: StudyPath,
-    to: Annotated[Path, typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1, a folder of N.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1 or --pareto, a folder of several."),
+    ] = None,
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
     register: Annotated[
@@ -32,19 +39,45 @@ def export(
     tracking_uri: Annotated[
         str | None, typer.Option(metavar="URI", help="The MLflow store for that; by default that of the study.")
     ] = None,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
+    ] = False,
     device: ComputeDevice = "auto",
+    to_optuna: Annotated[
+        str | None,
+        typer.Option(
+            "--optuna",
+            metavar="URI",
+            help="Write the study into this storage of Optuna's instead, such as sqlite:///optuna.db.",
+        ),
+    ] = None,
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
-    if register is not None and best is not None and best > 1:
-        raise UserError(f"--register: got {best} models for one name (allowed: one, by --best 1 or --trial N)")
+    if register is not None and ((best or 1) > 1 or pareto):
+        raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
     if tracking_uri is not None and register is None:
         raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
+    if (to is None) == (to_optuna is None):
+        got = "neither --to nor --optuna" if to is None else "--to and --optuna"
+        raise UserError(f"got {got} (allowed: one of them)")
     from skipstack.search.study.records.reading import read_study
 
     record = read_study(study)  # which is soon refused where there is none
+    if to_optuna is not None:
+        if best is not None or trial is not None or pareto or register is not None:
+            raise UserError(
+                "--optuna excludes --best, --trial, --pareto and --register (allowed: without them; it takes all trials)"
+            )
+        print(_in_optuna(record, study, to_optuna))
+        return
+    assert to is not None, "one of the two is given"
     from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.confirmation.figures import confirmed_figures
 
-    for path in export_bundles(record, StudyFolder(study), to, best=best, trial=trial, device=device):
+    figures = partial(confirmed_figures, record)
+    for path in export_bundles(
+        record, StudyFolder(study), to, best=best, trial=trial, device=device, pareto=pareto, confirmed=figures
+    ):
         print(path)
     if register is not None:
         from skipstack.dashboards.commands.published import bundle_of
@@ -55,6 +88,14 @@ def export(
         where, folder = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None), StudyFolder(study)
         version = where.register(folder, record, bundle_of(record, folder, chosen, device), register)
         say(f"registered in MLflow: models:/{register}/{version}")
+
+
+def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
+    """The name of the study there."""
+    from skipstack.search.ledger.ledger import Ledger
+    from skipstack.search.tracking.optuna_storage import write_study
+
+    return write_study(record, Ledger(StudyFolder(study).ledger).only("started", "ended"), uri)
 
 
 def verify(

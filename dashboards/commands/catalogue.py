@@ -1,4 +1,4 @@
-"""``skipstack spaces`` and ``skipstack data``: what there is to search, and to search on."""
+"""``skipstack spaces``: what there is to search."""
 
 import json
 import tempfile
@@ -13,8 +13,6 @@ from skipstack.dashboards.report.printing import print_report
 from skipstack.dashboards.report.space_report import DescribedStudy, space_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.seeding import generator
-from skipstack.data.corpora.card_files import check
-from skipstack.data.corpora.named import find_card, named_corpora
 from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.papers import tables
 from skipstack.search.planning.epochs import EpochSize
@@ -26,12 +24,8 @@ from skipstack.spaces.space import Space
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add the command of this file."""
     app.command("spaces")(spaces)
-    data = typer.Typer(help="Named corpora.", no_args_is_help=True, rich_markup_mode=None)
-    data.command("list")(list_corpora)
-    data.command("check")(check_corpus)
-    app.add_typer(data, name="data")
 
 
 def spaces(
@@ -87,25 +81,3 @@ def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> Ep
             return EpochSize.of(base, open_store(stored))
         except UserError as missing:
             return str(missing)
-
-
-def list_corpora() -> None:
-    """List the corpora that are known by name, with their layers of tags, licence and origin."""
-    lines = {
-        card.name: (card.about, f"tags: {', '.join(card.layers)}; {card.licence}; {card.origin}")
-        for card in named_corpora().values()
-    }
-    print_report(listing_report("corpora", lines))
-
-
-def check_corpus(
-    name: Annotated[str, typer.Argument(help="A named corpus.")],
-    data_dir: Annotated[Path, typer.Option(help="The folder that holds the named corpora.")],
-) -> None:
-    """Check that every file of a corpus is there and is the one that the figures were measured on."""
-    card = find_card(name)
-    check(card, data_dir)
-    whole = (
-        "file is there and whole" if card.verified else "section is there; no digest says whether its files are whole"
-    )
-    print(f"{name}: every {whole}")

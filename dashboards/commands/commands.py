@@ -25,8 +25,9 @@ FILES: Final[Mapping[str, str]] = {
     "predict": "bundles",
     "compare": "compare",
     "inspect": "inspect",
+    "draw": "draw",
     "spaces": "catalogue",
-    "data": "catalogue",
+    "data": "corpora",
 }
 """The file beside this one that has each command (its ``add_to``), in the order of ``--help``."""
 

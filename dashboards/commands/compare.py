@@ -8,6 +8,7 @@ import typer
 from skipstack.dashboards.commands.options import StoreOfStudy, located
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
+from skipstack.dashboards.report.warned import warned
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.records.reading import read_study
 
@@ -44,4 +45,5 @@ def compare(
     if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
         raise UserError(f"compare: got {twice} twice (allowed: each study once)")
     records = {name: read_study(located(study, tracking_uri)) for name, study in zip(names, studies, strict=True)}
-    print_report(studies_report(compare_studies(records)), form, out)
+    warnings = dict.fromkeys(line for record in records.values() for line in record.warnings)
+    print_report(warned(studies_report(compare_studies(records)), list(warnings)), form, out)

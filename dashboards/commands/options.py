@@ -24,7 +24,13 @@ Study = Annotated[
     str, typer.Argument(help="A preset (`skipstack spaces` lists them), or a study file of your own (YAML).")
 ]
 Corpus = Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")]
-DataDir = Annotated[Path | None, typer.Option(help="The folder that holds the named corpora.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        help="The folder that holds the named corpora; by default SKIPSTACK_DATA_DIR, or else where "
+        "`skipstack data fetch` puts them, in the user's cache."
+    ),
+]
 Scale = Annotated[
     str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
 ]

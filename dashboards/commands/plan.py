@@ -88,6 +88,8 @@ def plan(
         except UserError as missing:
             made = replace(made, unmeasured=str(missing))
         else:
+            for line in record.warnings:
+                say(f"warning: {line}")
             made = planning.measured(made, TrainingMeter(record, folder, device), tell=say)
     print_report(plan_report(made), form)
 

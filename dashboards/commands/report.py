@@ -10,6 +10,7 @@ from skipstack.dashboards.commands.options import AnyStudyPath, StoreOfStudy, lo
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
+from skipstack.dashboards.report.warned import warned
 from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
 
@@ -72,7 +73,8 @@ def report(
     if trace:
         _print_traced(frames, list(_traced(frames, table, by or (), confirmed=confirmed, randomise=randomise)))
     else:
-        print_report(_reported(frames, table, by or (), confirmed=confirmed, randomise=randomise), form, out)
+        reported = _reported(frames, table, by or (), confirmed=confirmed, randomise=randomise)
+        print_report(warned(reported, frames.warnings), form, out)
 
 
 def _reported(

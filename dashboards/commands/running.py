@@ -12,6 +12,7 @@ from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.dashboards.report.warned import warned
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
@@ -54,13 +55,15 @@ def finish(run: Run) -> int:
         from skipstack.dashboards.explored.exploration_report import exploration_report
 
         found = explored(record)
-        print_report(with_confirmed(exploration_report(found), list(confirmed_reports(record))))
+        print_report(
+            warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
+        )
         _next_steps(run, record, run.publish(published))
         code = _faults(record)
         print_sentence(search_in_a_sentence(found))
         return code
     confirmed = ablated(record)
-    print_report(ablated_report(record, confirmed))
+    print_report(warned(ablated_report(record, confirmed), record.warnings))
     run.publish(published)
     for line in after_ablation(run.folder.path):
         say(line)

@@ -74,7 +74,11 @@ def print_sentence(sentence: str) -> None:
 
 def write_report(report: Report, form: FileFormat, out: Path) -> None:
     """Write a report to a file, whole or not at all. Raises UserError where it cannot be written."""
-    content = rendered(report, form, width=page_width())
+    write_file(rendered(report, form, width=page_width()), out)
+
+
+def write_file(content: bytes, out: Path) -> None:
+    """Write a file, whole or not at all. Raises UserError where it cannot be written."""
     target = out.resolve()
     beside = target.with_name(f".{target.name[:100]}.{os.getpid()}")
     try:

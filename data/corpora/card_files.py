@@ -1,40 +1,50 @@
 """The files of named corpora, found under the data directory and checked by their digests."""
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import assert_never
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.cards import Card, FileCard, FilesCard, SectionsCard
+from skipstack.data.corpora.data_folder import data_folder
 from skipstack.data.formats.files import SourceFile, joint_sha256
 
 
 def read_files(card: Card, split: str, data_dir: Path | None) -> tuple[SourceFile, ...]:
     """The files of a split, their bytes checked. Raises UserError where one is missing or is not as on the card."""
-    if data_dir is None:
-        raise UserError(
-            f"corpus {card.name!r} got no data directory, allowed: --data-dir DIR, where DIR holds {card.folder}/"
-        )
-    folder = data_dir / card.folder
+    folder = data_folder(data_dir) / card.folder
     if not folder.is_dir():
-        raise UserError(f"corpus {card.name!r} got no folder {folder} (its files come from {card.origin})")
-    match card.files[split]:
-        case FileCard(name=name, sha256=sha256):
-            file = SourceFile.read(folder / name)
-            _check_digest(str(file.path), file.sha256, sha256)
-            return (file,)
-        case FilesCard(names=names, sha256=sha256):
-            files = tuple(SourceFile.read(folder / name) for name in names)
-            _check_digest(f"{folder}: one of {names[0]} to {names[-1]}", joint_sha256(files), sha256)
-            return files
-        case SectionsCard() as sections:
-            return tuple(SourceFile.read(path) for path in _in_sections(folder, sections))
+        raise UserError(f"corpus {card.name!r} got no folder {folder} ({remedy(card, data_dir)})")
+    files = card.files[split]
+    if isinstance(files, SectionsCard):
+        return tuple(SourceFile.read(path) for path in _in_sections(folder, files))
+    try:
+        found = tuple(SourceFile.read(folder / name) for name in files.names)
+        check_digest(files, found)
+    except UserError as error:
+        raise UserError(f"{error} ({remedy(card, data_dir)})") from error
+    return found
+
+
+def remedy(card: Card, data_dir: Path | None) -> str:
+    """What to do for the files of a corpus that are not as they should be."""
+    if card.obtain is not None:
+        return f"{card.obtain}; allowed: --data-dir DIR, where DIR holds {card.folder}/"
+    where, elsewhere = ([], ", or --data-dir DIR") if data_dir is None else (["--data-dir", str(data_dir)], "")
+    return f"allowed: `{shlex.join(['skipstack', 'data', 'fetch', card.name, *where])}` first{elsewhere}"
+
+
+def check_digest(card: FileCard | FilesCard, files: Sequence[SourceFile]) -> None:
+    """Raise UserError where the files are not those of the card."""
+    match card:
+        case FileCard(sha256=expected):
+            what, got = str(files[0].path), files[0].sha256
+        case FilesCard(names=names, sha256=expected):
+            what, got = f"{files[0].path.parent}: one of {names[0]} to {names[-1]}", joint_sha256(files)
         case _ as never:
             assert_never(never)
-
-
-def _check_digest(what: str, got: str, expected: str) -> None:
     if got != expected:
         raise UserError(f"{what} is damaged or another version: got sha256 {got[:12]}, expected {expected[:12]}")
 

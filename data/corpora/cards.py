@@ -1,12 +1,13 @@
 """What is known about a named corpus without having it: its files, their digests, its format and licence."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.corpora.division import Division, HeldOut
+from skipstack.data.corpora.origins import Catalogue, Origin, Sha256, Text
 from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
@@ -33,15 +34,17 @@ AnyFormat = Annotated[
 ]
 """The formats that a card may name."""
 
-Text = Annotated[str, Field(min_length=1)]
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
 
 class FileCard(Frozen):
     """A file by its name, and the SHA-256 of its bytes."""
 
     name: Text
     sha256: Sha256
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one name."""
+        return (self.name,)
 
 
 class FilesCard(Frozen):
@@ -80,7 +83,8 @@ class Card(Frozen):
     """What is known about a corpus without having it.
 
     ``place``: where it stands when corpora are listed. ``files`` has the files of each split that there is;
-    ``division`` says how the others are taken from train.
+    ``division`` says how the others are taken from train. ``open``: whether its licence lets everybody use it, for
+    whatever they like. ``obtain``: why skipstack may not fetch it, or cannot, and who has it.
     """
 
     name: Text
@@ -90,8 +94,16 @@ class Card(Frozen):
     files: dict[Annotated[str, Field(pattern="^(train|dev|test)$")], Files]
     format: AnyFormat
     licence: Text
-    origin: Text
+    open: bool = False
+    origin: Origin
+    obtain: Text | None = None
     division: Division | None = None
+
+    @model_validator(mode="after")
+    def _says_how_it_is_had(self) -> Self:
+        if isinstance(self.origin, Catalogue) and self.obtain is None:
+            raise ValueError("obtain: got nothing for a corpus that is sold (allowed: who has it)")
+        return self
 
     @property
     def verified(self) -> bool:

@@ -264,6 +264,17 @@ Corpus = Annotated[
 ]
 
 
+def called(corpus: Corpus) -> str:
+    """What messages call a corpus: its name, its files of train, or what generates it."""
+    match corpus:
+        case NamedCorpus():
+            return corpus.name
+        case OwnFiles():
+            return corpus.train if isinstance(corpus.train, str) else ", ".join(corpus.train)
+        case _:
+            return corpus.kind
+
+
 class VocabularyConfig(Frozen):
     """Which forms of the training split become words of their own; the others are unknown."""
 

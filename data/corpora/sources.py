@@ -48,11 +48,8 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
     read; ``read`` raises it for the files of a named corpus and for what the files hold.
     """
     scheme: Scheme | None = None
-    task: str = "tagging"
     match corpus:
         case GrammarCorpus():
-            if corpus.tags == TREES:
-                task = "parsing"
             behind: Mapping[str, Json] = {"edition": grammar.EDITION}
             draw = partial(grammar.sentences, parsed=corpus.tags == TREES)
             read: Callable[[], Splits] = partial(_generated, corpus, draw)
@@ -60,11 +57,11 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
             behind = {"edition": agreement.EDITION}
             read = partial(_generated, corpus, agreement.sentences)
         case NumbersCorpus():
-            behind, task = {"edition": numbers.EDITION}, "classification"
+            behind = {"edition": numbers.EDITION}
             read = partial(_generated, corpus, partial(numbers.sentences, length=corpus.length, jumps=corpus.jumps))
         case NamedCorpus():
             card = find_card(corpus.name)
-            scheme, task = card.format.scheme, card.format.task(card.layer(corpus.tags))
+            scheme = card.format.scheme
             behind, read = _named(corpus, data_dir)
         case OwnFiles():
             files = {
@@ -72,11 +69,30 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
-            scheme, task = corpus.format.scheme, corpus.format.task(corpus.layer)
+            scheme = corpus.format.scheme
             read = partial(_read, corpus.format, corpus.layer, files)
         case _:
             assert_never(corpus)
-    return Source(identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)}), read, scheme, task)
+    key = identity({"corpus": corpus.model_dump(mode="json"), "behind": dict(behind)})
+    return Source(key, read, scheme, task_of(corpus))
+
+
+def task_of(corpus: Corpus) -> str:
+    """What its tags are for (``data.tasks.tasks.TASKS``). Raises UserError for a name or a layer that is not known."""
+    match corpus:
+        case GrammarCorpus():
+            return "parsing" if corpus.tags == TREES else "tagging"
+        case AgreementCorpus():
+            return "tagging"
+        case NumbersCorpus():
+            return "classification"
+        case NamedCorpus():
+            card = find_card(corpus.name)
+            return card.format.task(card.layer(corpus.tags))
+        case OwnFiles():
+            return corpus.format.task(corpus.layer)
+        case _:
+            assert_never(corpus)
 
 
 def token_unit(corpus: Corpus) -> Unit:

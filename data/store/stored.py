@@ -9,7 +9,7 @@ F distinct forms of the corpus, M spans.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +60,8 @@ class StoredCorpus:
     the boundary in row 0; ``counts_F`` their occurrences in train; ``tags`` the sorted tags of train,
     with those that a scheme needs between them (``data.labels.schemes.closed``). Where ``scheme`` is None
     tags are scored one by one; otherwise as spans, whose types in any split are ``span_types``, sorted.
-    ``task`` names what they are for (``data.tasks.tasks.TASKS``).
+    ``task`` names what they are for (``data.tasks.tasks.TASKS``). ``unlearnt`` has the tags that train lacks, by split:
+    how often each is there, the most frequent first; versions before 0.2.0 did not store them.
     """
 
     fingerprint: str
@@ -71,6 +72,7 @@ class StoredCorpus:
     scheme: Scheme | None = None
     span_types: tuple[str, ...] = ()
     task: str = "tagging"
+    unlearnt: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def open_store(folder: Path) -> StoredCorpus:
@@ -87,6 +89,7 @@ def open_store(folder: Path) -> StoredCorpus:
             scheme=manifest["scheme"],
             span_types=tuple(manifest["span_types"]),
             task=manifest["task"],
+            unlearnt=manifest.get("unlearnt", {}),
         )
     except UserError:
         raise

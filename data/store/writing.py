@@ -6,7 +6,7 @@ Shapes: N tags of a split, S1 its sentences + 1.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +71,15 @@ def _write(splits: Splits, scheme: Scheme | None, task: str, folder: Path) -> No
         for split in SPLITS:
             tables[f"{split}.spans.arrow"] = _spans(splits[split], everywhere, scheme, span_types)
     notes = {"fingerprint": fingerprint(splits), "tags": tags, "scheme": scheme, "span_types": span_types, "task": task}
-    write_tables(folder, tables, notes)
+    write_tables(folder, tables, {**notes, "unlearnt": _unlearnt(splits, tag_of)})
+
+
+def _unlearnt(splits: Splits, learnt: Container[str]) -> dict[str, dict[str, int]]:
+    """The tags of dev and test that train lacks, and how often each is there, the most frequent first."""
+    return {
+        split: dict(Counter(tag for one in splits[split] for tag in one.tags if tag not in learnt).most_common())
+        for split in SPLITS[1:]
+    }
 
 
 def _spans(

@@ -16,9 +16,10 @@ from skipstack.models.cells.gates import (
     ScaledGate,
 )
 from skipstack.models.cells.lstm import LstmCell
-from skipstack.models.cells.shortcut import TOPOLOGIES, ShortcutBlock, ShortcutCell, ShortcutLstm
+from skipstack.models.cells.shortcut import ShortcutBlock, ShortcutCell, ShortcutLstm
 from skipstack.models.cells.simple import SimpleCell
 from skipstack.models.cells.sutskever import SutskeverCell
+from skipstack.models.cells.topologies import TOPOLOGIES
 from skipstack.models.lanes import Streams
 from skipstack.models.time.layer import Layer, LayerSizes
 

@@ -1,6 +1,7 @@
 """What layers are made of: cells, and shortcuts with their gates. Torch-free."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +10,14 @@ from skipstack.data.basis.frozen import Frozen
 CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
 """What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
 lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
+
+CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
+    "lstm": ("LSTM", ("h", "c")),
+    "simple": ("simple RNN", ("h",)),
+    "sutskever": ("Sutskever", ("h", "s")),
+    "feedforward": ("hidden", ()),
+}
+"""What each is called in a drawing, and what it hands on from one time step to the next."""
 
 Topology = Literal[
     "hidden_gated",
@@ -37,6 +46,20 @@ GateKind = Literal[
     "bernoulli_below",
 ]
 """What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
+
+
+GATES: Final[Mapping[GateKind, str]] = {
+    "none": "g = 1: the skip passes whole",
+    "sigmoid_below": "g = σ(W · below + b)",
+    "sigmoid_below_earlier": "g = σ(W · below, one step earlier + b)",
+    "sigmoid_skipped": "g = σ(W · skip + b)",
+    "sigmoid_below_previous": "g = σ(W · [below; h of the step before] + b)",
+    "scaled": "g = σ(W · below + b), and tanh(skip) for skip",
+    "linear": "W · skip for g · skip",
+    "bernoulli": "g: 1 with probability {probability:g}, or else 0",
+    "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
+}
+"""The equation of each in a drawing."""
 
 
 class ShortcutConfig(Frozen):

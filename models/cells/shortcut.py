@@ -4,53 +4,20 @@ X = 3H (4H with a cell state), and H more for each gate that is known in the ste
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, assert_never
+from dataclasses import replace
+from typing import assert_never
 
 import torch
 from torch import Tensor, nn
 
-from skipstack.models.cells.config import Topology
 from skipstack.models.cells.gates import Gate, VectorGate
+from skipstack.models.cells.topologies import Link, Links
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
-
-Link = Literal["none", "plain", "gated", "gated_apart", "highway", "shared"]
-"""How the skip joins a value v of the layer: v; v + skip; v + g * skip; v + g_h * skip, where g_h is a second gate
-beside g; (1 - g) * v + g * skip; v + o * skip, where o is the output gate."""
 
 Parts = Mapping[str, Tensor]
 """What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
 (1 - g). Each is there where a link of the layer asks for it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Links:
-    """A topology: how the skip joins the internal value and the output, and whether a cell state goes through time."""
-
-    internal: Link
-    output: Link
-    memory: bool
-
-    @property
-    def gates(self) -> int:
-        """How many gate vectors it has; only ``both_ungated`` has none."""
-        return len({self.internal, self.output} & {"gated", "gated_apart", "highway"})
-
-
-TOPOLOGIES: Mapping[Topology, Links] = {
-    "hidden_gated": Links(internal="none", output="gated", memory=True),
-    "both_ungated": Links(internal="plain", output="plain", memory=True),
-    "both_gated": Links(internal="gated", output="gated", memory=True),
-    "both_highway": Links(internal="highway", output="highway", memory=True),
-    "both_two_gates": Links(internal="gated", output="gated_apart", memory=True),
-    "block": Links(internal="gated", output="gated", memory=False),
-    "block_output_ungated": Links(internal="gated", output="plain", memory=False),
-    "block_internal_ungated": Links(internal="plain", output="gated", memory=False),
-    "block_output_shared": Links(internal="gated", output="shared", memory=False),
-    "block_no_internal": Links(internal="none", output="gated", memory=False),
-    "block_no_output": Links(internal="gated", output="none", memory=False),
-}
 
 
 class ShortcutCell(Cell):

@@ -3,12 +3,12 @@
     config.json          the trial's config        vocabulary.json  words and characters
     weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  where it comes from
-    manifest.json        size and SHA-256 of the others
+    README.md            the model card            manifest.json    size and SHA-256 of the others
 
 Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -166,10 +166,7 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
-    value = parsed(f"{path / 'config.json'}", files["config.json"])
-    found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
-    check_extent(path, value, found)
-    config = validated(path, "config.json", value, TrialConfig)
+    config, found = _config(path, files)
     try:
         vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
     except (UserError, UnicodeDecodeError) as error:
@@ -192,6 +189,19 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     if not all(bool(torch.isfinite(weight).all()) for weight in weights.values()):
         raise UserError(f"{path / WEIGHTS}: got a weight that is no number (allowed: finite ones)")
     return Bundle(path, config, vocabulary, tags, model, metrics, provenance.model_dump(), device)
+
+
+def bundle_config(path: Path) -> TrialConfig:
+    """The config of the bundle at ``path``, of whoever; no network is built. Raises UserError as ``load_bundle``."""
+    return _config(path, read_files(path))[0]
+
+
+def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes]:
+    """The config, and the shapes of the weights, by which it is no larger than it says."""
+    value = parsed(f"{path / 'config.json'}", files["config.json"])
+    found = shapes(files[WEIGHTS], f"{path / WEIGHTS}")
+    check_extent(path, value, found)
+    return validated(path, "config.json", value, TrialConfig), found
 
 
 def _shapes(model: Network) -> Shapes:

@@ -5,7 +5,8 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,15 @@ from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.trained import lane_of
 from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
+from skipstack.search.bundles.card import Confirmed, model_card
 from skipstack.search.bundles.corpus_folders import check_corpus
-from skipstack.search.bundles.files import WEIGHTS, pack, seal
+from skipstack.search.bundles.files import CARD, WEIGHTS, pack, seal
 from skipstack.search.code_version import code_version
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.trials.worker import best_weights, corpus_of
+from skipstack.spaces.trial import TrialConfig
 
 ARCHIVE = ".zip"
 
@@ -33,8 +36,30 @@ ROUNDING = 1e-5
 """By what part of it a perplexity may be another on another processor."""
 
 
-def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -> list[TrialRecord]:
-    """The ``best`` highest-ranked trials, or the one numbered ``trial``. Raises UserError where there are none."""
+ConfirmedOf = Callable[[TrialConfig], Sequence[Confirmed]]
+"""What is confirmed of a config."""
+
+
+def nothing_confirmed(config: TrialConfig) -> Sequence[Confirmed]:
+    """Of any config."""
+    return ()
+
+
+def chosen_trials(
+    record: StudyRecord, *, best: int | None, trial: int | None, pareto: bool = False
+) -> list[TrialRecord]:
+    """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
+
+    Raises UserError where there are none, and where more than one of these is asked for.
+    """
+    given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
+    asked = [option for option, is_given in given.items() if is_given]
+    if len(asked) > 1:
+        raise UserError(f"{' and '.join(asked)} exclude each other (allowed: one of them)")
+    if pareto and len(record.study.search.objectives) == 1:
+        raise UserError("--pareto: got a study of one objective, which has no front (allowed: --best N, or --trial N)")
+    if pareto and record.ranked():
+        return record.front()
     if trial is None:
         if not record.ranked():
             raise UserError(f"study {record.study.name!r}: no trial has a score yet (allowed: a study with one)")
@@ -46,38 +71,51 @@ def chosen_trials(record: StudyRecord, *, best: int | None, trial: int | None) -
 
 
 def export_bundles(
-    record: StudyRecord, folder: StudyFolder, to: Path, *, best: int | None, trial: int | None, device: str
+    record: StudyRecord,
+    folder: StudyFolder,
+    to: Path,
+    *,
+    best: int | None,
+    trial: int | None,
+    device: str,
+    pareto: bool = False,
+    confirmed: ConfirmedOf = nothing_confirmed,
 ) -> list[Path]:
     """Write the bundle of the ``best`` trial, or of the one numbered ``trial``, ``to`` a new folder or .zip.
 
-    With ``best`` > 1, ``to`` is a folder of so many bundles. Raises UserError as ``chosen_trials`` and
-    ``export_bundle`` do.
+    With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front. Raises
+    UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, before any is.
     """
-    if best is not None and trial is not None:
-        raise UserError("--best and --trial exclude each other (allowed: one of them)")
-    chosen = chosen_trials(record, best=best, trial=trial)
+    chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     ranks = (
         [to] if len(chosen) == 1 else [to / f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
     )
-    return [export_bundle(record, folder, each, path, device) for each, path in zip(chosen, ranks, strict=True)]
+    for each, path in zip(chosen, ranks, strict=True):
+        _check_writable(record, folder, each, path)
+    return [
+        export_bundle(record, folder, each, path, device, confirmed=confirmed)
+        for each, path in zip(chosen, ranks, strict=True)
+    ]
 
 
-def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, device: str) -> Path:
+def export_bundle(
+    record: StudyRecord,
+    folder: StudyFolder,
+    trial: TrialRecord,
+    to: Path,
+    device: str,
+    *,
+    confirmed: ConfirmedOf = nothing_confirmed,
+) -> Path:
     """Write the bundle ``to``, a folder or, by its name, a .zip: the lane with the best dev score at its best epoch.
 
-    Its metrics are measured on the bundle as it was written. Raises UserError where ``to`` exists.
+    Its metrics are measured on the bundle as it was written; its model card has them, and what is ``confirmed``.
+    Raises UserError where ``to`` exists.
     """
-    if to.exists():
-        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    _check_writable(record, folder, trial, to)
     assert trial.best is not None, "a trial with a score has a best epoch"
     score_R = list(trial.dev.values())
     lane = score_R.index(max(score_R))
-    if not (folder.trial(trial.number) / BEST).exists():
-        kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
-        raise UserError(
-            f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
-            "search.keep_checkpoints and search.disk_budget say which are kept)"
-        )
     weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
     prepared = record.corpus_of(trial.config)
     corpus = corpus_of(folder.corpus(prepared), trial.config.data)
@@ -102,14 +140,32 @@ def export_bundle(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, 
         _write(beside / "tags.json", corpus.stored.tags)
         _write(beside / "provenance.json", provenance)
         _write(beside / "metrics.json", {})
+        (beside / CARD).touch()
         write_tensors(beside / WEIGHTS, lane_of(weights_R, lane), {})
         seal(beside)
-        _write(beside / "metrics.json", load_bundle(beside, choose_device(device)).measure(corpus))
+        bundle = load_bundle(beside, choose_device(device))
+        measured = replace(bundle, metrics=bundle.measure(corpus))
+        _write(beside / "metrics.json", measured.metrics)
+        own, scored = confirmed(trial.config), len(record.ranked())
+        card = model_card(measured, record.measure, scored=scored, confirmed=own)
+        (beside / CARD).write_text(card, encoding="utf-8")
         seal(beside)
         os.replace(_packed(beside) if to.suffix == ARCHIVE else beside, to)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return to
+
+
+def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path) -> None:
+    """Raise UserError where something lies at ``to`` already, or the weights of the trial are gone."""
+    if to.exists():
+        raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    if not (folder.trial(trial.number) / BEST).exists():
+        kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
+        raise UserError(
+            f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
+            "search.keep_checkpoints and search.disk_budget say which are kept)"
+        )
 
 
 def _packed(folder: Path) -> Path:
@@ -121,9 +177,9 @@ def _packed(folder: Path) -> Path:
 def verify_bundle(path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = ()) -> Metrics:
     """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
 
-    Named corpora and own files are looked for under ``data_dir``, by default the working directory; files with an
-    absolute path may lie in ``others`` instead. Raises UserError where the corpus is another one, where it names files
-    that lie elsewhere, or a single token comes out differently.
+    Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
+    working directory; files with an absolute path may lie in ``others`` instead. Raises UserError where the corpus is
+    another one, where it names files that lie elsewhere, or a single token comes out differently.
     """
     bundle = load_bundle(path, choose_device(device))
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:

@@ -21,15 +21,18 @@ from skipstack.data.basis.errors import UserError, newer, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Of a bundle, in its manifest: rises when a bundle of another version would be misread."""
 
-MANIFEST, WEIGHTS = "manifest.json", "weights.safetensors"
+MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
-FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS)
+FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
+
+FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], FORMAT: FILES}
+"""Those of each format that is read: bundles of format 3 have no model card."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**16, 2**28, 2**34
-"""Bytes of the manifest, of any other JSON and of the weights, at most."""
+"""Bytes of the manifest, of any other text and of the weights, at most."""
 
 MOST_PACKED = 200
 """Times that an archive's files may be larger than the archive: trained weights hardly shrink at all."""
@@ -186,18 +189,20 @@ def _manifest(path: Path, content: bytes) -> Manifest:
     found = value.get("format") if isinstance(value, Mapping) else None
     if isinstance(found, int) and found > FORMAT:
         raise newer(f"{path}: a bundle", found, FORMAT)
-    if found != FORMAT:
-        raise UserError(f"{path}: got a bundle of format {found} (allowed: {FORMAT}): export it anew from its study")
+    if not isinstance(found, int) or found not in FILES_OF:
+        allowed = ", ".join(map(str, FILES_OF))
+        raise UserError(f"{path}: got a bundle of format {found} (allowed: {allowed}): export it anew from its study")
     try:
         manifest = Manifest.model_validate(value)
     except ValidationError as error:
         raise UserError(explain(error, Manifest, file=where)) from None
+    wanted = FILES_OF[manifest.format]
     for name in manifest.files:
-        if name not in FILES:
-            raise UserError(f"{where}: {unknown('file', name, FILES)}")
-    for name in FILES:
+        if name not in wanted:
+            raise UserError(f"{where}: {unknown('file', name, wanted)}")
+    for name in wanted:
         if name not in manifest.files:
-            raise UserError(f"{where}: {name} is missing (allowed: {', '.join(FILES)})")
+            raise UserError(f"{where}: {name} is missing (allowed: {', '.join(wanted)})")
     return manifest
 
 

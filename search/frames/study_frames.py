@@ -49,7 +49,7 @@ class StudyFrames:
 
     ``study``: its config, with what it was extended by; ``corpora``: by the identity of their configs; ``base``: the
     number of the trial that ran the base config itself; ``finished``: whether nothing is left to run; ``ablated``:
-    whether it has an ablation.
+    whether it has an ablation; ``warnings``: what in its corpora spoils comparisons.
     """
 
     past: Past
@@ -58,6 +58,7 @@ class StudyFrames:
     base: int | None
     finished: bool
     ablated: bool
+    warnings: tuple[str, ...]
     kept: Callable[[str], pd.DataFrame | None]
     """A frame by its name in ``MADE``, ``IMPORTANCES`` or ``REACHED``, where an earlier reading has made it."""
     read: Callable[[], StudyRecord]
@@ -73,6 +74,7 @@ class StudyFrames:
             base=None if base is None else base.number,
             finished=record.finished and all(each.finished for each in record.ablations.values()),
             ablated=bool(record.ablations),
+            warnings=record.warnings,
             kept=lambda name: None,
             read=lambda: record,
         )
@@ -189,6 +191,7 @@ def study_frames(path: Path) -> StudyFrames:
             base=found.about["base"],
             finished=found.about["finished"],
             ablated=found.about["ablated"],
+            warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
             kept=found.frame,
             read=lambda: StudyRecord.of(past),
         )
@@ -216,4 +219,5 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "base": frames.base,
         "finished": frames.finished,
         "ablated": frames.ablated,
+        "warnings": list(frames.warnings),
     }

@@ -17,6 +17,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import Field, JsonValue, NonNegativeInt, PlainSerializer, PositiveInt, TypeAdapter
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
 from skipstack.search.ledger.roles import LeftOut, ListedRow
@@ -88,7 +89,9 @@ class CorpusPrepared(_Happened):
     """A corpus lies in the store: the identity of its config, the fingerprint of its content, its folder.
 
     Trials are ranked by ``measure``; the baselines are what has to be beaten (``data.tasks.task.Task.baseline``),
-    scored by it. ``vectors`` has the pretrained ones that a trial may use, by their path in the config.
+    scored by it. ``vectors`` has the pretrained ones that a trial may use, by their path in the config. ``health``:
+    what it is made of, and ``warnings``, a line each, what of that spoils comparisons (``data/health/spoiling.py``);
+    versions before 0.2.0 did not write them.
     """
 
     kind: Literal["corpus_prepared"] = "corpus_prepared"
@@ -99,6 +102,8 @@ class CorpusPrepared(_Happened):
     baseline_test: float
     measure: MeasureName = Accuracy.name
     vectors: dict[str, VectorsPrepared] = Field(default_factory=dict)
+    health: Health | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class Proposed(_Happened):

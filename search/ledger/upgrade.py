@@ -6,7 +6,7 @@ format    what its ``study_opened`` says
 1         no format; who stops trials under ``search.asha``, ``hyperband``, ``median`` and ``keep_best``, at most
           one of which is not null; the proposer as a word, the options of evolution under ``search.evolution``
 2         ``format``; ``search.scheduler`` and ``search.proposer``, each a mapping with a ``kind``
-3         as 2; what is tested says it sentence by sentence, too
+3         as 2; what is tested says it sentence by sentence, too, and corpora what they are made of
 ========  =====================================================================================================
 
 All other events of earlier formats are read as they are, so a driver of today's version goes on with an older ledger.

@@ -7,7 +7,10 @@ from types import MappingProxyType
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
-from skipstack.data.corpora.config import Corpus, VocabularyConfig
+from skipstack.data.corpora.config import Corpus, VocabularyConfig, called
+from skipstack.data.health.counting import health_of
+from skipstack.data.health.health import Health
+from skipstack.data.health.spoiling import warnings
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.store.cutting import with_longest
 from skipstack.data.store.prepared import vocabulary_of, with_learnt_tags
@@ -92,6 +95,7 @@ def prepared(
             if name not in vectors:
                 vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
             _check_sizes(name, vectors[name].size, sizes)
+        health = health_of(stored) if before is None else before.health
         events.append(
             CorpusPrepared(
                 time=clock(),
@@ -102,6 +106,8 @@ def prepared(
                 baseline_test=task.baseline(stored, "test"),
                 measure=task.measure(stored.scheme).name,
                 vectors=vectors,
+                health=health,
+                warnings=_warnings(needed.corpus, health) if before is None else before.warnings,
             )
         )
     if len({event.measure for event in events}) > 1:
@@ -110,6 +116,10 @@ def prepared(
         )
         raise UserError(f"data.corpus: got {got} (allowed: one kind in a study, or its trials could not be compared)")
     return [event for event in events if event.corpus not in ready or event.vectors != ready[event.corpus].vectors]
+
+
+def _warnings(corpus: Corpus, health: Health | None) -> tuple[str, ...]:
+    return () if health is None else tuple(f"{called(corpus)}: {line}" for line in warnings(health))
 
 
 def _vectors(path: Path, stored: StoredCorpus, vocabulary: Vocabulary, *, root: Path) -> VectorsPrepared:

@@ -51,7 +51,7 @@ def refused(here: Path, *arguments: str) -> str:
             ["search", "quickstart", "--corpus", "ud-englsh-ewt"],
             ["'ud-englsh-ewt'", "nearest: 'ud-english-ewt'", "pmb-ccg-en"],
         ),
-        (["search", "quickstart", "--corpus", "pmb-ccg-en"], ["pmb-ccg-en", "--data-dir"]),
+        (["search", "quickstart", "--corpus", "pmb-ccg-en"], ["pmb4_ccg_en", "`skipstack data fetch pmb-ccg-en`"]),
         (["search", "quickstart", "--corpus", "pmb-ccg-en", "--data-dir", "nowhere"], ["nowhere"]),
         (["search", "quickstart", "--set", "model.stack.dept=3"], ["model.stack.dept", "nearest", "model.stack.depth"]),
         (
@@ -119,7 +119,7 @@ def refused(here: Path, *arguments: str) -> str:
         ),
         (["spaces", "wu2017/gates", "--scale", "smal"], ["--scale", "nearest: 'small'"]),
         (["data", "check", "pmb-ccg", "--data-dir", "."], ["nearest: 'pmb-ccg-en'"]),
-        (["data", "check", "pmb-ccg-en", "--data-dir", "."], ["no folder pmb4_ccg_en"]),
+        (["data", "check", "pmb-ccg-en", "--data-dir", "."], ["no folder pmb4_ccg_en", "pmb-ccg-en --data-dir .`"]),
     ],
     ids=" ".join,
 )

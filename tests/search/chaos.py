@@ -254,13 +254,17 @@ def essence(events: Sequence[Event]) -> list[dict[str, Any]]:
     """
     kinds = {"proposed", "reported", "decided", "ended", "tested", "finished"}
     found: list[dict[str, Any]] = []
-    numbered = [(event.ablation, event.event) if isinstance(event, Ablated) else (0, event) for event in events]
     for (_, tested), together in groupby(
-        (each for each in numbered if each[1].kind in kinds), lambda each: (each[0], each[1].kind == "tested")
+        (each for each in numbered(events) if each[1].kind in kinds), lambda each: (each[0], each[1].kind == "tested")
     ):
         dumped = [{"ablation": of, **event.model_dump(exclude={"time", "seconds"})} for of, event in together]
         found += sorted(dumped, key=itemgetter("trial")) if tested else dumped
     return found
+
+
+def numbered(events: Sequence[Event]) -> list[tuple[int | None, Event]]:
+    """Each event with the number of the ablation that it belongs to; None: to the search."""
+    return [(event.ablation, event.event) if isinstance(event, Ablated) else (None, event) for event in events]
 
 
 def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]]]:
@@ -272,11 +276,13 @@ def reports(events: Sequence[Event]) -> dict[int, list[tuple[int, float, object]
     return found
 
 
-def alone(record: StudyRecord, folder: Path, trial: TrialRecord, scratch: Path) -> list[tuple[int, float, object]]:
+def alone(
+    record: StudyRecord, folder: StudyFolder, trial: TrialRecord, scratch: Path
+) -> list[tuple[int, float, object]]:
     """The curve of a trial that is trained by itself, without engine, driver or ledger."""
     from skipstack.search.trials.worker import TrainingWorker
 
-    task = trial_task(record, StudyFolder(folder), trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
+    task = trial_task(record, folder, trial.config, number=trial.number, seeds=trial.seeds, device="cpu")
     worker = TrainingWorker(_elsewhere(task, scratch / str(trial.number)))
     results = [worker.run_epoch() for _ in trial.reports]
     return [(result.epoch, result.score, result.metrics) for result in results]

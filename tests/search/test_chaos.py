@@ -17,8 +17,9 @@ from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
 from tests.search.changed import scheduler_of
-from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, reports, runs, skipstack
+from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer
 
 pytestmark = pytest.mark.filterwarnings("default:.*:ResourceWarning")
@@ -59,23 +60,33 @@ def check_as_uninterrupted(chaos: Chaos, whole: Path) -> None:
 
 
 def check_on_ray(chaos: Chaos, scratch: Path) -> StudyRecord:
-    """Curves are those of solo runs bit for bit, decisions those that replaying gives, nothing lost, nothing twice."""
-    events = chaos.events()
+    """Curves are those of solo runs bit for bit, decisions those that replaying gives, nothing lost, nothing twice; in
+    the search and in its ablations.
+    """
     record = read_study(chaos.folder)
-    assert record.finished
-    assert {trial.reason for trial in record.trials.values()} <= {"completed", "stopped"}, f"{chaos}"
-    told = reports(events)
-    for trial in record.trials.values():
-        assert [epoch for epoch, _, _ in told[trial.number]] == list(range(1, len(trial.reports) + 1)), f"{chaos}"
-        assert told[trial.number] == alone(record, chaos.folder, trial, scratch), f"{chaos}"
-    judge = scheduler_of(record.study.search, record.study.space.base.training.epochs, frozenset({0}))
-    decided = [event for event in events if isinstance(event, Decided)]
-    for report, decision in zip([each for each in events if isinstance(each, Reported)], decided, strict=True):
-        assert judge.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
     written = runs(chaos.tracking.store if chaos.tracking else f"sqlite:///{chaos.folder / 'mlflow.db'}")
-    assert sorted(written) == sorted(["quickstart", *(f"trial {number}" for number in record.trials)]), f"{chaos}"
-    for trial in record.trials.values():
-        status, _, _, curves = written[f"trial {trial.number}"]
+    studies: dict[int | None, StudyRecord] = {None: record, **record.ablations}
+    trials: dict[str, TrialRecord] = {}
+    for ablation, own in studies.items():
+        assert own.finished, f"{chaos}"
+        assert {trial.reason for trial in own.trials.values()} <= {"completed", "stopped"}, f"{chaos}"
+        events = [event for of, event in numbered(chaos.events()) if of == ablation]
+        told = reports(events)
+        for trial in own.trials.values():
+            assert [epoch for epoch, _, _ in told[trial.number]] == list(range(1, len(trial.reports) + 1)), f"{chaos}"
+            assert told[trial.number] == alone(
+                own, StudyFolder(chaos.folder, ablation), trial, scratch / str(ablation)
+            ), f"{chaos}"
+        judge = scheduler_of(own.study.search, own.study.space.base.training.epochs, frozenset({0}))
+        decided = [event for event in events if isinstance(event, Decided)]
+        for report, decision in zip([each for each in events if isinstance(each, Reported)], decided, strict=True):
+            assert judge.report(report.trial, report.epoch, report.score) == Decision(decision.decision, decision.rung)
+        trials |= {
+            f"{f'ablation {ablation}, ' if ablation else ''}trial {each}": own.trials[each] for each in own.trials
+        }
+    assert sorted(written) == sorted([*(own.study.name for own in studies.values()), *trials]), f"{chaos}"
+    for name, trial in trials.items():
+        status, _, _, curves = written[name]
         assert status == "FINISHED"
         assert curves["score"] == [(each.epoch, repr(each.score)) for each in trial.reports], f"{chaos}"
     return record

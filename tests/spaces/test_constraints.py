@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from skipstack.models.cells.config import GateKind, Topology
-from skipstack.models.cells.shortcut import TOPOLOGIES
+from skipstack.models.cells.topologies import TOPOLOGIES
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.trial import TrialConfig
 

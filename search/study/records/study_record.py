@@ -192,6 +192,13 @@ class StudyRecord:
         text = self._base_text
         return next((trial for trial in self.trials.values() if canonical_json(trial.point) == text), None)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What in its corpora, and in those of its ablations, spoils comparisons: each line once."""
+        records = [self, *self.ablations.values()]
+        each = (line for record in records for corpus in record.corpora.values() for line in corpus.warnings)
+        return tuple(dict.fromkeys(each))
+
     def ranked(self) -> list[TrialRecord]:
         """The trials that have a score, the best first (``TrialRecord.place``)."""
         return sorted((trial for trial in self.trials.values() if trial.score is not None), key=lambda each: each.place)

@@ -11,9 +11,11 @@ from statsmodels.stats.multitest import multipletests
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.ablated import ablated, questions
+from skipstack.search.confirmation.figures import confirmed_figures
 from skipstack.search.confirmation.forecast import most
 from skipstack.search.decisions.proposers.config import PathConfig
 from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.search.ablation.toys import beginning, made, planted, run_ablation
 from tests.search.toy import open_toy, run_toy, toy_study
@@ -48,6 +50,15 @@ def test_a_row_that_is_there_for_two_reasons_answers_two_questions(tmp_path: Pat
         ("alone", RATE, slow),
     ]
     assert len(record.trials) == 4
+    study = read_study(tmp_path / "two changes")
+    best = study.ranked()[0]
+    own = next(trial for trial in record.trials.values() if trial.point == winner)
+    (figure,) = confirmed_figures(study, best.config)
+    assert (figure.value, figure.seeds) == (pytest.approx(fmean(own.tested["test_accuracy"])), len(own.seeds))
+    assert set(own.seeds).isdisjoint(best.seeds)
+    assert {row.test.half for row in ablated(record).rows if row.test and row.trial == own.number} == {figure.half}
+    unconfirmed = next(trial for trial in study.trials.values() if trial.point not in (base, winner, shallow, slow))
+    assert confirmed_figures(study, unconfirmed.config) == []
     assert [row.is_reference for row in ablated(record).rows] == [True, False, False, False, False, False]
 
 

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 
 from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.rendering import render
+from skipstack.data.basis.errors import UserError
+from skipstack.search.bundles.export import chosen_trials
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.objectives import further
 from skipstack.search.ledger.events import Proposed, Reported
@@ -81,6 +83,9 @@ def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer
     }
     assert 1 < len(expected) < len(vectors)
     assert {trial.number for trial in record.front()} == expected
+    assert chosen_trials(record, best=None, trial=None, pareto=True) == record.front()
+    with pytest.raises(UserError, match="--best and --pareto exclude each other"):
+        chosen_trials(record, best=2, trial=None, pareto=True)
     assert expected <= set(selected(record))
     assert all(record.trials[number].tested for number in expected)
     told = json.loads(render(exploration_report(explored(record)), "json"))
@@ -101,6 +106,8 @@ def test_the_front_is_what_no_trial_dominates_and_it_is_tested_and_told(proposer
 def test_a_study_of_the_score_alone_has_no_front(tmp_path: Path) -> None:
     record = run(open_toy(tmp_path / "study", study("score")))
     assert record.front() == []
+    with pytest.raises(UserError, match="one objective, which has no front"):
+        chosen_trials(record, best=None, trial=None, pareto=True)
     assert "Pareto" not in render(exploration_report(explored(record)), "text")
 
 

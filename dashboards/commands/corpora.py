@@ -1,0 +1,83 @@
+"""``skipstack data``: the corpora that are known by name, fetched, checked and described."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from skipstack.dashboards.commands.describing import describe_corpus
+from skipstack.dashboards.commands.options import DataDir
+from skipstack.dashboards.report.listing_report import listing_report
+from skipstack.dashboards.report.printing import print_report, say
+from skipstack.data.basis.redaction import without_secrets
+from skipstack.data.corpora.card_files import check
+from skipstack.data.corpora.cards import Card
+from skipstack.data.corpora.data_folder import data_folder
+from skipstack.data.corpora.named import find_card, named_corpora
+
+Name = Annotated[str, typer.Argument(help="A named corpus (`skipstack data list`).")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    data = typer.Typer(help="Corpora.", no_args_is_help=True, rich_markup_mode=None)
+    data.command("list")(list_corpora)
+    data.command("fetch")(fetch_corpus)
+    data.command("check")(check_corpus)
+    data.command("describe")(describe_corpus)
+    app.add_typer(data, name="data")
+
+
+def list_corpora() -> None:
+    """List the corpora that are known by name, with their layers of tags, licence and origin, and how each is had."""
+    lines = {
+        card.name: (card.about, f"tags: {', '.join(card.layers)}; {card.licence}; {card.origin}", _had(card))
+        for card in named_corpora().values()
+    }
+    print_report(listing_report("corpora", lines))
+
+
+def _had(card: Card) -> str:
+    if card.obtain is not None:
+        return f"not fetched: {card.obtain}"
+    return f"`skipstack data fetch {card.name}{'' if card.open else ' --accept-licence'}`"
+
+
+def fetch_corpus(
+    name: Name,
+    data_dir: DataDir = None,
+    accept_licence: Annotated[
+        bool, typer.Option("--accept-licence", help="I may use the corpus under its licence, which is not open.")
+    ] = False,
+) -> None:
+    """Fetch a corpus from where its card says, and check every file by its SHA-256; what is there is not fetched again.
+
+    A download that breaks off goes on where it was when the command is typed again. SKIPSTACK_DATA_MIRROR may be the
+    address of a mirror: of a data directory, as any web server shows it.
+    """
+    card = find_card(name)
+    from skipstack.dashboards.progress.downloading import downloading  # which takes a moment
+    from skipstack.data.corpora.fetching import MIRROR, fetch
+
+    folder = data_folder(data_dir)
+    mirror = os.environ.get(MIRROR) or None
+    try:
+        with downloading() as watch:
+            files = fetch(card, folder, accepted=accept_licence, mirror=mirror, watch=watch)
+            say(f"{name}: {card.origin if mirror is None else without_secrets(mirror)}; licence: {card.licence}")
+            for path in files:
+                say(f"{path.name}: {path.stat().st_size / 1e6:,.1f} MB, whole")
+    except KeyboardInterrupt:
+        say("interrupted; the same command goes on where this one was")
+        raise
+    print(folder / card.folder)
+
+
+def check_corpus(name: Name, data_dir: DataDir = None) -> None:
+    """Check that every file of a corpus is there and is the one that the figures were measured on."""
+    card = find_card(name)
+    check(card, data_dir)
+    whole = (
+        "file is there and whole" if card.verified else "section is there; no digest says whether its files are whole"
+    )
+    print(f"{name}: every {whole}")

@@ -1,0 +1,97 @@
+"""``skipstack draw``: the network of a study, a bundle or a study file as a picture."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from skipstack.dashboards.commands.options import Scale, Settings
+from skipstack.data.basis.errors import UserError
+from skipstack.search.study.records.folder import StudyFolder
+
+if TYPE_CHECKING:
+    from skipstack.spaces.trial import TrialConfig
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("draw")(draw)
+
+
+def draw(
+    network: Annotated[
+        str,
+        typer.Argument(
+            metavar="STUDY|BUNDLE",
+            help="The folder of a study, a bundle, a preset, or a study file of your own. Of a study its best trial is "
+            "drawn, of a preset or a file the base.",
+        ),
+    ],
+    trial: Annotated[int | None, typer.Option(min=0, help="Of a study: one trial, by its number.")] = None,
+    base: Annotated[bool, typer.Option("--base", help="Of a study: the config that it varies.")] = False,
+    scale: Scale = None,
+    settings: Settings = None,
+    form: Annotated[
+        Literal["svg", "text"], typer.Option("--format", help="A picture, or the same in sentences.")
+    ] = "svg",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it to this file, not to the terminal.")
+    ] = None,
+) -> None:
+    """Draw a network: its layers and what each reads, shortcuts and gates, skips, what is fed back, the head."""
+    folder = Path(network)
+    if folder.is_dir() and StudyFolder(folder).ledger.is_dir():
+        _refuse("a study that was begun", {"--scale": scale, "--set": settings})
+        config, name = _of_study(folder, trial, base=base)
+    elif folder.is_dir() or folder.suffix == ".zip":
+        _refuse("a bundle", {"--trial": trial is not None, "--base": base, "--scale": scale, "--set": settings})
+        config, name = _of_bundle(folder), folder.name
+    else:
+        from skipstack.search.study_files.study_file import load_study
+
+        _refuse("a study that was not begun", {"--trial": trial is not None})
+        study, _ = load_study(network, scale=scale, overrides=settings or [])
+        config, name = study.space.base, f"{study.name}: base"
+    from skipstack.dashboards.drawings.drawing import diagram_of, drawing
+    from skipstack.dashboards.drawings.told import told
+    from skipstack.dashboards.report.printing import write_file
+
+    shown = diagram_of(config)
+    content = drawing(shown, name) if form == "svg" else "".join(f"{sentence}\n" for sentence in told(shown))
+    if out is None:
+        sys.stdout.write(content)
+    else:
+        write_file(content.encode("utf-8"), out)
+
+
+def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[TrialConfig, str]":
+    from skipstack.search.study.records.reading import read_study
+
+    if base and trial is not None:
+        raise UserError("--base and --trial exclude each other (allowed: one of them)")
+    record = read_study(folder)
+    name = record.study.name
+    if base:
+        return record.study.space.base, f"{name}: base"
+    if trial is None:
+        ranked = record.ranked()
+        if not ranked:
+            raise UserError(f"study {name!r}: no trial has a score yet (allowed: --base, or --trial N)")
+        return ranked[0].config, f"{name}: trial {ranked[0].number}, the best"
+    if trial not in record.trials:
+        raise UserError(f"--trial {trial}: no such trial (allowed: 0 to {max(record.trials, default=0)})")
+    return record.trials[trial].config, f"{name}: trial {trial}"
+
+
+def _of_bundle(path: Path) -> "TrialConfig":
+    from skipstack.search.bundles.bundle import bundle_config
+
+    return bundle_config(path)
+
+
+def _refuse(what: str, given: dict[str, object]) -> None:
+    """Raise UserError for the first option that says nothing of what is drawn."""
+    for option, value in given.items():
+        if value:
+            raise UserError(f"{option}: got it for {what} (allowed: to leave it out)")

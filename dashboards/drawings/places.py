@@ -1,0 +1,167 @@
+"""Where the parts of a network stand: rows by how high they are, columns by direction, tracks beside them.
+
+A column stands for a direction of reading. Shortcuts, and what is fed back, run in tracks on the outer side of a
+column; what a layer hands on through time leaves and enters it on the inner side.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skipstack.models.diagram.graph import Diagram, Direction, Part
+
+WIDTH: Final = 390
+"""Pixels of a drawing: those of a small telephone, on which nothing has to be made smaller."""
+
+MARGIN, BETWEEN = 10, 26
+"""Pixels around a drawing, and between one part of it and the next."""
+
+BOX, TALL, JOIN = 92, 32, 18
+"""Pixels of a layer's width, of its height, and of the height of what joins two directions."""
+
+GAP: Final = 22
+"""Between one row and the next."""
+
+GATE: Final = 30
+"""From a layer to the first track: there is room for a gate."""
+
+LOOP: Final = 50
+"""From a layer to the middle: there is room for what it hands on through time."""
+
+PASSING: Final = 34
+"""Beside the last of several inputs: there is room for what a highway lets pass."""
+
+LABELS: Final = (12, 84)
+"""How far outside of its column a box of label vectors stands, and its width: what is read from below passes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """The middle of a part, and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    outside: int = -1
+    """Where the outer side of its column lies: -1 on the left, 1 on the right."""
+
+    @property
+    def top(self) -> tuple[float, float]:
+        """The middle of its upper edge."""
+        return self.x, self.y - self.height / 2
+
+    @property
+    def bottom(self) -> tuple[float, float]:
+        """The middle of its lower edge."""
+        return self.x, self.y + self.height / 2
+
+    def side(self, out: int, down: float) -> tuple[float, float]:
+        """A point of its left (-1) or right (1) edge, ``down`` pixels below the middle."""
+        return self.x + out * self.width / 2, self.y + down
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Places:
+    """Of every part, by its name; of the track of every shortcut's source; and the height of it all."""
+
+    parts: Mapping[str, Place]
+    tracks: Mapping[str, int]
+    spacing: float
+    height: float
+
+    def track(self, start: str, place: Place) -> float:
+        """Where the track of what leaves ``start`` runs, beside a part of its column."""
+        return place.x + place.outside * (place.width / 2 + GATE + self.spacing * self.tracks[start])
+
+
+def places(diagram: Diagram, top: float) -> Places:
+    """The places of all parts, the highest one right below ``top``."""
+    tracks = _tracks(diagram)
+    count = max(tracks.values(), default=-1) + 1
+    spacing = min(11.0, 34 / max(count, 1))
+    columns = _columns(diagram, GATE + (count - 1) * spacing if tracks else 0.0)
+    rows = _rows(diagram)
+    total = sum(map(_row_height, rows)) + GAP * (len(rows) - 1)
+    placed: dict[str, Place] = {}
+    bottom = top + total
+    for row in rows:
+        middle = bottom - _row_height(row) / 2
+        for part, (x, width) in zip(row, _across(diagram, row, columns, placed), strict=True):
+            placed[part.name] = Place(
+                x=x, y=middle, width=width, height=_height(part), outside=1 if x > WIDTH / 2 + 1 else -1
+            )
+        bottom -= _row_height(row) + GAP
+    return Places(parts=placed, tracks=tracks, spacing=spacing, height=total)
+
+
+def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
+    """The parts of each row, bottom up; vectors of labels stand right below the layers that read them."""
+    labels = {part.name for part in diagram.of_kind("labels")}
+    own = {each.start: diagram.levels[each.end] - 0.5 for each in diagram.readings if each.start in labels}
+    level = {part.name: own.get(part.name, diagram.levels[part.name]) for part in diagram.parts}
+    return [[part for part in diagram.parts if level[part.name] == height] for height in sorted(set(level.values()))]
+
+
+def _row_height(row: Sequence[Part]) -> float:
+    return max(map(_height, row))
+
+
+def _height(part: Part) -> float:
+    return TALL if part.kind != "join" else JOIN if part.label else JOIN / 2
+
+
+def _columns(diagram: Diagram, tracks: float) -> Mapping[Direction, float]:
+    """The middle of each direction's column; ``tracks``: how wide its tracks and their gates are together."""
+    directions = list(dict.fromkeys(part.direction for part in diagram.of_kind("layer") if part.direction))
+    if len(directions) < 2:
+        return dict.fromkeys(directions, WIDTH / 2)
+    loop = LOOP if any(each.role == "state" for each in diagram.readings) else 8
+    off = min(BOX / 2 + loop, WIDTH / 2 - MARGIN - tracks - BOX / 2)
+    return {"forward": WIDTH / 2 - off, "backward": WIDTH / 2 + off}
+
+
+def _across(
+    diagram: Diagram, row: Sequence[Part], columns: Mapping[Direction, float], below: Mapping[str, Place]
+) -> list[tuple[float, float]]:
+    """The middle and the width of each part of a row; what is made of one part stands above it."""
+    first = row[0]
+    if first.kind == "labels":
+        outwards = {part.name: -1 if columns[part.direction] <= WIDTH / 2 else 1 for part in row if part.direction}
+        return [
+            (columns[part.direction] + LABELS[0] * outwards[part.name], LABELS[1]) for part in row if part.direction
+        ]
+    if first.direction:
+        return [(columns[part.direction], BOX) for part in row if part.direction]
+    if first.kind == "made":
+        return [(below[start].x, below[start].width) for start in (diagram.into(part.name)[0].start for part in row)]
+    if first.kind == "input":
+        beside = PASSING if len(row) > 1 and any(reading.role == "passed" for reading in diagram.readings) else 0
+        room = WIDTH - 2 * MARGIN - beside
+        each = min((room - 10 * (len(row) - 1)) / len(row), 210 if len(row) == 1 else 130)
+        left = MARGIN + room / 2 - (len(row) - 1) * (each + 10) / 2
+        return [(left + place * (each + 10), each) for place in range(len(row))]
+    both = WIDTH - 2 * min(columns.values(), default=WIDTH / 2) + BOX
+    wide = {"head": both if len(diagram.into(first.name, "reads")) > 1 else 150.0, "join": both, "text": 210.0}
+    return [(WIDTH / 2, wide.get(first.kind, WIDTH - 2 * MARGIN))]
+
+
+def _tracks(diagram: Diagram) -> Mapping[str, int]:
+    """The track of each source of shortcuts, from the inside: all shortcuts of one source share a track, and two of
+    different sources do so where one ends before, or at the layer where, the other begins.
+    """
+    ends: dict[str, int] = {}
+    layers = {part.name: part for part in diagram.of_kind("layer")}
+    for each in diagram.readings:
+        if each.role == "shortcut":
+            number = layers[each.end].layer
+            assert number is not None, "a shortcut leads to a layer"
+            ends[each.start] = max(number, ends.get(each.start, 0))
+    tracks: dict[str, int] = {}
+    last: dict[tuple[Direction | None, int], int] = {}
+    for start, end in sorted(ends.items(), key=lambda item: (layers[item[0]].layer or 0, item[0])):
+        part = layers[start]
+        assert part.layer is not None, "a shortcut leads from a layer"
+        track = next(each for each in range(len(ends) + 1) if last.get((part.direction, each), 0) <= part.layer)
+        tracks[start], last[part.direction, track] = track, end
+    return tracks

@@ -1,0 +1,75 @@
+"""Named corpora fetched from where their cards say, or from a mirror, into the data directory."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+from zipfile import ZipFile
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.redaction import without_secrets
+from skipstack.data.corpora.card_files import check, check_digest
+from skipstack.data.corpora.cards import Card, FileCard, SectionsCard
+from skipstack.data.corpora.downloads import Download, Watch, download
+from skipstack.data.corpora.origins import Archive, Repository
+from skipstack.data.formats.files import SourceFile
+
+MIRROR: Final = "SKIPSTACK_DATA_MIRROR"
+"""The variable of the environment that names a mirror: the address of a data directory, as any web server shows it."""
+
+
+def downloads(card: Card, mirror: str | None) -> list[Download]:
+    """What is fetched of a corpus, and from where.
+
+    Raises UserError for one that cannot be fetched, with how it is had, and for a mirror that is no web address.
+    """
+    if mirror is not None and not mirror.startswith(("http://", "https://")):
+        raise UserError(f"{MIRROR}: got {without_secrets(mirror)!r} (allowed: an address, http://... or https://...)")
+    unknown = not card.verified or not isinstance(card.origin, Repository)
+    if unknown or (card.obtain is not None and mirror is None):
+        raise UserError(
+            f"{card.name} cannot be fetched: {card.obtain} (allowed: its files in {card.folder}/ of the data directory)"
+        )
+    assert isinstance(card.origin, Repository)
+    archive = card.origin.archive
+    each = [files for files in card.files.values() if isinstance(files, FileCard)] if archive is None else [archive]
+    return [Download(file.name, _address(card, card.origin, file, mirror), file.sha256) for file in each]
+
+
+def fetch(card: Card, data_dir: Path, *, accepted: bool, mirror: str | None, watch: Watch) -> Iterator[Path]:
+    """Each file of a corpus once it is whole, under ``data_dir``; those that are there are not fetched again.
+
+    ``accepted``: the user has accepted a licence that is not open. Raises UserError as ``downloads`` does, and for a
+    licence that was to be accepted; what is iterated raises it as ``downloads.download`` does.
+    """
+    wanted = downloads(card, mirror)
+    if not (card.open or accepted):
+        raise UserError(f"{card.name}: its licence is not open: {card.licence} (allowed: --accept-licence, if you may)")
+    return _fetched(card, wanted, data_dir, watch)
+
+
+def _fetched(card: Card, wanted: Sequence[Download], data_dir: Path, watch: Watch) -> Iterator[Path]:
+    for each in wanted:
+        path = download(each, data_dir / card.folder, watch)
+        if isinstance(card.origin, Repository) and card.origin.archive is not None:
+            _unpack(card, path)
+        yield path
+    check(card, data_dir)
+
+
+def _address(card: Card, origin: Repository, file: FileCard | Archive, mirror: str | None) -> str:
+    return origin.url(file.name) if mirror is None else f"{mirror.rstrip('/')}/{card.folder}/{file.name}"
+
+
+def _unpack(card: Card, archive: Path) -> None:
+    """Write the files of an archive beside it, each whole, once they are found right."""
+    with ZipFile(archive) as opened:
+        members = {Path(member).name: member for member in opened.namelist()}
+        for files in card.files.values():
+            assert not isinstance(files, SectionsCard), "whose digests are not known"
+            found = [SourceFile(archive.parent / name, opened.read(members[name])) for name in files.names]
+            check_digest(files, found)
+            for file in found:
+                beside = file.path.with_name(f".{file.path.name}.{os.getpid()}")
+                beside.write_bytes(file.content)
+                os.replace(beside, file.path)

@@ -1,0 +1,95 @@
+"""The health of a stored corpus, counted.
+
+Array legend: F forms of the corpus, N tokens of a split, S sentences of a split, K tags of train.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.health.characters import REPLACEMENT, Flags, in_two_forms, suspicious_in
+from skipstack.data.health.health import Health, SplitHealth
+from skipstack.data.store.stored import Split, StoredCorpus
+
+NAMED: Final = 10
+"""Tags, and suspicious characters, that are named, at most."""
+
+
+def health_of(stored: StoredCorpus) -> Health:
+    """The health of a corpus as it is stored, before tags become RARE or texts are cut."""
+    rows = suspicious_in(stored.forms)
+    flags = {
+        "controls": _flags(stored, [those for each, those in rows.items() if each != REPLACEMENT]),
+        "replacements": _flags(stored, [those for each, those in rows.items() if each == REPLACEMENT]),
+        "two_forms": in_two_forms(stored.forms),
+    }
+    found = Counter({f"U+{ord(each):04X}": _tokens(stored, _flags(stored, [those])) for each, those in rows.items()})
+    sentences = {name: _sentences(split) for name, split in stored.splits.items()}
+    counts_K = {name: _counts(split, len(stored.tags)) for name, split in stored.splits.items()}
+    splits = {}
+    for place, name in enumerate(SPLITS):
+        earlier = {before: frozenset(sentences[before]) for before in SPLITS[:place]}
+        splits[name] = _split(stored, name, counts_K[name].tolist(), sentences[name], earlier, flags)
+    commonest = np.argsort(-counts_K["train"], kind="stable")[:NAMED].tolist()
+    return Health(
+        splits=splits,
+        tags={stored.tags[tag]: {name: int(counts_K[name][tag]) for name in SPLITS} for tag in commonest},
+        characters=dict(found.most_common(NAMED)),
+    )
+
+
+def _split(
+    stored: StoredCorpus,
+    name: str,
+    counts: list[int],
+    sentences: list[bytes],
+    earlier: Mapping[str, frozenset[bytes]],
+    flags: Mapping[str, Flags],
+) -> SplitHealth:
+    split, unlearnt = stored.splits[name], stored.unlearnt.get(name, {})
+    again = {before: np.array([each in known for each in sentences], np.bool_) for before, known in earlier.items()}
+    most = max(counts, default=0)
+    return SplitHealth(
+        sentences=len(split.lengths_S),
+        tokens=split.forms_N.size,
+        words=np.unique(split.forms_N).size,
+        unknown_tokens=int(np.count_nonzero(stored.counts_F[split.forms_N] == 0)),
+        tags=split.tags_L.size,
+        different_tags=sum(count > 0 for count in counts) + len(unlearnt),
+        spans=None if split.spans is None else split.spans.start_M.size,
+        unknown_tags=int(np.count_nonzero(split.tags_L < 0)),
+        unknown_names=tuple(unlearnt)[:NAMED],
+        commonest=stored.tags[counts.index(most)] if most else None,
+        commonest_tags=most,
+        median=int(np.median(split.lengths_S)) if split.lengths_S.size else 0,
+        longest=int(split.lengths_S.max(initial=0)),
+        repeated={before: int(np.count_nonzero(again_S)) for before, again_S in again.items()},
+        repeated_tokens={before: int(split.lengths_S[again_S].sum()) for before, again_S in again.items()},
+        **{kind: int(np.count_nonzero(has_F[split.forms_N])) for kind, has_F in flags.items()},
+    )
+
+
+def _sentences(split: Split) -> list[bytes]:
+    """Each sentence as what tells it from those with other words."""
+    return [split.forms_N[start:stop].tobytes() for start, stop in pairwise(split.offsets_S1.tolist())]
+
+
+def _counts(split: Split, tags: int) -> NDArray[np.intp]:
+    """How often a split has each tag of train."""
+    return np.bincount(split.tags_L[split.tags_L >= 0], minlength=tags)
+
+
+def _flags(stored: StoredCorpus, rows: Sequence[NDArray[np.intp]]) -> Flags:
+    has_F = np.zeros(len(stored.forms), dtype=np.bool_)
+    for those in rows:
+        has_F[those] = True
+    return has_F
+
+
+def _tokens(stored: StoredCorpus, has_F: Flags) -> int:
+    return sum(int(np.count_nonzero(has_F[split.forms_N])) for split in stored.splits.values())
