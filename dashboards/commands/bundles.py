@@ -66,7 +66,7 @@ def export(
     if to_optuna is not None:
         if best is not None or trial is not None or pareto or register is not None:
             raise UserError(
-                "--optuna excludes --best, --trial, --pareto and --register (allowed: without them; it takes all trials)"
+                "--optuna excludes --best, --trial, --pareto and --register (allowed: without; it takes all trials)"
             )
         print(_in_optuna(record, study, to_optuna))
         return
