@@ -279,6 +279,7 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     files = Path(model.artifact_location.removeprefix("file://"))
     assert {file.suffix for file in files.rglob("*") if file.is_file()} <= {
         ".json",
+        ".md",
         ".yaml",
         ".txt",
         ".safetensors",
