@@ -1,5 +1,6 @@
 """Where the trials of a study run and are tracked, and who is shown what happens. Torch and ray are loaded late."""
 
+import shlex
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,8 +14,13 @@ from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask
-from skipstack.search.tracking.stores import chosen_store
+from skipstack.search.tracking.logged_models import register
+from skipstack.search.tracking.publication import BestBundle, Publication
+from skipstack.search.tracking.publishing import publish
+from skipstack.search.tracking.runs import experiment_of, study_id
+from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.tracking.views import address
 from skipstack.search.trials.deferred import DeferredWorker
 
 EngineName = Literal["ray", "serial"]
@@ -69,6 +75,10 @@ class Execution:
         """Where MLflow keeps the trials, if not in a file in the study's folder."""
         return chosen_store(self.tracking_uri)
 
+    def runs(self, folder: StudyFolder) -> str:
+        """The URI of the store where the runs of the study in ``folder`` are."""
+        return self.store or f"sqlite:///{folder.runs_database.resolve()}"
+
     def start(self) -> Engine:
         """The engine, ready to train."""
         address = None if self.address == "local" else self.address
@@ -76,8 +86,27 @@ class Execution:
 
     def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
         """Writes into MLflow what happens after ``past``, and what it lacks of it."""
-        uri = self.store or f"sqlite:///{folder.runs_database.resolve()}"
-        return Tracker(uri, past, private=self.store is None)
+        return Tracker(self.runs(folder), past, folder=folder.path, private=self.store is None)
+
+    def publish(self, folder: StudyFolder, record: StudyRecord, publication: Publication) -> str | None:
+        """Show what there is to show of a study that is over; where a browser sees it, if it is known.
+
+        What is missing is a warning.
+        """
+        assert record.opened is not None, "a ledger begins with study_opened"
+        own, named = study_id(record.opened), experiment(experiment_of(record.study))
+        shown = publish(self.runs(folder), named, own, publication)
+        if shown.missing is not None:
+            self.warn(
+                f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
+            )
+        return None if shown.experiment_id is None else address(self.runs(folder), shown.experiment_id, own)
+
+    def register(self, folder: StudyFolder, record: StudyRecord, bundle: BestBundle, name: str) -> int:
+        """Put the network of a trial into the registry as ``name``; its version. Raises UserError where it cannot."""
+        assert record.opened is not None, "a ledger begins with study_opened"
+        named = experiment(experiment_of(record.study))
+        return register(self.runs(folder), named, study_id(record.opened), bundle, name)
 
 
 def share(given: str | float) -> Share:

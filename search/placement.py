@@ -11,6 +11,7 @@ from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.provenance import provenance
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.tracking.stores import URI, from_anywhere
 
@@ -55,9 +56,10 @@ def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Pl
     if execution.address == "local":
         options["address"] = None
     options["tracking_uri"] = None if execution.store is None else without_secrets(from_anywhere(execution.store))
-    now = Placed.model_validate({"time": time, "place": _place(folder), **options})
+    beside = {"time": time, **provenance()}
+    now = Placed.model_validate({"place": _place(folder), **options, **beside})
     last = _last(folder)
-    return [] if last is not None and last.model_copy(update={"time": time}) == now else [now]
+    return [] if last is not None and last.model_copy(update=beside) == now else [now]
 
 
 def _last(folder: StudyFolder) -> Placed | None:

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +35,8 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import extend_study, open_study, run_study
 from skipstack.search.study.warm_start import summary
+from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.domains import Json
 from skipstack.spaces.trial import TrialConfig
 
@@ -56,6 +58,8 @@ class Run:
     data_dir: Path | None = None
     corpus_folder: Path = Path()
     ablation: int | None = None
+    untracked: list[str] = field(default_factory=list)
+    """What MLflow could not be told."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
@@ -72,7 +76,7 @@ class Run:
         closed, and MLflow has been written.
         """
         if self.engine is None:
-            self._warn(self.execution.tracker(self.folder, Ledger(self.folder.ledger).read()).close())
+            self._tracked(self.execution.tracker(self.folder, Ledger(self.folder.ledger).read()))
             return read_study(self.folder.path)
         try:
             with Ledger(self.folder.ledger) as ledger:
@@ -122,11 +126,23 @@ class Run:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         finally:
             engine.close()
-            self._warn(tracker.close())
+            self._tracked(tracker)
             self._warn(retention.close())
         if self.ablation is not None:  # all was measured, and what is exported is the search's
             shutil.rmtree(folder.trials, ignore_errors=True)
         return driver.record
+
+    def publish(self, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
+        """Show in MLflow what is ``made`` of the study, if MLflow was told all of it. Where a browser sees its runs."""
+        if self.untracked:
+            return None
+        record = read_study(self.folder.path)
+        return self.execution.publish(self.folder, record, made(record, StudyFolder(self.folder.path)))
+
+    def _tracked(self, tracker: Tracker) -> None:
+        if (trouble := tracker.close()) is not None:
+            self.untracked.append(trouble)
+            self._warn(trouble)
 
     def _warn(self, trouble: str | None) -> None:
         if trouble is not None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from skipstack.search.bundles.bundle import Bundle as Model
     from skipstack.search.execution import DeviceName, EngineName, Execution, Share
     from skipstack.search.results import Study
+    from skipstack.search.running import Run
     from skipstack.spaces.domains import Json
     from skipstack.spaces.space import Space
 
@@ -93,9 +94,7 @@ def search(
     )
     where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
-    run = begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora)
-    run.finish()
-    return open(path)
+    return _finished(begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora))
 
 
 def resume(
@@ -117,8 +116,7 @@ def resume(
     from skipstack.search.running import resume as ready
 
     where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
-    ready(Path(folder), where, enough=enough).finish()
-    return open(folder)
+    return _finished(ready(Path(folder), where, enough=enough))
 
 
 def extend(
@@ -143,7 +141,7 @@ def extend(
     from skipstack.search.running import extend as ready
 
     where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
-    ready(
+    run = ready(
         Path(folder),
         where,
         trials=trials,
@@ -151,8 +149,8 @@ def extend(
         choices=choices or {},
         data_dir=_path(data_dir),
         corpus_folder=Path.cwd(),
-    ).finish()
-    return open(folder)
+    )
+    return _finished(run)
 
 
 def ablate(
@@ -199,15 +197,20 @@ def ablate(
             corpus_folder=Path.cwd(),
             clock=time.time,
         )
-        ready(study, where, made.number, first).finish()
+        return _finished(ready(study, where, made.number, first))
     return open(folder)
 
 
-def open(folder: AnyPath) -> Study:
-    """The study in a folder, finished or not. Raises UserError where there is none, or it is damaged."""
-    from skipstack.search.results import Study
+def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
+    """The study in a folder, finished or not; or one in MLflow, by ``mlflow:NAME``, ``mlflow:ID`` or ``runs:/ID``, in
+    the store ``tracking_uri`` or that of ``MLFLOW_TRACKING_URI``, by the copy of its ledger there.
 
-    return Study(folder)
+    Raises UserError where there is none, or it is damaged.
+    """
+    from skipstack.search.results import Study
+    from skipstack.search.tracking.reading import located
+
+    return Study(located(Path(folder), tracking_uri))
 
 
 def load(bundle: AnyPath, *, device: DeviceName = "auto") -> Model:
@@ -257,6 +260,15 @@ def _execution(
         return watched(where)
     log = getLogger("skipstack")
     return replace(where, say=log.info, warn=log.warning)
+
+
+def _finished(run: Run) -> Study:
+    """The study once it is run to its end and MLflow shows it."""
+    from skipstack.dashboards.commands.published import published
+
+    run.finish()
+    run.publish(published)
+    return open(run.folder.path)
 
 
 def _path(given: AnyPath | None) -> Path | None:

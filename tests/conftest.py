@@ -3,6 +3,7 @@
 import gc
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
         if not torch.cuda.is_available():
             pytest.skip("no GPU here")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_is_drawn_for_mlflow() -> Iterator[None]:
+    """At the end of a study its report is drawn and its best network exported for MLflow: seconds, in every test that
+    runs a study in this process. ``tests/search/tracking/test_publishing.py`` shows what comes of it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skipstack.search.running.Run.publish", lambda run, made: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

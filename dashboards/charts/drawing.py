@@ -1,10 +1,12 @@
 """A chart as a file: vl-convert draws it in this process, with fonts of its own and without a network."""
 
 import re
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import altair as alt
 import vl_convert
+from altair.utils.schemapi import debug_mode
 
 from skipstack.data.basis.printable import visible
 
@@ -17,12 +19,20 @@ UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 def as_svg(chart: Any) -> str:
     """The chart as SVG. The same chart gives the same text."""
-    return vl_convert.vegalite_to_svg(_drawable(chart.to_dict()), vl_version=VERSION)
+    return vl_convert.vegalite_to_svg(_drawable(chart.to_dict(validate=False)), vl_version=VERSION)
 
 
 def as_png(chart: Any, *, scale: float = 2) -> bytes:
     """The chart as PNG, ``scale`` pixels for each of its own."""
-    return vl_convert.vegalite_to_png(_drawable(chart.to_dict()), vl_version=VERSION, scale=scale)
+    return vl_convert.vegalite_to_png(_drawable(chart.to_dict(validate=False)), vl_version=VERSION, scale=scale)
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Charts are made without being held against Vega-Lite's schema, which takes longer than to make them.
+
+    Tests make all of them with it.
+    """
+    return debug_mode(False)
 
 
 def words(chart: Any) -> str:

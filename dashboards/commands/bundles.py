@@ -9,6 +9,7 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
+from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
@@ -32,6 +33,12 @@ def export(
     ] = None,
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
+    register: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Put it into MLflow's model registry, too, under this name.")
+    ] = None,
+    tracking_uri: Annotated[
+        str | None, typer.Option(metavar="URI", help="The MLflow store for that; by default that of the study.")
+    ] = None,
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
     ] = False,
@@ -46,6 +53,10 @@ def export(
     ] = None,
 ) -> None:
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
+    if register is not None and ((best or 1) > 1 or pareto):
+        raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
+    if tracking_uri is not None and register is None:
+        raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
     if (to is None) == (to_optuna is None):
         got = "neither --to nor --optuna" if to is None else "--to and --optuna"
         raise UserError(f"got {got} (allowed: one of them)")
@@ -53,9 +64,9 @@ def export(
 
     record = read_study(study)  # which is soon refused where there is none
     if to_optuna is not None:
-        if best is not None or trial is not None or pareto:
+        if best is not None or trial is not None or pareto or register is not None:
             raise UserError(
-                "--optuna excludes --best, --trial and --pareto (allowed: without them; it takes all trials)"
+                "--optuna excludes --best, --trial, --pareto and --register (allowed: without; it takes all trials)"
             )
         print(_in_optuna(record, study, to_optuna))
         return
@@ -68,6 +79,15 @@ def export(
         record, StudyFolder(study), to, best=best, trial=trial, device=device, pareto=pareto, confirmed=figures
     ):
         print(path)
+    if register is not None:
+        from skipstack.dashboards.commands.published import bundle_of
+        from skipstack.dashboards.commands.running import execution
+        from skipstack.search.bundles.export import chosen_trials
+
+        (chosen,) = chosen_trials(record, best=best, trial=trial)
+        where, folder = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None), StudyFolder(study)
+        version = where.register(folder, record, bundle_of(record, folder, chosen, device), register)
+        say(f"registered in MLflow: models:/{register}/{version}")
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:

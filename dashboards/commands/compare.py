@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from skipstack.dashboards.commands.options import StoreOfStudy, located
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
 from skipstack.dashboards.report.warned import warned
@@ -19,12 +20,14 @@ def add_to(app: typer.Typer) -> None:
 
 def compare(
     studies: Annotated[
-        list[Path], typer.Argument(help="Folders of studies on one corpus, two or more.", metavar="DIR")
+        list[Path],
+        typer.Argument(help="Folders of studies on one corpus, two or more, or mlflow:NAME.", metavar="DIR"),
     ],
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
     out: Annotated[
         Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
     ] = None,
+    tracking_uri: StoreOfStudy = None,
 ) -> None:
     """Set studies side by side: compare what is confirmed in more than one, describe what each explored.
 
@@ -41,6 +44,6 @@ def compare(
     names = [str(study) for study in studies]
     if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
         raise UserError(f"compare: got {twice} twice (allowed: each study once)")
-    records = {name: read_study(study) for name, study in zip(names, studies, strict=True)}
+    records = {name: read_study(located(study, tracking_uri)) for name, study in zip(names, studies, strict=True)}
     warnings = dict.fromkeys(line for record in records.values() for line in record.warnings)
     print_report(warned(studies_report(compare_studies(records)), list(warnings)), form, out)

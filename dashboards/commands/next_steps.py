@@ -20,17 +20,21 @@ HELPS: Final[dict[Reason, str]] = {
 """What helps against each end of a trial that leaves it without a score."""
 
 
-def next_steps(path: Path, record: StudyRecord, *, private_runs: bool, data: Sequence[Path] = ()) -> list[str]:
+def next_steps(
+    path: Path, record: StudyRecord, *, private_runs: bool, page: str | None = None, data: Sequence[Path] = ()
+) -> list[str]:
     """Lines to print after the report.
 
-    ``private_runs``: MLflow has written into the study's folder. ``data``: the folders where the study's corpora lie.
+    ``private_runs``: MLflow has written into the study's folder. ``page``: where a browser sees the runs, once MLflow
+    shows them. ``data``: the folders where the study's corpora lie.
     """
     folder = str(path)
     best = f"{folder}-best"
     report = ["skipstack", "report", folder, "--format", "markdown"]
     runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
     if not record.ranked():
-        return [*_without_scores(record), "next:", *_typed([report, *([runs] if private_runs else [])])]
+        shown = _typed([report, *([runs] if private_runs else [])])
+        return [*_without_scores(record), "next:", *shown, *_seen(page)]
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
     verify = ["skipstack", "verify", best, *(part for each in data for part in ("--data-dir", str(each)))]
     predict = shlex.join(["skipstack", "predict", best])
@@ -39,6 +43,7 @@ def next_steps(path: Path, record: StudyRecord, *, private_runs: bool, data: Seq
         *_typed([report, ["skipstack", "ablate", folder], export, verify]),
         f"  echo 'Words of a sentence' | {predict}",
         *_typed([runs] if private_runs else []),
+        *_seen(page),
     ]
 
 
@@ -47,6 +52,11 @@ def after_ablation(path: Path) -> list[str]:
     folder = str(path)
     report = ["skipstack", "report", folder, "--format", "markdown"]
     return ["next:", *_typed([report, ["skipstack", "export", folder, "--best", "1", "--to", f"{folder}-best"]])]
+
+
+def _seen(page: str | None) -> Iterator[str]:
+    if page is not None:
+        yield f"the runs in MLflow: {page}"
 
 
 def _typed(commands: list[list[str]]) -> Iterator[str]:

@@ -88,6 +88,16 @@ EngineName = Annotated[
     typer.Option("--engine", help="`ray`, the default, or `serial`: one trial after another, in this process."),
 ]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
+AnyStudyPath = Annotated[
+    Path,
+    typer.Argument(help="The folder of a study; or one in MLflow: mlflow:NAME, mlflow:ID, runs:/ID.", metavar="STUDY"),
+]
+StoreOfStudy = Annotated[
+    str | None,
+    typer.Option(
+        "--tracking-uri", help="The MLflow store of such a study; by default MLFLOW_TRACKING_URI.", metavar="URI"
+    ),
+]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
 ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
 
@@ -122,3 +132,12 @@ def studied(
         seeds=seeds,
         seed=seed,
     )
+
+
+def located(study: Path, tracking_uri: str | None) -> Path:
+    """The folder of a study that may be in MLflow (``search/tracking/reading.py``)."""
+    if not str(study).startswith(("mlflow:", "runs:")):
+        return study
+    from skipstack.search.tracking.reading import located as fetched
+
+    return fetched(study, tracking_uri)

@@ -3,12 +3,10 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import assert_never
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.formats.characters import split_words
 from skipstack.data.formats.format import Unit
-from skipstack.data.formats.texts import tokens_of
+from skipstack.data.formats.plain_lines import tokens_in
 
 
 def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
@@ -17,16 +15,7 @@ def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
 
     A byte order mark is passed over. Raises UserError where the file cannot be read or is not UTF-8.
     """
-    for line in _lines(file):
-        match unit:
-            case "word":
-                yield line.split()
-            case "character":
-                yield [*"".join(split_words(line))]
-            case "text":
-                yield tokens_of(line)
-            case _:
-                assert_never(unit)
+    return (tokens_in(line, unit) for line in _lines(file))
 
 
 def _lines(file: Path | None) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import StudyPath
+from skipstack.dashboards.commands.options import AnyStudyPath, StoreOfStudy, located
 from skipstack.dashboards.pages.page import Report
 from skipstack.dashboards.pages.rendering import FileFormat
 from skipstack.dashboards.report.printing import print_report
@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
 
 @collection_left_to_the_end()
 def report(
-    study: StudyPath,
+    study: AnyStudyPath,
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
     out: Annotated[
         Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
@@ -51,6 +51,7 @@ def report(
             "--trace", help="Print each number of the report with the events of the ledger that it was made of."
         ),
     ] = False,
+    tracking_uri: StoreOfStudy = None,
 ) -> None:
     """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
 
@@ -68,7 +69,7 @@ def report(
         table = (against, find_table(against))  # a typo is told before the study is read
     from skipstack.search.frames.study_frames import study_frames
 
-    frames = study_frames(study)
+    frames = study_frames(located(study, tracking_uri))
     if trace:
         _print_traced(frames, list(_traced(frames, table, by or (), confirmed=confirmed, randomise=randomise)))
     else:

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
+from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.confirmed.ablated_report import ablated_report
 from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.dashboards.progress.progress import Progress
@@ -57,12 +58,13 @@ def finish(run: Run) -> int:
         print_report(
             warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
         )
-        _next_steps(run, record)
+        _next_steps(run, record, run.publish(published))
         code = _faults(record)
         print_sentence(search_in_a_sentence(found))
         return code
     confirmed = ablated(record)
     print_report(warned(ablated_report(record, confirmed), record.warnings))
+    run.publish(published)
     for line in after_ablation(run.folder.path):
         say(line)
     code = _faults(record)
@@ -70,9 +72,9 @@ def finish(run: Run) -> int:
     return code
 
 
-def _next_steps(run: Run, record: StudyRecord) -> None:
+def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
     private_runs = run.execution.store is None
-    for line in next_steps(run.folder.path, record, private_runs=private_runs, data=run.folders(record)):
+    for line in next_steps(run.folder.path, record, private_runs=private_runs, page=page, data=run.folders(record)):
         say(line)
 
 

@@ -255,7 +255,8 @@ class Placed(_Happened):
     """How the study is run from now on, until it is said otherwise: by which engine, on what share of which device, by
     which Ray cluster, and in which store MLflow keeps its runs. Neither address has a secret in it.
 
-    ``place`` stands for the folder where the study lay then.
+    ``place`` stands for the folder where the study lay then. ``command`` was typed, without its secrets, by ``user``;
+    ``commit`` is that of the code. Each is empty where it is not known.
     """
 
     kind: Literal["placed"] = "placed"
@@ -265,6 +266,9 @@ class Placed(_Happened):
     gpus_per_trial: float | Literal["auto"]
     device: str
     tracking_uri: str | None
+    command: str = ""
+    user: str = ""
+    commit: str = ""
 
 
 class Extended(_Happened):

@@ -6,6 +6,7 @@ error; one driver at a time writes.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -97,6 +98,20 @@ class Ledger:
             yield from self._events()
         except OSError as error:
             raise self._unreadable(error) from error
+
+    def packed(self) -> bytes:
+        """All of it as one Parquet file, as it lies in a folder that was compacted. Raises UserError as ``replay``."""
+        from skipstack.search.ledger.compaction import compacted  # Parquet is loaded where there is some
+
+        return compacted(self._segments.lines())
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """No driver writes meanwhile. Nothing changes. Raises UserError where one does; one need not be kept out of a
+        folder that cannot be written.
+        """
+        with self._segments.locked():
+            yield
 
     def extensions(self) -> Iterator[Extended]:
         """Those of the events by which the study was extended."""

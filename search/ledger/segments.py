@@ -14,7 +14,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -102,6 +102,19 @@ class Segments:
         except BaseException:
             self.close()
             raise
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """No other driver becomes the writer meanwhile. Raises UserError where one is."""
+        try:
+            lock = _locked(self.folder)
+        except OSError:  # a folder that cannot be written, by no driver either
+            lock = None
+        try:
+            yield
+        finally:
+            if lock is not None:
+                os.close(lock)
 
     def append(self, payload: bytes) -> None:
         """Write one line; it is there for good when this returns. A disk that refuses is asked again (``PAUSES``).

@@ -4,15 +4,17 @@ The study is one run, each trial another, and each ablation a run with trials of
 trial: the study's is ``STUDY``, its trials ``(None, number)``, an ablation ``(number, None)``. Metrics
 are points ``(key, step) -> (value, milliseconds)``: a metric's mean over the lanes under its name, and
 each lane's value under ``name/seed_3``. Steps are epochs; for the test split, the epoch whose weights
-were tested; for the study's best score, the number of trials that ended.
+were tested; for the study's best score, the number of trials that ended. ``score`` is a curve; what trials are ranked
+by is ``best_score``, that of ``best_epoch``: both have a point at each epoch that is the best so far, and end with no
+number where a trial lost its score to a fault. What is varied stands apart, as parameters that begin with ``axis.``.
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Final, Literal
 
 from skipstack.data.basis.frozen import identity
+from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ablated,
@@ -24,6 +26,7 @@ from skipstack.search.ledger.events import (
     Finished,
     Interrupted,
     Metrics,
+    Placed,
     Proposed,
     Reported,
     Resumed,
@@ -36,29 +39,8 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-
-RunKey = tuple[int | None, int | None]
-STUDY: Final[RunKey] = (None, None)
-Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
-
-LONGEST = 6000
-"""Characters of a value at most; MLflow takes 6000 of a parameter and 8000 of a tag."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """What is to be written in one run. ``name`` and ``start`` are there only before it was first written.
-
-    ``status`` is None where it stays as it is. ``start`` and ``end`` are Unix milliseconds.
-    """
-
-    name: str = ""
-    start: int | None = None
-    tags: dict[str, str] = field(default_factory=dict)
-    params: dict[str, str] = field(default_factory=dict)
-    metrics: dict[tuple[str, int], tuple[float, int]] = field(default_factory=dict)
-    status: Status | None = None
-    end: int | None = None
+from skipstack.search.tracking.entry import LONGEST, Entry, RunKey, note
+from skipstack.search.tracking.texts import as_file, axis_value, corpus_read, source_tags
 
 
 class ExpectedRuns:
@@ -76,13 +58,14 @@ class ExpectedRuns:
         self.pending: dict[RunKey, Entry] = {} if of is None else of.pending
         self.study_id: str = "" if of is None else of.study_id
         self._code_version = ""
+        self._source: dict[str, str] = {}
         self._ended = 0
         self._best: TrialRecord | None = None
 
     @property
     def experiment(self) -> str:
-        """The name of the experiment: studies of one name share it."""
-        return f"skipstack/{self.record.study.name}"
+        """The name of the experiment."""
+        return experiment_of(self.record.study)
 
     def apply(self, event: Event) -> None:
         """Take in what happened next; events come in the order of the ledger, from its first."""
@@ -99,6 +82,12 @@ class ExpectedRuns:
             case CorpusPrepared():
                 fingerprints = sorted({corpus.fingerprint for corpus in self.record.corpora.values()})
                 self._entry().tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
+                base = self.record.study.space.base.data.corpus
+                if identity(base) == event.corpus:
+                    self._entry().corpus = corpus_read(base, event.fingerprint)
+            case Placed():
+                self._source = source_tags(event)
+                self._entry().tags |= self._source
             case Proposed():
                 self._propose(event)
             case Reused():
@@ -116,8 +105,9 @@ class ExpectedRuns:
                 trial = self.record.trials[number]
                 step = trial.best.epoch if trial.best else len(trial.reports)
                 self._measure(number, _by_lane(event.metrics, trial.seeds, self._between), step, time)
+                self._entry(number).tags["skipstack.selected"] = "true"
             case Untested(trial=number, then="give_up", message=message):
-                self._entry(number).tags["skipstack.untested"] = message[:LONGEST]
+                self._entry(number).tags |= {"skipstack.untested": message[:LONGEST], "skipstack.selected": "true"}
             case Interrupted():
                 for entry in self._unfinished():
                     entry.status, entry.end = "KILLED", time
@@ -153,23 +143,29 @@ class ExpectedRuns:
         if len(search.objectives) > 1:
             entry.params["objectives"] = ",".join(search.objectives)
         entry.params |= {f"scheduler.{name}": str(value) for name, value in search.scheduler if value is not None}
-        entry.tags = self._tags("study" if self._ablation is None else "ablation") | _note(study.about)
+        entry.tags = self._tags("study" if self._ablation is None else "ablation") | note(study.about)
+        entry.files = {"study.json": as_file(event.study)}
 
     def _propose(self, event: Proposed) -> None:
-        trial = self.record.trials[event.trial]
+        trial, domains = self.record.trials[event.trial], self.record.space.domains
+        config = trial.config
         entry = self._entry(trial.number)
         own = "" if self._ablation is None else f"ablation {self._ablation}, "
         entry.name, entry.start = f"{own}trial {trial.number}", _milliseconds(event.time)
-        entry.params = {path: str(value)[:LONGEST] for path, value in trial.config.flatten().items()}
+        entry.params = {path: str(value)[:LONGEST] for path, value in config.flatten().items()}
+        entry.params |= {f"axis.{path}": axis_value(domains[path], value) for path, value in trial.point.items()}
+        entry.files = {"config.json": as_file(config.model_dump(mode="json"))}
+        corpus = self.record.corpus_of(config)
+        entry.corpus = corpus_read(config.data.corpus, corpus.fingerprint)
         entry.tags = self._tags("trial" if self._ablation is None else "ablation_trial") | {
             "skipstack.trial": str(trial.number),
             "skipstack.identity": event.config_identity,
             "skipstack.seeds": _listed(trial.seeds),
-            "skipstack.data_fingerprint": self.record.corpus_of(trial.config).fingerprint,
+            "skipstack.data_fingerprint": corpus.fingerprint,
         }
         if event.parameters is not None:
             entry.tags["skipstack.parameters"] = str(event.parameters)
-        if (vectors := self.record.vectors_of(trial.config)) is not None:
+        if (vectors := self.record.vectors_of(config)) is not None:
             entry.tags["skipstack.vectors_sha256"] = vectors.sha256
 
     def _report(self, event: Reported, trial: TrialRecord) -> None:
@@ -181,17 +177,30 @@ class ExpectedRuns:
             values = {"score": event.score, "seconds": event.seconds, **values}
             values |= {} if event.latency is None else {"latency": event.latency}
         self._measure(event.trial, values, event.epoch, _milliseconds(event.time))
+        self._lead(trial, event)
         if event.seeds:
             self._entry(event.trial).tags["skipstack.seeds"] = _listed(trial.seeds)
+
+    def _lead(self, trial: TrialRecord, event: Reported) -> None:
+        """The best so far, where this report changed it; where seeds race, that of their groups as one."""
+        reports = trial.reports
+        if trial.raced or reports.best() == len(reports) - 1:
+            best, step = trial.best, len(reports) if trial.raced else event.epoch
+            if best is not None:
+                values = {"best_score": best.score, "best_epoch": float(best.epoch)}
+                self._measure(trial.number, values, step, _milliseconds(event.time))
 
     def _end(self, event: Ended) -> None:
         """Stopped by the scheduler is an ordinary end; what a fault ended or diverged has no score."""
         time = _milliseconds(event.time)
         entry = self._entry(event.trial)
         entry.status, entry.end = "FAILED" if event.reason in SCORELESS else "FINISHED", time
-        entry.tags |= {"skipstack.end_reason": event.reason} | _note(event.message)
+        entry.tags |= {"skipstack.end_reason": event.reason} | note(event.message)
         self._ended += 1
         trial = self.record.trials[event.trial]
+        if event.reason in SCORELESS and trial.best is not None:  # it is ranked no more
+            after = len(trial.reports) + 1
+            self._measure(trial.number, {"best_score": math.nan, "best_epoch": math.nan}, after, time)
         if trial.score is not None and (self._best is None or trial.place < self._best.place):
             self._best = trial
         if self._best is not None and self._best.score is not None:
@@ -217,8 +226,14 @@ class ExpectedRuns:
             "skipstack.study": self.study_id,
             "skipstack.kind": kind,
             "skipstack.code_version": self._code_version,
+            **self._source,
             **({} if self._ablation is None else {"skipstack.ablation": str(self._ablation)}),
         }
+
+
+def experiment_of(study: StudyConfig) -> str:
+    """The name of the experiment that a study's runs stand in: studies of one name share it."""
+    return f"skipstack/{study.name}"
 
 
 def study_id(opened: StudyOpened) -> str:
@@ -248,8 +263,3 @@ def _mean(lanes: tuple[float, ...]) -> float:
 
 def _milliseconds(time: float) -> int:
     return round(time * 1000)
-
-
-def _note(text: str) -> dict[str, str]:
-    """What MLflow shows as a run's description."""
-    return {"mlflow.note.content": text[:LONGEST]} if text else {}

@@ -19,6 +19,9 @@ BARE: Final = ("databricks", "databricks-uc", "uc")
 
 URI, EXPERIMENT, FILES = "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_ALLOW_FILE_STORE"
 
+ARTIFACTS: Final = "mlartifacts"
+"""The folder that a server of MLflow keeps artifacts in, too."""
+
 
 def chosen_store(option: str | None) -> str | None:
     """The URI of ``option``, or else of the environment; None where neither names one. It is not contacted.
@@ -43,12 +46,29 @@ def is_folder(uri: str) -> bool:
     return _kind(uri) in ("", "file")
 
 
+def has_page(uri: str) -> bool:
+    """Whether the store is a server, which shows its runs in a browser."""
+    return _kind(uri) in ("http", "https")
+
+
 def from_anywhere(uri: str) -> str:
     """The same store, named so that it does not depend on the working directory."""
     before, slashes, path = uri.partition(":///")
     if _kind(uri) == "sqlite" and path and not path.startswith("/"):
         return f"{before}{slashes}{Path.cwd() / path}"
     return uri if _kind(uri) else str(Path.cwd() / uri)
+
+
+def artifacts_beside(uri: str, folder: Path | None) -> str | None:
+    """Where the artifacts of a store lie that leaves it to its clients: beside its file, or else in a study's
+    ``folder``. None where the store knows itself.
+    """
+    kind = _kind(uri)
+    if kind not in DATABASES:
+        return None
+    database = Path(uri.partition(":///")[2].partition("?")[0]) if kind == "sqlite" else None
+    beside = folder if database is None else Path.cwd() / database.parent
+    return None if beside is None else (beside / ARTIFACTS).resolve().as_uri()
 
 
 def _kind(uri: str) -> str:

@@ -45,7 +45,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
         all_started.append({"engine": name, **options})
         return Interrupted(ToyWorker)
 
-    def track(uri: str, past: object, *, private: bool) -> Quiet:
+    def track(uri: str, past: object, *, folder: Path, private: bool) -> Quiet:
         all_started[-1]["store"] = None if private else uri
         return Quiet()
 

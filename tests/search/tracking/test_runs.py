@@ -5,20 +5,23 @@ from typing import Final
 
 import pytest
 
-from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.frozen import canonical_json, identity
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import (
     SCORELESS,
     Ended,
     Event,
     Interrupted,
+    Placed,
     Reason,
     Reported,
     Resumed,
     Retried,
     StudyOpened,
 )
-from skipstack.search.tracking.runs import LONGEST, Entry, ExpectedRuns, study_id
+from skipstack.search.tracking.entry import LONGEST, Entry, Read
+from skipstack.search.tracking.runs import ExpectedRuns, study_id
+from skipstack.spaces.trial import TrialConfig
 from tests.search.made_up import measured
 from tests.search.tracking import studies
 from tests.search.tracking.studies import SPACE, ablated, history, opened, proposed, reported
@@ -68,7 +71,10 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
     config = SPACE.config({studies.DEPTH: 1})
     assert trial.name == "trial 0"
     assert (trial.start, trial.end, trial.status) == (1_002_000, 1_008_000, "FINISHED")
-    assert trial.params == {path: str(value) for path, value in config.flatten().items()}
+    flat = {path: str(value) for path, value in config.flatten().items()}
+    assert trial.params == flat | {"axis.model.stack.depth": "1"}
+    assert TrialConfig.model_validate_json(trial.files["config.json"]) == config
+    assert trial.corpus == Read("grammar", "f1f2", canonical_json(config.data.corpus.model_dump(mode="json")))
     assert isinstance(events[0], StudyOpened)
     assert trial.tags == {
         "skipstack.study": study_id(events[0]),
@@ -80,7 +86,9 @@ def test_a_trial_says_its_config_its_tags_and_its_times() -> None:
         "skipstack.code_version": "0.1.0+abc",
         "skipstack.rung": "3",
         "skipstack.end_reason": "completed",
+        "skipstack.selected": "true",
     }
+    assert [each for each, run in runs_of(events).items() if "skipstack.selected" in run.tags] == [0, 4]
 
 
 def test_metrics_are_means_and_lanes_by_epoch_and_the_test_split_at_the_best_epoch() -> None:
@@ -94,6 +102,8 @@ def test_metrics_are_means_and_lanes_by_epoch_and_the_test_split_at_the_best_epo
         ("train_loss", 1): (1.5, 1_011_000),
         ("train_loss/seed_0", 1): (1.0, 1_011_000),
         ("train_loss/seed_1", 1): (2.0, 1_011_000),
+        ("best_score", 1): (0.875, 1_011_000),
+        ("best_epoch", 1): (1.0, 1_011_000),
         ("score", 2): (0.5, 2_001_000),
         ("seconds", 2): (0.5, 2_001_000),
         ("dev_accuracy", 2): (0.5, 2_001_000),
@@ -120,8 +130,11 @@ def test_further_seeds_of_a_race_have_curves_of_their_own_and_leave_the_means_to
     before = dict(runs.pending[None, 0].metrics)
     runs.apply(further)
     assert runs.pending[None, 0].tags["skipstack.seeds"] == "0,1,2,3"
-    added = {key: value for (key, _), (value, _) in runs.pending[None, 0].metrics.items() if (key, 1) not in before}
+    metrics = runs.pending[None, 0].metrics
+    added = {key: value for (key, step), (value, _) in metrics.items() if (key, step) not in before}
     assert added == {
+        "best_score": 0.375,
+        "best_epoch": 1.0,
         "dev_accuracy/seed_2": 0.5,
         "dev_accuracy/seed_3": 0.25,
         "train_loss/seed_2": 1.0,
@@ -169,6 +182,45 @@ def test_a_trial_that_was_tried_again_says_how_often() -> None:
     events = [*opened(), *proposed(0, 1002.0)]
     events += [Retried(time=1003.0 + each, trial=0, cause="crashed", message="gone") for each in range(2)]
     assert runs_of(events)[0].tags["skipstack.retries"] == "2"
+
+
+def test_the_best_score_is_that_of_the_best_epoch_and_goes_with_a_fault() -> None:
+    scores = (0.25, 0.5, 0.375, math.nan, 0.5, 0.75)
+    events = [*opened(), *proposed(0, 1002.0)]
+    events += [reported(0, epoch, (score, score), 1002.0 + epoch) for epoch, score in enumerate(scores, start=1)]
+    best = {epoch: (max(filter(math.isfinite, scores[:epoch])), float(epoch)) for epoch in (1, 2, 6)}
+    for more, found in (
+        ([], best),
+        ([Ended(time=1010.0, trial=0, reason="completed")], best),
+        ([Ended(time=1010.0, trial=0, reason="crashed")], {**best, 7: (math.nan, math.nan)}),
+    ):
+        metrics = runs_of([*events, *more])[0].metrics
+        steps = [step for name, step in metrics if name == "best_score"]
+        kept = {step: tuple(metrics[name, step][0] for name in ("best_score", "best_epoch")) for step in steps}
+        assert repr(kept) == repr(found)
+
+
+def test_runs_say_who_typed_what_and_which_commit_ran() -> None:
+    placed = Placed(
+        time=1001.5,
+        place="p",
+        engine="ray",
+        address=None,
+        gpus_per_trial="auto",
+        device="auto",
+        tracking_uri=None,
+        command="skipstack search wu2017/gates",
+        user="ann",
+        commit="c0ffee",
+    )
+    tags = {
+        "mlflow.source.name": "skipstack search wu2017/gates",
+        "mlflow.source.type": "JOB",
+        "mlflow.source.git.commit": "c0ffee",
+        "mlflow.user": "ann",
+    }
+    for run in runs_of([*opened(), placed, *proposed(0, 1002.0)]).values():
+        assert tags.items() <= run.tags.items()
 
 
 @pytest.mark.parametrize("reason", SCORELESS)

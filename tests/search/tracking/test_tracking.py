@@ -21,14 +21,16 @@ from typing import Any
 
 import pytest
 
+from skipstack.search.config import StudyConfig
 from skipstack.search.ledger import events as happened
 from skipstack.search.ledger.events import Event, Proposed, Reported, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.tracking import background
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.tracking import background, writer
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.trial import TrialConfig
-from tests.search.tracking.studies import SPACE, STUDY, ablated, history, opened, proposed, reported
+from tests.search.tracking.studies import DEPTH, SPACE, STUDY, ablated, history, opened, proposed, reported
 
 KILLED = pytest.mark.filterwarnings(
     "ignore:Exception in thread background:pytest.PytestUnhandledThreadExceptionWarning"
@@ -90,7 +92,8 @@ def content(uri: str, events: Sequence[Event]) -> dict[str, Any]:
         }
         curves = {key: repr(curve(uri, run, key)) for key in sorted(run.data.metrics)}
         times = (run.info.start_time - (run.info.run_name == "depths") * run.info.start_time, run.info.end_time)
-        found[run.info.run_name] = (run.info.status, times, tags, run.data.params, curves)
+        read = [each.dataset.digest for each in run.inputs.dataset_inputs]
+        found[run.info.run_name] = (run.info.status, times, tags, run.data.params, curves, read)
     return found
 
 
@@ -111,7 +114,9 @@ def test_the_ledger_and_mlflow_agree_number_for_number(uri: str, events: list[Ev
     best = {0: 2, 4: 1}  # the epochs of the highest scores of the trials that were tested (0: 0.625 twice)
     for event in told:
         if isinstance(event, Proposed):
-            assert runs[str(event.trial)].data.params == {k: str(v) for k, v in config_of(event).flatten().items()}
+            flat = {path: str(value) for path, value in config_of(event).flatten().items()}
+            axes = {f"axis.{path}": str(value) for path, value in event.point.items()}
+            assert runs[str(event.trial)].data.params == flat | axes
         if isinstance(event, Reported | happened.Tested):
             step = event.epoch if isinstance(event, Reported) else best[event.trial]
             values = {"score": event.score, "seconds": event.seconds} if isinstance(event, Reported) else {}
@@ -120,9 +125,94 @@ def test_the_ledger_and_mlflow_agree_number_for_number(uri: str, events: list[Ev
                 values |= {f"{name}/seed_{seed}": lanes[seed] for seed in (0, 1)}
             for name, value in values.items():
                 expected.setdefault((str(event.trial), name), []).append((step, value, round(event.time * 1000)))
+    leading = {0: ((1, 0.375, 1003), (2, 0.625, 1006)), 1: ((1, 0.1875, 1004),), 4: ((1, 0.875, 1011),)}
+    for trial, points in leading.items():
+        expected[str(trial), "best_score"] = [(step, score, 1000 * time) for step, score, time in points]
+        expected[str(trial), "best_epoch"] = [(step, float(step), 1000 * time) for step, _, time in points]
     held = {(trial, name): curve(uri, run, name) for trial, run in runs.items() if trial for name in run.data.metrics}
     assert repr(sorted(held.items())) == repr(sorted(expected.items()))
     assert [value for _, value, _ in curve(uri, runs[None], "best_score")] == [0.1875, 0.1875, 0.625, 0.625, 0.875]
+
+
+def test_search_runs_puts_the_best_first_and_trials_without_a_score_last(uri: str, events: list[Event]) -> None:
+    events.insert(-1, reported(2, 2, (1.0, 1.0), 1006.5))  # of the trial that then diverged
+    diverged = next(event for event in events if getattr(event, "reason", "") == "diverged")
+    events.remove(diverged)
+    assert write(uri, [*events[:-1], diverged, events[-1]]) is None
+    from mlflow import MlflowClient
+
+    client = MlflowClient(uri)
+    experiment = client.get_experiment_by_name("skipstack/depths")
+    assert experiment is not None
+    ours = f"tags.`skipstack.study` = '{identity_of(events)}' AND tags.`skipstack.kind` = 'trial'"
+    found = client.search_runs([experiment.experiment_id], ours, order_by=["metrics.best_score DESC"])
+    ranked = [trial.number for trial in StudyRecord.of(history()).ranked()]
+    assert [int(run.data.tags["skipstack.trial"]) for run in found][: len(ranked)] == ranked == [4, 0, 1]
+    assert [found[place].data.metrics["best_score"] for place in range(3)] == [0.875, 0.625, 0.1875]
+
+
+def test_a_run_names_its_corpus_and_has_its_config_as_a_file(uri: str, events: list[Event], tmp_path: Path) -> None:
+    assert write(uri, events) is None
+    from mlflow import MlflowClient
+
+    client = MlflowClient(uri)
+    for run in search(uri, events):
+        (read,) = run.inputs.dataset_inputs
+        assert (read.dataset.name, read.dataset.digest) == ("grammar", "f1f2")
+        assert run.info.artifact_uri.startswith(Path(uri.removeprefix("sqlite:///")).parent.as_uri())
+        (name,) = (file.path for file in client.list_artifacts(run.info.run_id))
+        written = Path(client.download_artifacts(run.info.run_id, name, str(tmp_path))).read_text()
+        number = run.data.tags.get("skipstack.trial")
+        if number is None:
+            assert StudyConfig.model_validate_json(written) == STUDY
+        else:
+            assert TrialConfig.model_validate_json(written) == SPACE.config({DEPTH: int(number) + 1})
+
+
+def test_artifacts_that_cannot_be_written_keep_no_number_back(
+    uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(uri, events)
+    again = [*opened(time=float(next(OPENED))), *events[2:]]
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("no such bucket")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "put", refuse)
+        message = write(uri, again)
+    assert message is not None
+    assert "(its artifacts: PermissionError: no such bucket)" in message
+    found, expected = content(uri, again), content(uri, events)
+    assert {name: run[:-1] for name, run in found.items()} == {name: run[:-1] for name, run in expected.items()}
+    assert not any(run.inputs.dataset_inputs for run in search(uri, again))
+    assert write(uri, again) is None
+    assert all(run.inputs.dataset_inputs for run in search(uri, again)), "made up for later"
+
+
+def test_runs_of_an_earlier_version_get_what_it_did_not_write(uri: str, events: list[Event]) -> None:
+    write(uri, events)
+    from mlflow import MlflowClient
+
+    client, (trial,) = MlflowClient(uri), search(uri, events, " AND tags.`skipstack.trial` = '0'")
+    expected = content(uri, events)
+    with sqlite3.connect(uri.removeprefix("sqlite:///")) as store:
+        for table, column, like in (
+            ("params", "key", "axis.%"),
+            ("metrics", "key", "best_%"),
+            ("latest_metrics", "key", "best_%"),
+            ("tags", "key", "skipstack.selected"),
+        ):
+            store.execute(
+                f"delete from {table} where run_uuid = ? and {column} like ?",
+                (trial.info.run_id, like),
+            )
+        store.execute("delete from inputs where destination_id = ?", (trial.info.run_id,))
+    store.close()
+    assert content(uri, events) != expected
+    assert write(uri, events) is None
+    assert content(uri, events) == expected
+    assert client.get_run(trial.info.run_id).inputs.dataset_inputs
 
 
 def test_search_runs_finds_a_study_and_its_trials_and_the_page_nests_them(uri: str, events: list[Event]) -> None:
@@ -202,7 +292,7 @@ class Calls:
         from mlflow import MlflowClient
 
         self.count = 0
-        for name in ("create_run", "log_batch", "update_run", "set_terminated"):
+        for name in ("create_run", "log_inputs", "log_batch", "update_run", "set_terminated"):
             monkeypatch.setattr(MlflowClient, name, self._wrapped(name, getattr(MlflowClient, name), interfere))
 
     def _wrapped(self, name: str, original: Callable[..., Any], interfere: Callable[[Call], Any]) -> Callable[..., Any]:
@@ -398,6 +488,7 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_completes(
 CHILD = """
 import sys, time
 from skipstack.search.tracking import background
+from skipstack.search.config import StudyConfig
 from skipstack.search.ledger import events as happened
 from skipstack.search.tracking.tracking import Tracker
 from tests.search.tracking.studies import history, opened

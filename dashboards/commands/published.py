@@ -1,0 +1,102 @@
+"""What MLflow shows of a study that is over: its report, what is confirmed of its trials, its best network."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from skipstack.dashboards.confirmed.ablated_report import ablated_report
+from skipstack.dashboards.confirmed.reports import confirmed_tables, with_confirmed
+from skipstack.dashboards.explored.exploration_report import exploration_report
+from skipstack.dashboards.pages.page import Report
+from skipstack.dashboards.pages.rendering import render
+from skipstack.search.code_version import code_version
+from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.search.confirmation.designs import Confirmation
+from skipstack.search.results import explored
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.tracking.entry import STUDY, RunKey
+from skipstack.search.tracking.publication import BestBundle, Publication
+
+LONGEST: Final = 7900
+"""Characters of a note, at most: MLflow takes 8,000."""
+
+WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
+
+
+def published(record: StudyRecord, folder: StudyFolder) -> Publication:
+    """All of it, made of the record."""
+    tables = list(confirmed_tables(record))
+    reports = [ablated_report(own, table) for own, table in tables]
+    report = with_confirmed(exploration_report(explored(record)), reports)
+    pictures = tuple(report.pictures())
+    report = replace(report, pictures=lambda: pictures)
+    files = {
+        "report.html": render(report, "html"),
+        "report.tex": render(report, "latex"),
+        **{f"pictures/{_as_name(each.heading)}.svg": each.svg for each in pictures if each.svg},
+    }
+    numbers: dict[int, int | None] = {id(own): number for number, own in record.ablations.items()}
+    of = [numbers.get(id(own)) for own, _ in tables]
+    differences = {
+        (ablation, trial): row
+        for ablation, (own, table) in zip(of, tables, strict=True)
+        for trial, row in _with_differences(own, table).items()
+    }
+    notes: dict[RunKey, str] = {STUDY: _note(record.study.about, report)}
+    notes |= {(number, None): _note("", each) for number, each in zip(of, reports, strict=True) if number}
+    return Publication(
+        made_of=f"{record.events} events, {code_version()}",
+        notes=notes,
+        metrics={key: _difference(row) for key, row in differences.items()},
+        tags={key: {"skipstack.compared_with": f"trial {row.reference}"} for key, row in differences.items()},
+        files={name: text.encode(errors="backslashreplace") for name, text in files.items()},
+        best=_best(record, folder),
+    )
+
+
+def _note(about: str, report: Report) -> str:
+    """What a run is about, and its report in Markdown, as many lines of it as there is room for."""
+    text = "\n\n".join(filter(None, (about, render(report, "markdown"))))
+    return text if len(text) <= LONGEST else text[: text.rindex("\n", 0, LONGEST - len(WHOLE))] + WHOLE
+
+
+def _with_differences(record: StudyRecord, table: Confirmation) -> dict[int, ConfirmedRow]:
+    """By trial the row that has its difference to the base, or where it has none such, to what it is compared with."""
+    base = record.base
+    rows = [row for row in table.rows if row.difference is not None and row.trial is not None]
+    rows.sort(key=lambda row: base is not None and row.reference == base.number)  # the last one counts
+    return {row.trial: row for row in rows if row.trial is not None}
+
+
+def _difference(row: ConfirmedRow) -> dict[str, float]:
+    """On test, with its interval at 95 % and its p, corrected for all rows, where there are any."""
+    found = row.difference
+    assert found is not None, "only rows with a difference were asked for"
+    ends = {"": found.value, "_low": found.low, "_high": found.high, "_p": row.p}
+    return {f"difference{end}": value for end, value in ends.items() if value is not None}
+
+
+def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
+    """The best trial that has a score; its weights are looked for once they are needed."""
+    return next((bundle_of(record, folder, trial, "auto") for trial in record.ranked()[:1]), None)
+
+
+def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, device: str) -> BestBundle:
+    """What is known of the bundle of a trial before it is written."""
+    assert trial.best is not None, "a trial with a score has a best epoch"
+
+    def write(to: Path) -> None:
+        from skipstack.search.bundles.export import export_bundle  # with torch
+
+        export_bundle(record, folder, trial, to, device)
+
+    return BestBundle(
+        name=f"{trial.number}/{trial.config.identity}/{trial.best.epoch}", trial=trial.number, write=write
+    )
+
+
+def _as_name(heading: str) -> str:
+    return re.sub(r"\W+", "-", heading.lower()).strip("-")

@@ -1,0 +1,38 @@
+"""``skipstack sync``: what MLflow lacks of a study, from its ledger."""
+
+from typing import Annotated
+
+import typer
+
+from skipstack.dashboards.commands.options import StudyPath
+from skipstack.dashboards.report.printing import say
+from skipstack.data.basis.errors import UserError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("sync")(sync)
+
+
+def sync(
+    study: StudyPath,
+    tracking_uri: Annotated[
+        str | None,
+        typer.Option(
+            help="MLflow store; by default that of the study, or MLFLOW_TRACKING_URI, or else a SQLite file in its "
+            "folder.",
+            metavar="URI",
+        ),
+    ] = None,
+) -> None:
+    """Write into MLflow what it lacks of a study: runs, curves, report, best network. Nothing is written twice."""
+    from skipstack.dashboards.commands.published import published
+    from skipstack.dashboards.commands.running import execution
+    from skipstack.search.synchronised import recorded
+
+    where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
+    run = recorded(study, where)
+    if run.untracked:
+        raise UserError(run.untracked[0])
+    page = run.publish(published)
+    say(f"the runs in MLflow: {page}" if page is not None else "nothing is shown in MLflow")

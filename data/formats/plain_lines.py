@@ -1,0 +1,20 @@
+"""A line of text as a network reads it: its tokens."""
+
+from typing import assert_never
+
+from skipstack.data.formats.characters import split_words
+from skipstack.data.formats.format import Unit
+from skipstack.data.formats.texts import tokens_of
+
+
+def tokens_in(line: str, unit: Unit) -> list[str]:
+    """The words of a line, its characters without the blanks between them, or the words and marks of running text."""
+    match unit:
+        case "word":
+            return line.split()
+        case "character":
+            return [*"".join(split_words(line))]
+        case "text":
+            return tokens_of(line)
+        case _:
+            assert_never(unit)

@@ -1,0 +1,63 @@
+"""Who ran what: the command that was typed, without its secrets, the user, and the commit of the code if known."""
+
+import getpass
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from skipstack.data.basis.redaction import redacted, without_secrets
+
+LONGEST: Final = 2000
+"""Characters of a command that are kept."""
+
+PATIENCE: Final = 10.0
+"""Seconds after which git, on a disk that hangs, is asked no longer."""
+
+
+def provenance() -> Mapping[str, str]:
+    """``command``, ``user`` and ``commit`` of this process, each empty where it is not known."""
+    return {"command": command(), "user": _user(), "commit": commit()}
+
+
+def command(arguments: list[str] | None = None) -> str:
+    """What was typed, as a shell takes it, without secrets; the program by its name alone."""
+    program, *others = sys.argv if arguments is None else arguments
+    return redacted(shlex.join([Path(program).name, *map(_without_secrets, others)]))[:LONGEST]
+
+
+@cache
+def commit() -> str:
+    """The commit of the checkout that this file is run from; empty of an installed package, and without git."""
+    here = Path(__file__).resolve()
+    if _git(here.parent, "ls-files", "--error-unmatch", here.name) != here.name:
+        return ""  # the folder may lie in a checkout of something else
+    return _git(here.parent, "rev-parse", "HEAD")
+
+
+def _without_secrets(argument: str) -> str:
+    """An argument, the address in it as it may be written down."""
+    option, equals, address = argument.partition("=") if argument.startswith("-") else ("", "", argument)
+    return f"{option}{equals}{without_secrets(address) if re.match(r'[a-z0-9+]+:/', address) else address}"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as in many containers
+        return ""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """What git prints; nothing where it fails."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,93 @@
+"""What the runs of a study show once it is over: its report as a note and as files, its best network as a model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from skipstack.data.basis.redaction import redacted
+from skipstack.search.tracking.background import Background
+from skipstack.search.tracking.connection import connected, put
+from skipstack.search.tracking.entry import STUDY, RunKey
+from skipstack.search.tracking.found import Found, found_study
+from skipstack.search.tracking.logged_models import logged_model
+from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.writer import NOTE
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+FILES: Final = "skipstack.files"
+"""The tag of a study's run that says what the files there were made of."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """Where a study is shown: the number of its experiment, once it is known; ``missing``: one line, or None."""
+
+    experiment_id: str | None = None
+    missing: str | None = None
+
+
+def publish(uri: str, experiment: str, study_id: str, publication: Publication) -> Shown:
+    """Write what is to be shown beside the numbers of a study, which are there.
+
+    It is tried again where the store fails, waits while there is progress, and writes nothing twice.
+    """
+    shown = Shown()
+
+    def work(closing: bool) -> None:
+        if closing:  # somebody waits: once is enough
+            _publish(uri, experiment, study_id, publication, shown, background.advanced)
+
+    background = Background(work)
+    background.start()
+    trouble = background.close()
+    if trouble is not None:
+        shown.missing = redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
+    return shown
+
+
+def _publish(
+    uri: str,
+    experiment: str,
+    study_id: str,
+    publication: Publication,
+    shown: Shown,
+    advanced: Callable[[], None],
+) -> None:
+    client = connected(uri)
+    found = found_study(client, experiment, study_id)
+    if found is None:
+        return  # the user deleted the study's run
+    shown.experiment_id = found.experiment_id
+    for key in dict.fromkeys([*publication.notes, *publication.metrics, *publication.tags]):
+        if key in found.runs:
+            _say(client, found, key, publication)
+            advanced()
+    if found.study.data.tags.get(FILES) != publication.made_of:
+        for name, content in publication.files.items():
+            put(found.study, {name: content}, uri)
+            advanced()
+        client.set_tag(found.study.info.run_id, FILES, publication.made_of)
+    if publication.best is not None:
+        logged_model(client, found, (STUDY, (None, publication.best.trial)), publication.best, study_id)
+
+
+def _say(client: "MlflowClient", found: Found, key: RunKey, publication: Publication) -> None:
+    """The note, metrics and tags of a run, as far as it has others or none."""
+    from mlflow.entities import Metric, RunTag
+
+    run = found.runs[key]
+    tags = dict(publication.tags.get(key, {}))
+    if key in publication.notes:
+        tags[NOTE] = publication.notes[key]
+    tags = {name: value for name, value in tags.items() if run.data.tags.get(name) != value}
+    held = run.data.metrics
+    metrics = {name: value for name, value in publication.metrics.get(key, {}).items() if held.get(name) != value}
+    if tags or metrics:
+        at = run.info.end_time or run.info.start_time
+        client.log_batch(
+            run.info.run_id,
+            metrics=[Metric(name, value, at, 0) for name, value in metrics.items()],
+            tags=[RunTag(name, value) for name, value in tags.items()],
+        )

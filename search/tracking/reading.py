@@ -1,0 +1,77 @@
+"""A study from where MLflow keeps it, without its folder: by the copy of its ledger among the artifacts of its run.
+
+What comes from there is a ledger like any other that was received: lines with checksums, in Parquet. It is read, and
+runs no code.
+"""
+
+import atexit
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Final
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.tracking.connection import connected, told
+from skipstack.search.tracking.found import search
+from skipstack.search.tracking.stores import URI, chosen_store
+from skipstack.search.tracking.writer import LEDGER
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+STUDY, RUN = "mlflow:", "runs:/"
+"""What begins the address of a study in MLflow: by its name or its id, or by the id of a run of it."""
+
+STUDIES: Final = "tags.`skipstack.kind` = 'study'"
+
+
+def located(study: Path, tracking_uri: str | None) -> Path:
+    """The folder of a study: where it is said to lie or, of an address in MLflow, a temporary one with its ledger.
+
+    Raises UserError where there is no such study, or more than one.
+    """
+    text = str(study)
+    if study.exists() or not text.startswith((STUDY, RUN)):
+        return study
+    uri = chosen_store(tracking_uri)
+    if uri is None:
+        raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
+    folder = Path(mkdtemp(prefix="skipstack-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    ledger = StudyFolder(folder).ledger
+    ledger.mkdir()
+    with told(text, uri):
+        client = connected(uri)
+        run = _run(client, text)
+        if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
+            raise UserError(
+                f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync "
+                "DIR --tracking-uri URI` writes it)"
+            )
+        received = client.download_artifacts(run.info.run_id, LEDGER, str(folder))
+        Path(received).rename(ledger / "000001.parquet")
+    return folder
+
+
+def _run(client: "MlflowClient", text: str) -> "Run":
+    """The own run of the study at an address."""
+    if text.startswith(RUN):
+        run = client.get_run(text.removeprefix(RUN).strip("/"))
+        for _ in range(2):  # of an ablation's trial there are two above
+            above = run.data.tags.get("mlflow.parentRunId")
+            run = run if above is None else client.get_run(above)
+        return run
+    wanted = text.removeprefix(STUDY)
+    runs = list(search(client, [each.experiment_id for each in client.search_experiments()], STUDIES))
+    by_id = {run.data.tags["skipstack.study"]: run for run in runs}
+    named = {study_id: run for study_id, run in by_id.items() if run.data.params.get("study") == wanted}
+    if wanted in by_id:
+        return by_id[wanted]
+    if len(named) > 1:
+        raise UserError(f"{text}: got {len(named)} studies of this name (allowed: one, {STUDY} and {', '.join(named)})")
+    if not named:
+        names = sorted({run.data.params.get("study", "") for run in runs})
+        raise UserError(f"{text}: {unknown('study', wanted, names)}")
+    return next(iter(named.values()))
