@@ -3,6 +3,7 @@
 X = 3H (4H with a cell state), and H more for each gate that is known in the step alone.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
@@ -12,8 +13,10 @@ from torch import Tensor, nn
 
 from skipstack.models.cells.gates import Gate, VectorGate
 from skipstack.models.cells.topologies import Link, Links
+from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
+from skipstack.models.time.shortcut_loop import ShortcutLoop
 
 Parts = Mapping[str, Tensor]
 """What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
@@ -49,13 +52,23 @@ class ShortcutCell(Cell):
         )
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
-        """Step by step; the last state is [h; c; below], since a gate may read one step later what stands below."""
+        """The last state is [h; c; below], since a gate may read one step later what stands below."""
         state, before_GBI = None, None
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
-        unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
+        pre_GTBX, *known_GTBH = self.project(below_GTBI, skipped_GTBH, before_GBI)
+        if any(gate.in_step for gate in self.gates):
+            unrolled = self.loop((pre_GTBX, *known_GTBH), state)
+        else:
+            unrolled = self.written_out(pre_GTBX, dict(zip(self.known, known_GTBH, strict=True)), state)
         assert unrolled.last is not None, "a loop ends in a state"
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
+
+    @abstractmethod
+    def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+        """What ``loop`` computes, by a loop with a backward pass of its own: where all ``parts`` of the skip are known
+        before it.
+        """
 
     def project(
         self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
@@ -125,6 +138,16 @@ class ShortcutLstm(ShortcutCell):
         """h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
+    def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+        """By ``models/time/shortcut_loop.py``."""
+        internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
+        start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
+        loop = ShortcutLoop.apply(  # type: ignore[no-untyped-call]
+            pre_GTBX, self.recurrent_weight(), internal, output, parts_GTBH.get("kept"), start_2GBH
+        )
+        output_GTBH, last_2GBH = loop
+        return Unrolled(output_GTBH, pre_GTBX, last=torch.cat([*last_2GBH], dim=-1))
+
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """c~ and h~, each joined by the skip."""
         assert state.c_GBH is not None
@@ -157,6 +180,15 @@ class ShortcutBlock(ShortcutCell):
         """h_0 = 0."""
         return HiddenState(self.zeros(like_GBX))
 
+    def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+        """By ``models/time/block_loop.py``."""
+        internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
+        shared = parts_GTBH["skip"] if self.links.output == "shared" else None
+        output_GTBH = BlockLoop.apply(  # type: ignore[no-untyped-call]
+            pre_GTBX, self.recurrent_weight(), internal, output, shared, start
+        )
+        return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
+
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
         """m, then h."""
         i, o, *g, s = self.activated(pre_GBX)
@@ -169,6 +201,21 @@ def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
     """What stood below one step earlier, ``before_GBI`` at the first one; None: zeros."""
     first_GBI = torch.zeros_like(below_GTBI[:, 0]) if before_GBI is None else before_GBI
     return torch.cat([first_GBI.unsqueeze(1), below_GTBI[:, :-1]], dim=1)
+
+
+def added(link: Link, parts: Parts) -> Tensor | None:
+    """What the skip adds to a value; None where it adds nothing, or the output gate lets it through."""
+    match link:
+        case "none" | "shared":
+            return None
+        case "plain":
+            return parts["skip"]
+        case "gated" | "highway":
+            return parts["carried"]
+        case "gated_apart":
+            return parts["carried_apart"]
+        case _:
+            assert_never(link)
 
 
 def joined(link: Link, value_GBH: Tensor, parts: Parts, o_GBH: Tensor) -> Tensor:

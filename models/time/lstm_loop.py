@@ -9,9 +9,6 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-Steps = tuple[Tensor, ...]
-"""A tensor for each time step."""
-
 
 class LstmLoop(torch.autograd.Function):
     """h_t for all t, and the last state, from pre_t = W below_t + b, U and the first state, zeros where none is given
@@ -59,7 +56,7 @@ class LstmLoop(torch.autograd.Function):
         weight_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden = width // 4
-        to_cell, factor, forget = factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH)
+        to_cell, factor, forget = (part.unbind() for part in factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH))
         pre_TGBX = torch.empty_like(gates_TGBX)
         pre, pre_by_gate = pre_TGBX.unbind(), pre_TGBX.view(steps, groups, sentences, 4, hidden).unbind()
         above, transposed_GXH = above_GTBH.unbind(1), weight_GHX.transpose(1, 2)
@@ -77,11 +74,11 @@ class LstmLoop(torch.autograd.Function):
         return pre_GTBX, torch.bmm(rows_before.transpose(1, 2), rows_pre), None
 
 
-def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple[Steps, Steps, Steps]:
-    """What gradients are multiplied by, step by step, from i, f, o and s, the internal state read, and tanh(c_t).
+def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What gradients are multiplied by, from i, f, o and s, the internal state read, and tanh(c_t).
 
     o (1 - tanh^2 c), from h' to c'; the factors of pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), tanh(c) o (1 - o),
-    i (1 - s^2)), each factor_GB4H; and f, from c' to what was read.
+    i (1 - s^2)): factor_TGB4H; and f, from c' to what was read.
     """
     steps, groups, sentences, width = gates_TGBX.shape
     i, f, o, s = torch.split(gates_TGBX, width // 4, dim=-1)
@@ -92,5 +89,4 @@ def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple
     of_f.mul_(before_TGBH)
     of_o.mul_(tanh_TGBH)
     torch.mul(i, 1 - s * s, out=of_s)
-    by_gate_TGB4H = factor_TGBX.view(steps, groups, sentences, 4, width // 4)
-    return to_cell_TGBH.unbind(), by_gate_TGB4H.unbind(), f.unbind()
+    return to_cell_TGBH, factor_TGBX.view(steps, groups, sentences, 4, width // 4), f

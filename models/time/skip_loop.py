@@ -73,7 +73,7 @@ class SkipLoop(torch.autograd.Function):
         weight_GHX, gates_TGBX, mixed_TGBY, tanh_TGBH, row_TGB, share_G = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden, reach, share_G11 = width // 4, ctx.reach, share_G.view(-1, 1, 1)
-        to_cell, factor, forget = factors(gates_TGBX, mixed_TGBY[..., hidden:], tanh_TGBH)
+        to_cell, factor, forget = (part.unbind() for part in factors(gates_TGBX, mixed_TGBY[..., hidden:], tanh_TGBH))
         pre_TGBX = torch.empty_like(gates_TGBX)
         pre, pre_by_gate = pre_TGBX.unbind(), pre_TGBX.view(steps, groups, sentences, 4, hidden).unbind()
         state_SGBY = to_SGBY.clone(memory_format=torch.contiguous_format)
