@@ -71,11 +71,28 @@ def build(
 ) -> tuple[Network, Streams]:
     """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
 
+    Raises UserError as ``unfilled`` does.
+    """
+    model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
+    initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
+    if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
+        for module in model.stack.modules():
+            if isinstance(module, LstmCell):
+                module.open_forget_gates(config.stack.forget_bias)
+            if isinstance(module, DynamicSkipLstm):
+                module.policy.prefer_previous(module.config.previous_bias)
+    return model, streams
+
+
+def unfilled(
+    config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
+) -> tuple[Network, Streams]:
+    """The same network, whose weights are whatever stood in memory: for those that have them from elsewhere.
+
     Raises UserError where the config does not fit the corpus: its task, its label scheme, its words.
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
-    seeds = [lane.seed for lane in lanes]
-    streams = Streams(seeds, "dropout", device)
+    streams = Streams([lane.seed for lane in lanes], "dropout", device)
     embedder = build_embedder(
         config.embedder, words=sizes.words, characters=sizes.characters, lanes=lanes, streams=streams
     )
@@ -96,15 +113,7 @@ def build(
             model = FeedbackTagger(embedder, layer, own_head, dropout)
         case _:
             assert_never(config.stack)
-    model.to(dtype=dtype, device=device)
-    initialise(model, seeds, config.initial_scale, config.initial_range)
-    if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
-        for module in model.stack.modules():
-            if isinstance(module, LstmCell):
-                module.open_forget_gates(config.stack.forget_bias)
-            if isinstance(module, DynamicSkipLstm):
-                module.policy.prefer_previous(module.config.previous_bias)
-    return model, streams
+    return model.to(dtype=dtype, device=device), streams
 
 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:

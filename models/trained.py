@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from skipstack.models.build import Sizes, build
+from skipstack.models.build import Sizes, unfilled
 from skipstack.models.config import ModelConfig
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Network
@@ -20,6 +20,6 @@ def trained(
     config: ModelConfig, *, sizes: Sizes, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
 ) -> Network:
     """The network of one lane with these weights. Raises RuntimeError where they do not fit the config."""
-    model, _ = build(config, sizes=sizes, lanes=[Lane(seed=0)], dtype=dtype, device=device)
+    model, _ = unfilled(config, sizes=sizes, lanes=[Lane(seed=0)], dtype=dtype, device=device)
     model.load_state_dict(dict(weights))
     return model.eval()
