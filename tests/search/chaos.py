@@ -294,6 +294,10 @@ def _elsewhere(task: Any, folder: Path) -> Any:
     return replace(task, folder=folder)
 
 
+OF_A_STORE = ("skipstack.study", "mlflow.parentRunId", "skipstack.ledger", "skipstack.files", "mlflow.source.name")
+"""Tags that differ between two stores of the same decisions: ids, copies with their times, the command typed last."""
+
+
 def runs(uri: str) -> dict[str, Any]:
     """Every run of the only study in a store, by name, without what the clock gave: no name may come twice."""
     from mlflow import MlflowClient
@@ -303,8 +307,9 @@ def runs(uri: str) -> dict[str, Any]:
     experiments = [each.experiment_id for each in client.search_experiments() if each.name.startswith("skipstack/")]
     for run in client.search_runs(experiments, max_results=1000):
         assert run.info.run_name not in found, f"two runs for {run.info.run_name}"
-        own = ("skipstack.study", "mlflow.parentRunId")
-        tags = {name: value for name, value in run.data.tags.items() if name not in own}
+        tags = {name: value for name, value in run.data.tags.items() if name not in OF_A_STORE}
+        if "skipstack.trial" not in tags:
+            tags.pop("mlflow.note.content", None)  # the report, which says how long trials took
         curves = {
             name: sorted((point.step, repr(point.value)) for point in client.get_metric_history(run.info.run_id, name))
             for name in run.data.metrics
