@@ -87,17 +87,19 @@ class Study:
         best: int | None = None,
         trial: int | None = None,
         pareto: bool = False,
+        retrain: bool = False,
         device: str = "auto",
     ) -> Path:
         """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
 
         With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front of several
-        objectives. Raises UserError where ``to`` exists, where more than one of these is given, and where there is no
-        such trial or its weights were not kept.
+        objectives. ``retrain``: trained again on train and dev together, as `skipstack export --retrain` does. Raises
+        UserError where ``to`` exists, where more than one of these is given, and where there is no such trial or its
+        weights were not kept.
         """
         from functools import partial
 
-        from skipstack.search.bundles.export import export_bundles
+        from skipstack.search.bundles.export import Recipe, export_bundles
         from skipstack.search.confirmation.figures import confirmed_figures
 
         export_bundles(
@@ -108,6 +110,7 @@ class Study:
             trial=trial,
             device=device,
             pareto=pareto,
+            recipe=Recipe(retrain=retrain),
             confirmed=partial(confirmed_figures, self.record),
         )
         return Path(to)

@@ -1,6 +1,7 @@
 """``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,13 @@ def export(
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
     ] = False,
+    retrain: Annotated[
+        bool,
+        typer.Option(
+            "--retrain",
+            help="Train it again, on train and dev together, for as many epochs as were best; with its first seed.",
+        ),
+    ] = False,
     device: ComputeDevice = "auto",
     to_optuna: Annotated[
         str | None,
@@ -64,29 +72,33 @@ def export(
 
     record = read_study(study)  # which is soon refused where there is none
     if to_optuna is not None:
-        if best is not None or trial is not None or pareto or register is not None:
+        if best is not None or trial is not None or pareto or register is not None or retrain:
             raise UserError(
-                "--optuna excludes --best, --trial, --pareto and --register (allowed: without; it takes all trials)"
+                "--optuna excludes --best, --trial, --pareto, --retrain and --register "
+                "(allowed: without; it takes all trials as they are)"
             )
         print(_in_optuna(record, study, to_optuna))
         return
     assert to is not None, "one of the two is given"
-    from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.bundles.export import Recipe, export_bundles
     from skipstack.search.confirmation.figures import confirmed_figures
 
-    figures = partial(confirmed_figures, record)
+    folder, recipe, figures = StudyFolder(study), Recipe(retrain=retrain, tell=say), partial(confirmed_figures, record)
     for path in export_bundles(
-        record, StudyFolder(study), to, best=best, trial=trial, device=device, pareto=pareto, confirmed=figures
+        record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
     ):
         print(path)
     if register is not None:
         from skipstack.dashboards.commands.published import bundle_of
         from skipstack.dashboards.commands.running import execution
         from skipstack.search.bundles.export import chosen_trials
+        from skipstack.search.bundles.files import copy_bundle
 
         (chosen,) = chosen_trials(record, best=best, trial=trial)
-        where, folder = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None), StudyFolder(study)
-        version = where.register(folder, record, bundle_of(record, folder, chosen, device), register)
+        left = bundle_of(record, folder, chosen, device)
+        written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to))
+        where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
+        version = where.register(folder, record, written, register)
         say(f"registered in MLflow: models:/{register}/{version}")
 
 

@@ -62,8 +62,8 @@ Metrics = dict[str, dict[str, int | float]]
 class Bundle:
     """A trained network with everything it needs to read text: ``skipstack.Model`` is another name of it.
 
-    ``task``: what its tags are of; ``unit``: what a token is; ``metrics``: its counts on dev and test, by split;
-    ``provenance``: the study, trial, seed and corpus that it comes from.
+    ``task``: what its tags are of; ``unit``: what a token is; ``metrics``: its counts by split, on dev and test, but
+    for a dev that it learnt from; ``provenance``: the study, trial, seeds and corpus that it comes from.
     """
 
     path: Path
@@ -147,10 +147,10 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """What it reaches on dev and test of the corpus that it was trained on."""
+        """What it reaches on dev and test of the corpus that it was trained on; not on a dev that it learnt from."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
-        for split in ("dev", "test"):
+        for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
             evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
             counts = evaluation.counts[0].recorded()
             metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total, **counts}

@@ -60,7 +60,7 @@ def test_a_bundle_counts_on_the_test_split_what_the_study_measured_for_its_lane(
 ) -> None:
     trial = study.ranked()[0]
     loaded = load_bundle(bundle, CPU)
-    lane = trial.seeds.index(loaded.provenance["seed"])
+    lane = trial.seeds.index(loaded.provenance["seeds"][0])
     counts = loaded.metrics["test"]
     assert counts["correct"] / counts["total"] == trial.tested["test_accuracy"][lane]
     assert trial.best is not None
@@ -199,7 +199,7 @@ def test_the_model_card_names_the_licence_of_a_named_corpus(bundle: Path, name: 
     loaded = load_bundle(bundle, CPU)
     data = loaded.config.data.model_copy(update={"corpus": NamedCorpus(name=name)})
     named = replace(loaded, config=loaded.config.model_copy(update={"data": data}))
-    card = model_card(named, MEASURES["accuracy"], scored=1, confirmed=())
+    card = model_card(named, MEASURES["accuracy"], scored=1, searched=[0.5], confirmed=())
     assert f"- name: {name} (" in card
     assert f"{says}{getattr(find_card(name), says[2:-2])}\n" in card
 
