@@ -43,11 +43,16 @@ def export(
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
     ] = False,
+    ensemble: Annotated[
+        bool,
+        typer.Option("--ensemble", help="The networks of all seeds of a trial in one bundle, which decide as one."),
+    ] = False,
     retrain: Annotated[
         bool,
         typer.Option(
             "--retrain",
-            help="Train it again, on train and dev together, for as many epochs as were best; with its first seed.",
+            help="Train it again, on train and dev together, for as many epochs as were best; with its first seed, "
+            "or for an ensemble with all.",
         ),
     ] = False,
     device: ComputeDevice = "auto",
@@ -72,9 +77,9 @@ def export(
 
     record = read_study(study)  # which is soon refused where there is none
     if to_optuna is not None:
-        if best is not None or trial is not None or pareto or register is not None or retrain:
+        if best is not None or trial is not None or pareto or register is not None or ensemble or retrain:
             raise UserError(
-                "--optuna excludes --best, --trial, --pareto, --retrain and --register "
+                "--optuna excludes --best, --trial, --pareto, --ensemble, --retrain and --register "
                 "(allowed: without; it takes all trials as they are)"
             )
         print(_in_optuna(record, study, to_optuna))
@@ -83,7 +88,8 @@ def export(
     from skipstack.search.bundles.export import Recipe, export_bundles
     from skipstack.search.confirmation.figures import confirmed_figures
 
-    folder, recipe, figures = StudyFolder(study), Recipe(retrain=retrain, tell=say), partial(confirmed_figures, record)
+    folder, figures = StudyFolder(study), partial(confirmed_figures, record)
+    recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
     for path in export_bundles(
         record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
     ):

@@ -31,7 +31,7 @@ def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
 def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
     """The sentences of a split that are kept, in their order."""
     keep_N = np.repeat(keep_S, split.lengths_S)
-    counts_S = np.diff(split.tag_offsets_S1)
+    counts_S: Ids = np.diff(split.tag_offsets_S1)
     keep_L = np.repeat(keep_S, counts_S)
     return replace(
         split,
@@ -63,8 +63,8 @@ def _joined(first: Split, second: Split) -> Split:
     )
 
 
-def _offsets(lengths_S: NDArray[np.integer]) -> Ids:
-    return np.concatenate([[0], np.cumsum(lengths_S, dtype=np.int64)])
+def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> Ids:
+    return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
 
 
 def _kept(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:

@@ -38,4 +38,5 @@ class FeedbackHead(Head):
         """The logarithm of y: log_RUBK."""
         directions, tags = self.weight.shape[1], self.weight.shape[-1]
         log_RUBDK = features_RUBF.view(*features_RUBF.shape[:3], directions, tags).log_softmax(dim=-1)
-        return log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)
+        log_RUBK = log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)
+        return self.averaged_likelihoods(log_RUBK)

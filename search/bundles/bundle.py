@@ -1,11 +1,11 @@
 """Bundles: a trained network as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
 
     config.json          the trial's config        vocabulary.json  words and characters
-    weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
+    weights.safetensors  the weights, lane by lane tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  where it comes from
     README.md            the model card            manifest.json    size and SHA-256 of the others
 
-Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
+Shapes: R lanes (one: the lanes of an ensemble decide as one), T time, U tags of a sentence, B sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -179,7 +179,8 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
     dtype = dtype_of(config.training)
     try:
-        check_shapes(found, _shapes(build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]))
+        empty = build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]
+        check_shapes(found, _shapes(empty, len(provenance.seeds)))
         weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")
         model = trained(config.model, sizes=sizes, weights=weights, dtype=dtype, device=device)
     except UserError:
@@ -204,9 +205,9 @@ def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes
     return validated(path, "config.json", value, TrialConfig), found
 
 
-def _shapes(model: Network) -> Shapes:
-    """Those of the weights of one lane, of a network of none: nothing was allocated for it."""
-    return {name: (1, *weight.shape[1:]) for name, weight in model.state_dict().items()}
+def _shapes(model: Network, lanes: int) -> Shapes:
+    """Those of the weights of so many lanes, of a network of none: nothing was allocated for it."""
+    return {name: (lanes, *weight.shape[1:]) for name, weight in model.state_dict().items()}
 
 
 def _first_line(error: BaseException) -> str:

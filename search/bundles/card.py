@@ -41,8 +41,10 @@ def _what(bundle: Bundle) -> Iterator[str]:
     yield f"# {visible(origin['study'])}, trial {origin['trial']}"
     yield ""
     yield f"Task: {bundle.task.name.replace('_', ' ')}; it reads {_read(bundle)}."
-    [seed], [epoch] = origin["seeds"], origin["epochs"]
-    yield f"Made by skipstack {origin['code_version']}: seed {seed}, after epoch {epoch}."
+    made = [f"seed {seed}, after epoch {epoch}" for seed, epoch in zip(origin["seeds"], origin["epochs"], strict=True)]
+    yield f"Made by skipstack {origin['code_version']}: {'; '.join(made)}."
+    if len(made) > 1:
+        yield f"It is an ensemble of these {len(made)} networks, which decide as one: {_joined(bundle)}."
     yield "`skipstack draw BUNDLE` draws the network, `skipstack predict BUNDLE` uses it, and `skipstack verify BUNDLE`"
     yield "measures it again. The files are data: loading them runs no code."
     yield ""
@@ -56,13 +58,16 @@ def _figures(
     for split, counts in bundle.metrics.items():
         yield f"- {split}: {measure_in(counts).described(counts)}."
     yield ""
-    retrained = bundle.provenance["trained_on"] != "train"
-    yield from _of_retrained(measure, scored, searched) if retrained else _of_chosen(scored)
-    trained = ", trained on train alone" if retrained else ""
+    retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
+    if retrained:
+        yield from _of_retrained(measure, scored, searched, several=several)
+    else:
+        yield from _of_chosen(scored, several=several)
+    what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
     for each in confirmed:
         value, half = measure.factor * each.value, abs(measure.factor) * each.half
         yield (
-            f"Confirmed for this config{trained}, on the test split of {visible(each.corpus)}: {measure.label} "
+            f"Confirmed for {what}, on the test split of {visible(each.corpus)}: {measure.label} "
             f"{value:.2f} ± {half:.2f}, the mean of {each.seeds} fresh seeds and half of an interval at 95 %."
         )
     if not confirmed:
@@ -70,19 +75,31 @@ def _figures(
     yield ""
 
 
-def _of_chosen(scored: int) -> Iterator[str]:
-    yield "They are counts of this one network, the best seed of its trial on dev, and have no interval. The trial was"
+def _joined(bundle: Bundle) -> str:
+    """How the networks of an ensemble decide."""
+    match bundle.config.model.head.kind:
+        case "softmax":
+            return "the mean of their likelihoods does"
+        case "biaffine":
+            return "the mean of their scores of arcs and of relations does"
+        case _:
+            return "the mean of their scores of a whole tagging does"
+
+
+def _of_chosen(scored: int, *, several: bool) -> Iterator[str]:
+    own = "the networks of all seeds of its trial" if several else "this one network, the best seed of its trial on dev"
+    yield f"They are counts of {own}, and have no interval. The trial was"
     yield f"chosen on dev out of {scored} with a score: its figure on dev is too good by what the choice gained."
 
 
-def _of_retrained(measure: Measure, scored: int, searched: Sequence[float]) -> Iterator[str]:
+def _of_retrained(measure: Measure, scored: int, searched: Sequence[float], *, several: bool) -> Iterator[str]:
     mean = measure.factor * sum(searched) / len(searched)
     seeds = "its one seed" if len(searched) == 1 else f"the mean of its {len(searched)} seeds"
-    yield "The network was trained again on train and dev together, for as many epochs as were best in the search and"
-    yield "at their learning rates. Nothing was chosen by what it reached: its figure on test is its own, and has no"
-    yield "interval. It has none on dev, from which it learnt: that is the search's. Trained on train alone, the trial"
-    yield f"reached {measure.label} {mean:.2f} there, {seeds}. It was chosen on dev out of {scored} with a"
-    yield "score: that figure is too good by what the choice gained."
+    yield f"The {'networks were' if several else 'network was'} trained again on train and dev together, for as many"
+    yield "epochs as were best in the search and at their learning rates. Nothing was chosen by what came out: the"
+    yield "figure on test is its own, without an interval. On dev, which was learnt from, there is the search's alone."
+    yield f"Trained on train alone, the trial reached {measure.label} {mean:.2f} there, {seeds}. It was chosen on dev"
+    yield f"out of {scored} with a score: that figure is too good by what the choice gained."
 
 
 def _data(bundle: Bundle) -> Iterator[str]:

@@ -51,17 +51,20 @@ def _silent(line: str) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
-    """How a bundle is made of a trial: ``retrain``: trained again on train and dev (``search/bundles/retraining.py``),
-    of which ``tell`` is told; else of the weights that the trial left.
+    """How a bundle is made of a trial.
+
+    ``retrain``: trained again on train and dev (``search/bundles/retraining.py``), of which ``tell`` is told; else of
+    the weights that the trial left. ``ensemble``: of all its seeds, which decide as one (``models/ensemble.py``).
     """
 
     retrain: bool = False
+    ensemble: bool = False
     tell: Tell = _silent
 
     @property
     def suffix(self) -> str:
         """What tells such a network from the others of a trial."""
-        return "/retrained" if self.retrain else ""
+        return "/retrained" * self.retrain + "/ensemble" * self.ensemble
 
 
 AS_LEFT = Recipe()
@@ -140,14 +143,16 @@ def export_bundle(
     """Write the bundle ``to``, a folder or, by its name, a .zip.
 
     It holds the lane with the best dev score at its best epoch; retrained, the trial's first seed, since there is
-    nothing to choose one by. Its metrics are measured on the bundle as it was written; its model card has them, and
-    what is ``confirmed``. Raises UserError where ``to`` exists, and as ``left_by`` and ``retrained`` do.
+    nothing to choose one by; or all lanes, as an ensemble. Its metrics are measured on the bundle as it was written;
+    its model card has them, and what is ``confirmed``. Raises UserError where ``to`` exists, where an ensemble would
+    have one member, and as ``left_by`` and ``retrained`` do.
     """
     _check_writable(record, folder, trial, to, recipe)
     if recipe.retrain:
-        members = retrained(record, folder, trial, trial.seeds[:1], device=device, tell=recipe.tell)
+        seeds = trial.seeds if recipe.ensemble else trial.seeds[:1]
+        members = retrained(record, folder, trial, seeds, device=device, tell=recipe.tell)
     else:
-        members = left_by(record, folder, trial)
+        members = left_by(record, folder, trial, ensemble=recipe.ensemble)
     corpus = members.corpus
     beside = to.with_name(f".{to.name}.{os.getpid()}")
     try:
@@ -194,9 +199,13 @@ def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> di
 
 
 def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
-    """Raise UserError where something lies at ``to`` already, or the weights of the trial are gone and needed."""
+    """Raise UserError where something lies at ``to`` already, where the weights of the trial are gone and needed, and
+    where an ensemble would have one member.
+    """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
+    if recipe.ensemble and len(trial.seeds) == 1:
+        raise UserError(f"--ensemble: trial {trial.number} has one seed (allowed: a trial of two seeds or more)")
     if not recipe.retrain and not (folder.trial(trial.number) / BEST).exists():
         kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
         raise UserError(

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from skipstack.data.store.prepared import PreparedCorpus
-from skipstack.models.trained import lane_of
 from skipstack.models.training.checkpoint import Tensors
 from skipstack.search.bundles.checks import TrainedOn
 from skipstack.search.ledger.events import Reported
@@ -28,16 +27,19 @@ class Members:
     trained_on: TrainedOn
 
 
-def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord) -> Members:
-    """What a trial left: the lane with the best dev score, at its best epoch. Raises UserError as ``best_weights``."""
+def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ensemble: bool) -> Members:
+    """What a trial left at its best epoch: all lanes for an ``ensemble``, or the one with the best dev score.
+
+    Raises UserError as ``best_weights``.
+    """
     score_R = list(trial.dev.values())
-    lane = score_R.index(max(score_R))
-    seed = trial.seeds[lane]
+    lanes = range(len(score_R)) if ensemble else [score_R.index(max(score_R))]
     weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
+    seeds = tuple(trial.seeds[lane] for lane in lanes)
     return Members(
-        weights_R=lane_of(weights_R, lane),
-        seeds=(seed,),
-        epochs=(course_of(trial, seed)[-1].epoch,),
+        weights_R={name: weight[list(lanes)] for name, weight in weights_R.items()},
+        seeds=seeds,
+        epochs=tuple(course_of(trial, seed)[-1].epoch for seed in seeds),
         corpus=corpus_of(folder.corpus(record.corpus_of(trial.config)), trial.config.data),
         trained_on="train",
     )

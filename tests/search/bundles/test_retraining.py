@@ -108,6 +108,19 @@ def test_it_is_what_training_on_both_files_gives(study: StudyFolder, retrained: 
     assert bundle.metrics == {"test": {"correct": evaluation.correct[0], "total": evaluation.total}}
 
 
+def test_each_member_of_a_retrained_ensemble_is_what_its_seed_gives_alone(
+    study: StudyFolder, retrained: Path, tmp_path: Path
+) -> None:
+    to = tmp_path / "all"
+    answer = typed("export", study.path, "--retrain", "--ensemble", "--to", to, "--device", "cpu")
+    assert answer.code == 0, answer
+    alone, together = (load((path / WEIGHTS).read_bytes()) for path in (retrained, to))
+    assert all(torch.equal(together[name][:1], alone[name]) for name in alone)
+    assert not any(torch.equal(together[name][1:], alone[name]) for name in alone)
+    assert load_bundle(to, CPU).provenance["seeds"] == (3, 4)
+    assert "The networks were trained again on train and dev together" in (to / CARD).read_text()
+
+
 def test_it_verifies_and_predicts_and_says_what_it_is(study: StudyFolder, retrained: Path) -> None:
     test, folder = load_bundle(retrained, CPU).metrics["test"], study.path.parent
     verified = typed("verify", retrained, "--data-dir", folder, "--device", "cpu")
@@ -117,7 +130,7 @@ def test_it_verifies_and_predicts_and_says_what_it_is(study: StudyFolder, retrai
     assert re.fullmatch("a\t[AB]\nb\t[AB]\n\n", predicted.out)
     card, (trial,) = (retrained / CARD).read_text(), read_study(study.path).trials.values()
     assert "\n- learnt from: train and dev\n" in card
-    assert f"the trial\nreached accuracy {100 * (trial.score or 0):.2f} there, the mean of its 2 seeds" in card
+    assert f"the trial reached accuracy {100 * (trial.score or 0):.2f} there, the mean of its 2 seeds" in card
     assert "- dev: " not in card
 
 
