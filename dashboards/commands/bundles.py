@@ -55,6 +55,12 @@ def export(
             "or for an ensemble with all.",
         ),
     ] = False,
+    torch_export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.pt2", help="Also write the network as a program of torch.export, compared with it before."
+        ),
+    ] = None,
     device: ComputeDevice = "auto",
     to_optuna: Annotated[
         str | None,
@@ -68,6 +74,8 @@ def export(
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
     if register is not None and ((best or 1) > 1 or pareto):
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
+    if torch_export is not None and ((best or 1) > 1 or pareto):
+        raise UserError("--torch-export: got several models for one file (allowed: one, by --best 1 or --trial N)")
     if tracking_uri is not None and register is None:
         raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
     if (to is None) == (to_optuna is None):
@@ -77,27 +85,33 @@ def export(
 
     record = read_study(study)  # which is soon refused where there is none
     if to_optuna is not None:
-        if best is not None or trial is not None or pareto or register is not None or ensemble or retrain:
+        given = (best, trial, pareto or None, register, ensemble or None, retrain or None, torch_export)
+        if any(each is not None for each in given):
             raise UserError(
-                "--optuna excludes --best, --trial, --pareto, --ensemble, --retrain and --register "
+                "--optuna excludes --best, --trial, --pareto, --ensemble, --retrain, --torch-export and --register "
                 "(allowed: without; it takes all trials as they are)"
             )
         print(_in_optuna(record, study, to_optuna))
         return
     assert to is not None, "one of the two is given"
-    from skipstack.search.bundles.export import Recipe, export_bundles
+    from skipstack.search.bundles.export import Recipe, chosen_trials, export_bundles
     from skipstack.search.confirmation.figures import confirmed_figures
 
     folder, figures = StudyFolder(study), partial(confirmed_figures, record)
     recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
+    if torch_export is not None:
+        from skipstack.search.bundles.programs import check_program
+
+        check_program(chosen_trials(record, best=best, trial=trial)[0].config, torch_export)
     for path in export_bundles(
         record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
     ):
         print(path)
+    if torch_export is not None:
+        _as_program(record, folder, to, torch_export, device)
     if register is not None:
         from skipstack.dashboards.commands.published import bundle_of
         from skipstack.dashboards.commands.running import execution
-        from skipstack.search.bundles.export import chosen_trials
         from skipstack.search.bundles.files import copy_bundle
 
         (chosen,) = chosen_trials(record, best=best, trial=trial)
@@ -114,6 +128,23 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
     from skipstack.search.tracking.optuna_storage import write_study
 
     return write_study(record, Ledger(StudyFolder(study).ledger).only("started", "ended"), uri)
+
+
+def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
+    """Write the program of a bundle that was just written, and say how it compares."""
+    from skipstack.data.store.stored import open_store
+    from skipstack.models.device import choose_device
+    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.bundles.programs import write_program
+
+    loaded = load_bundle(bundle, choose_device(device))
+    say("exporting the program: minutes, where a network is written out step by step")
+    found = write_program(loaded, open_store(folder.corpus(record.corpus_of(loaded.config))), to)
+    print(to)
+    say(
+        f"{to}: decides as the network does on {found.sentences} sentences of dev and test "
+        f"({found.decisions} decisions); scores differ by {found.largest_difference:.1e} of them at most"
+    )
 
 
 def verify(

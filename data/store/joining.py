@@ -63,7 +63,7 @@ def _joined(first: Split, second: Split) -> Split:
     )
 
 
-def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> Ids:
+def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
 
 

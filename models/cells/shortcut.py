@@ -54,7 +54,8 @@ class ShortcutCell(Cell):
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
         unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
-        assert unrolled.last is not None, "a loop ends in a state"
+        if unrolled.last is None:  # in a program, from which nothing goes on
+            return unrolled
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
 
     def project(

@@ -75,6 +75,10 @@ class Head(nn.Module, ABC):
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The decisions on every sentence."""
 
+    @abstractmethod
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """What it decides by, of every tag at every place: scores_RUBK; of a parser, of every head: scores_RTBS."""
+
     def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
         """The loss of what the head decides at one place of each sentence, as of a text of this one token: loss_RB."""
         at_R1BF = place_RB.unsqueeze(1).unsqueeze(-1).expand(-1, -1, -1, features_RUBF.shape[-1])
@@ -96,6 +100,10 @@ class LinearHead(Head):
         """p: scores_RUBK."""
         rows = features_RUBF.flatten(1, 2)
         return torch.baddbmm(self.bias, rows, self.weight).view(*features_RUBF.shape[:3], -1)
+
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """p, averaged over lanes that decide together."""
+        return self.averaged_scores(self.scores(features_RUBF))
 
 
 def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:

@@ -78,6 +78,10 @@ class BiaffineHead(Head):
             heads_RTB = _best_trees(arcs_RTBS, heads_RTB, lengths_RB)
         return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
 
+    def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
+        """The scores of the arcs to every word; -inf where there is no such place or it is the word itself."""
+        return self._arc_scores(self._roles(features_RTBF), lengths_RB)
+
     def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
         """That of the arc to the word at this place: loss_RB. It is scored beside all other words of the sentence."""
         decoded = self.decode(features_RTBF, lengths_RB)

@@ -34,6 +34,10 @@ class FeedbackHead(Head):
         """argmax_k y_t (eq. 2); the smallest id where two are equal."""
         return Decoded(self._log_likelihoods(features_RUBF).argmax(dim=-1))
 
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """The logarithm of y."""
+        return self._log_likelihoods(features_RUBF)
+
     def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
         """The logarithm of y: log_RUBK."""
         directions, tags = self.weight.shape[1], self.weight.shape[-1]

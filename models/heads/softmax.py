@@ -21,6 +21,10 @@ class SoftmaxHead(LinearHead):
         decisive = self._log_likelihoods if self.together else self.scores  # whose largest ones are the same
         return Decoded(decisive(features_RUBF).argmax(dim=-1))
 
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """The logarithm of y."""
+        return self._log_likelihoods(features_RUBF)
+
     def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
         """The logarithm of y: log_RUBK."""
         return self.averaged_likelihoods(self.scores(features_RUBF).log_softmax(dim=-1))

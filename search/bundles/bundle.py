@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.sources import token_unit
@@ -33,6 +34,7 @@ from skipstack.models.evaluate import evaluate
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.model import Network, Tokens
+from skipstack.models.program import inputs_of
 from skipstack.models.trained import trained
 from skipstack.models.training.checkpoint import shapes, unpacked
 from skipstack.models.training.loop import dtype_of
@@ -133,6 +135,14 @@ class Bundle:
             forms_RTB[0, : len(sentence), place] = [ids[word] for word in sentence]
         tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
         return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
+
+    def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
+        """What the program that ``skipstack export --torch-export`` writes of this network reads of ``sentences``.
+
+        ``length``: that of the program, if it has one: texts are padded to it. (The tensors: ``models/program.py``.)
+        """
+        longest = self.config.data.longest
+        return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
 
     @torch.no_grad()
     def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
