@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from skipstack.data.basis.errors import UserError
+from skipstack.models.ensemble import Ensemble
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.model import Network, Stacked, Tokens
 from skipstack.models.skips.layers import SkipLayer
@@ -59,8 +60,10 @@ class LayerView:
 def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple[LayerView, ...]]:
     """The layers of a network of one lane on each sentence.
 
-    Raises UserError for a network of another family than recurrent layers.
+    Raises UserError for an ensemble, and for a network of another family than recurrent layers.
     """
+    if isinstance(model, Ensemble):
+        raise UserError("an ensemble has several networks, side by side (allowed: a bundle of one)")
     if not isinstance(model, Stacked):
         raise UserError("a network of label feedback has no gates to look at (allowed: recurrent layers)")
     found = insights(model, tokens, lexicon)

@@ -1,4 +1,4 @@
-"""A trained lane taken out of its weights, to be evaluated or used."""
+"""Trained lanes taken out of their weights, to be evaluated or used."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,7 @@ from torch import Tensor
 
 from skipstack.models.build import Sizes, unfilled
 from skipstack.models.config import ModelConfig
+from skipstack.models.ensemble import Ensemble
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Network
 
@@ -19,7 +20,10 @@ def lane_of(weights_R: Mapping[str, Tensor], lane: int) -> dict[str, Tensor]:
 def trained(
     config: ModelConfig, *, sizes: Sizes, weights: Mapping[str, Tensor], dtype: torch.dtype, device: torch.device
 ) -> Network:
-    """The network of one lane with these weights. Raises RuntimeError where they do not fit the config."""
-    model, _ = unfilled(config, sizes=sizes, lanes=[Lane(seed=0)], dtype=dtype, device=device)
+    """The network with these weights; of several lanes their ensemble, which reads and decides in one. Raises
+    RuntimeError where they do not fit the config.
+    """
+    lanes = [Lane(seed=0)] * len(next(iter(weights.values())))
+    model, _ = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
     model.load_state_dict(dict(weights))
-    return model.eval()
+    return (Ensemble(model) if len(lanes) > 1 else model).eval()

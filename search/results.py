@@ -87,17 +87,20 @@ class Study:
         best: int | None = None,
         trial: int | None = None,
         pareto: bool = False,
+        ensemble: bool = False,
+        retrain: bool = False,
         device: str = "auto",
     ) -> Path:
         """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
 
         With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front of several
-        objectives. Raises UserError where ``to`` exists, where more than one of these is given, and where there is no
-        such trial or its weights were not kept.
+        objectives. ``ensemble``: all seeds of a trial, which decide as one. ``retrain``: trained again on train and dev
+        together. Raises UserError where ``to`` exists, where trials are named in two ways, where there is no such
+        trial, where its weights were not kept and it is not retrained, and for an ensemble of one seed.
         """
         from functools import partial
 
-        from skipstack.search.bundles.export import export_bundles
+        from skipstack.search.bundles.export import Recipe, export_bundles
         from skipstack.search.confirmation.figures import confirmed_figures
 
         export_bundles(
@@ -108,6 +111,7 @@ class Study:
             trial=trial,
             device=device,
             pareto=pareto,
+            recipe=Recipe(ensemble=ensemble, retrain=retrain),
             confirmed=partial(confirmed_figures, self.record),
         )
         return Path(to)

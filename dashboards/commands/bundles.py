@@ -1,6 +1,7 @@
 """``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,6 +43,24 @@ def export(
     pareto: Annotated[
         bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
     ] = False,
+    ensemble: Annotated[
+        bool,
+        typer.Option("--ensemble", help="The networks of all seeds of a trial in one bundle, which decide as one."),
+    ] = False,
+    retrain: Annotated[
+        bool,
+        typer.Option(
+            "--retrain",
+            help="Train it again, on train and dev together, for as many epochs as were best; with its first seed, "
+            "or for an ensemble with all.",
+        ),
+    ] = False,
+    torch_export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.pt2", help="Also write the network as a program of torch.export, compared with it before."
+        ),
+    ] = None,
     device: ComputeDevice = "auto",
     to_optuna: Annotated[
         str | None,
@@ -55,6 +74,8 @@ def export(
     """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
     if register is not None and ((best or 1) > 1 or pareto):
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
+    if torch_export is not None and ((best or 1) > 1 or pareto):
+        raise UserError("--torch-export: got several models for one file (allowed: one, by --best 1 or --trial N)")
     if tracking_uri is not None and register is None:
         raise UserError("--tracking-uri: got nothing to register there (allowed: with --register NAME)")
     if (to is None) == (to_optuna is None):
@@ -64,29 +85,40 @@ def export(
 
     record = read_study(study)  # which is soon refused where there is none
     if to_optuna is not None:
-        if best is not None or trial is not None or pareto or register is not None:
+        given = (best, trial, pareto or None, register, ensemble or None, retrain or None, torch_export)
+        if any(each is not None for each in given):
             raise UserError(
-                "--optuna excludes --best, --trial, --pareto and --register (allowed: without; it takes all trials)"
+                "--optuna excludes --best, --trial, --pareto, --ensemble, --retrain, --torch-export and --register "
+                "(allowed: without; it takes all trials as they are)"
             )
         print(_in_optuna(record, study, to_optuna))
         return
     assert to is not None, "one of the two is given"
-    from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.bundles.export import Recipe, chosen_trials, export_bundles
     from skipstack.search.confirmation.figures import confirmed_figures
 
-    figures = partial(confirmed_figures, record)
+    folder, figures = StudyFolder(study), partial(confirmed_figures, record)
+    recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
+    if torch_export is not None:
+        from skipstack.search.bundles.programs import check_program
+
+        check_program(chosen_trials(record, best=best, trial=trial)[0].config, torch_export)
     for path in export_bundles(
-        record, StudyFolder(study), to, best=best, trial=trial, device=device, pareto=pareto, confirmed=figures
+        record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
     ):
         print(path)
+    if torch_export is not None:
+        _as_program(record, folder, to, torch_export, device)
     if register is not None:
         from skipstack.dashboards.commands.published import bundle_of
         from skipstack.dashboards.commands.running import execution
-        from skipstack.search.bundles.export import chosen_trials
+        from skipstack.search.bundles.files import copy_bundle
 
         (chosen,) = chosen_trials(record, best=best, trial=trial)
-        where, folder = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None), StudyFolder(study)
-        version = where.register(folder, record, bundle_of(record, folder, chosen, device), register)
+        left = bundle_of(record, folder, chosen, device)
+        written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to))
+        where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
+        version = where.register(folder, record, written, register)
         say(f"registered in MLflow: models:/{register}/{version}")
 
 
@@ -96,6 +128,23 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
     from skipstack.search.tracking.optuna_storage import write_study
 
     return write_study(record, Ledger(StudyFolder(study).ledger).only("started", "ended"), uri)
+
+
+def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
+    """Write the program of a bundle that was just written, and say how it compares."""
+    from skipstack.data.store.stored import open_store
+    from skipstack.models.device import choose_device
+    from skipstack.search.bundles.bundle import load_bundle
+    from skipstack.search.bundles.programs import write_program
+
+    loaded = load_bundle(bundle, choose_device(device))
+    say("exporting the program: minutes, where a network is written out step by step")
+    found = write_program(loaded, open_store(folder.corpus(record.corpus_of(loaded.config))), to)
+    print(to)
+    say(
+        f"{to}: decides as the network does on {found.sentences} sentences of dev and test "
+        f"({found.decisions} decisions); scores differ by {found.largest_difference:.1e} of them at most"
+    )
 
 
 def verify(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from skipstack.models.scanning import exporting
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
 from skipstack.models.time.lstm_loop import LstmLoop
@@ -31,6 +32,8 @@ class LstmCell(Cell):
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """By a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
         (pre_GTBX,) = self.project(below_GTBI, skipped_GTBH)
+        if exporting() and start is None:
+            return self.loop((pre_GTBX,), None)
         loop = LstmLoop.apply(pre_GTBX, self.recurrent_weight(), start)  # type: ignore[no-untyped-call]
         output_GTBH, last_2GBH = loop
         return Unrolled(output_GTBH, pre_GTBX, last=last_2GBH)

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from skipstack.models.cells.gates import Gate, VectorGate
 from skipstack.models.cells.topologies import Link, Links
+from skipstack.models.scanning import exporting
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
@@ -57,11 +58,12 @@ class ShortcutCell(Cell):
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
         pre_GTBX, *known_GTBH = self.project(below_GTBI, skipped_GTBH, before_GBI)
-        if any(gate.in_step for gate in self.gates):
+        if exporting() or any(gate.in_step for gate in self.gates):
             unrolled = self.loop((pre_GTBX, *known_GTBH), state)
         else:
             unrolled = self.written_out(pre_GTBX, dict(zip(self.known, known_GTBH, strict=True)), state)
-        assert unrolled.last is not None, "a loop ends in a state"
+        if unrolled.last is None:  # in a program, from which nothing goes on
+            return unrolled
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
 
     @abstractmethod

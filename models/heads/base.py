@@ -1,5 +1,6 @@
 """What a head is: from the features of tokens to what a network decides."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -41,6 +42,24 @@ class Decoded:
 class Head(nn.Module, ABC):
     """Decides, from the features of the tokens of each sentence, or from those of a whole text as of one token."""
 
+    together = False
+    """Whether the lanes are an ensemble: they decide as one, which is then the only lane of counts, losses and
+    decisions."""
+
+    def averaged_scores(self, scores_R: Tensor) -> Tensor:
+        """The mean over lanes that decide together, as one lane: of a chain, of arcs and their relations.
+
+        The score of a whole tagging, or tree, is then the mean of the lanes' scores. With P_r(t) = exp r(t) / Z_r it
+        decides for argmax_t prod_r P_r(t), the geometric mean of their likelihoods, since no Z_r depends on t.
+        """
+        return scores_R.mean(dim=0, keepdim=True) if self.together else scores_R
+
+    def averaged_likelihoods(self, log_RUBK: Tensor) -> Tensor:
+        """The logarithm of the mean likelihood, log 1/R sum_r exp log_r, over lanes that decide together, as one."""
+        if not self.together:
+            return log_RUBK
+        return log_RUBK.logsumexp(dim=0, keepdim=True) - math.log(len(log_RUBK))
+
     @abstractmethod
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """What training makes small, summed over the ``counts`` decisions of each sentence: loss_RB.
@@ -55,6 +74,10 @@ class Head(nn.Module, ABC):
     @abstractmethod
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The decisions on every sentence."""
+
+    @abstractmethod
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """What it decides by, of every tag at every place: scores_RUBK; of a parser, of every head: scores_RTBS."""
 
     def decision_loss(self, features_RUBF: Tensor, counts_RB: Tensor, place_RB: Tensor) -> Tensor:
         """The loss of what the head decides at one place of each sentence, as of a text of this one token: loss_RB."""
@@ -77,6 +100,10 @@ class LinearHead(Head):
         """p: scores_RUBK."""
         rows = features_RUBF.flatten(1, 2)
         return torch.baddbmm(self.bias, rows, self.weight).view(*features_RUBF.shape[:3], -1)
+
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """p, averaged over lanes that decide together."""
+        return self.averaged_scores(self.scores(features_RUBF))
 
 
 def log_loss(log_likelihoods_RUBK: Tensor, gold_RUB: Tensor) -> Tensor:

@@ -78,6 +78,10 @@ class BiaffineHead(Head):
             heads_RTB = _best_trees(arcs_RTBS, heads_RTB, lengths_RB)
         return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
 
+    def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
+        """The scores of the arcs to every word; -inf where there is no such place or it is the word itself."""
+        return self._arc_scores(self._roles(features_RTBF), lengths_RB)
+
     def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
         """That of the arc to the word at this place: loss_RB. It is scored beside all other words of the sentence."""
         decoded = self.decode(features_RTBF, lengths_RB)
@@ -99,7 +103,7 @@ class BiaffineHead(Head):
 
     def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
         """scores_RTBS, -inf where there is no such place or it is the word itself."""
-        scores_RTBS: Tensor = self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA)
+        scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
         place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
         beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)
         itself_T1S = (place_S == place_S[1:, None]).unsqueeze(1)
@@ -108,9 +112,9 @@ class BiaffineHead(Head):
     def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
         """scores_RTBK of the arcs from ``heads_RTB``."""
         heads_RSBL = roles.relation_heads_RSBL
-        index_RTBL = heads_RTB.unsqueeze(-1).expand(*heads_RTB.shape, heads_RSBL.shape[-1])
-        scores: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RSBL.gather(1, index_RTBL))
-        return scores
+        index_RTBL = heads_RTB.unsqueeze(-1).expand(*roles.relation_dependents_RTBL.shape)
+        scores_RTBK: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RSBL.gather(1, index_RTBL))
+        return self.averaged_scores(scores_RTBK)
 
 
 def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:

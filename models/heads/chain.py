@@ -47,10 +47,10 @@ class ChainHead(LinearHead):
     def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
         """The chain of each sentence."""
         return Chain(
-            emissions_RTBK=self.scores(features_RTBF),
-            start_RK=self.bias_start.masked_fill(self.forbidden_start_K, -torch.inf),
-            transition_RKK=self.bias_between.masked_fill(self.forbidden_between_KK, -torch.inf),
-            end_RK=self.bias_end.masked_fill(self.forbidden_end_K, -torch.inf),
+            emissions_RTBK=self.averaged_scores(self.scores(features_RTBF)),
+            start_RK=self.averaged_scores(self.bias_start).masked_fill(self.forbidden_start_K, -torch.inf),
+            transition_RKK=self.averaged_scores(self.bias_between).masked_fill(self.forbidden_between_KK, -torch.inf),
+            end_RK=self.averaged_scores(self.bias_end).masked_fill(self.forbidden_end_K, -torch.inf),
             lengths_RB=lengths_RB,
         )
 

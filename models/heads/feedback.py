@@ -34,8 +34,13 @@ class FeedbackHead(Head):
         """argmax_k y_t (eq. 2); the smallest id where two are equal."""
         return Decoded(self._log_likelihoods(features_RUBF).argmax(dim=-1))
 
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """The logarithm of y."""
+        return self._log_likelihoods(features_RUBF)
+
     def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
         """The logarithm of y: log_RUBK."""
         directions, tags = self.weight.shape[1], self.weight.shape[-1]
         log_RUBDK = features_RUBF.view(*features_RUBF.shape[:3], directions, tags).log_softmax(dim=-1)
-        return log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)
+        log_RUBK = log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)
+        return self.averaged_likelihoods(log_RUBK)

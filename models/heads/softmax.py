@@ -10,7 +10,7 @@ class SoftmaxHead(LinearHead):
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """-log y_t of each gold tag: losses_RUB (nats). Padding counts nothing, so the counts are not needed."""
-        return log_losses(self.scores(features_RUBF).log_softmax(dim=-1), gold.tags_RUB)
+        return log_losses(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """Their sum over each sentence: loss_RB."""
@@ -18,4 +18,13 @@ class SoftmaxHead(LinearHead):
 
     def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
         """The likeliest tag of every token; the smallest id where two are equal."""
-        return Decoded(self.scores(features_RUBF).argmax(dim=-1))
+        decisive = self._log_likelihoods if self.together else self.scores  # whose largest ones are the same
+        return Decoded(decisive(features_RUBF).argmax(dim=-1))
+
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """The logarithm of y."""
+        return self._log_likelihoods(features_RUBF)
+
+    def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
+        """The logarithm of y: log_RUBK."""
+        return self.averaged_likelihoods(self.scores(features_RUBF).log_softmax(dim=-1))

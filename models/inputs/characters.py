@@ -12,6 +12,7 @@ from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConf
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.scanning import exporting
 from skipstack.models.stack import backwards
 from skipstack.models.time.layer import LayerSizes
 
@@ -31,7 +32,8 @@ class SpellingReader(nn.Module, ABC):
     def forward(self, ids_RNC: Tensor) -> Tensor:
         """y_RNF from ids padded with the boundary's at the end."""
         lengths_RN = (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
-        y_RNF = self.read(ids_RNC[..., : int(lengths_RN.max())], lengths_RN)
+        longest = ids_RNC.shape[-1] if exporting() else int(lengths_RN.max())
+        y_RNF = self.read(ids_RNC[..., :longest], lengths_RN)
         for highway in self.highways:
             y_RNF = highway(y_RNF)
         return y_RNF

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.models.parameters import TABLE, parameter
+from skipstack.models.scanning import exporting
 
 
 class Lookup(nn.Module):
@@ -39,7 +40,12 @@ class Distinct:
         """``forms``: how many there are in the corpus."""
         lanes = forms_RP.shape[0]
         first_R = torch.arange(lanes, device=forms_RP.device) * forms
-        found_V, row_RP = torch.unique(forms_RP + first_R.view(-1, *[1] * (forms_RP.dim() - 1)), return_inverse=True)
+        own_RP = forms_RP + first_R.view(-1, *[1] * (forms_RP.dim() - 1))
+        if exporting():  # a program's shapes may not depend on which forms there are: it computes all
+            self.forms_RN = torch.arange(forms, device=forms_RP.device).expand(lanes, forms)
+            self.place_RP = own_RP
+            return
+        found_V, row_RP = torch.unique(own_RP, return_inverse=True)
         lane_V = found_V // forms
         count_R = lane_V.bincount(minlength=lanes)
         place_V = torch.arange(len(found_V), device=found_V.device) - (count_R.cumsum(0) - count_R)[lane_V]

@@ -97,6 +97,6 @@ class TokenEmbedder(Embedder):
             affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
             parts.append(self.characters(torch.cat(affixes, dim=-1)).flatten(-2))
         if self.spelling is not None:
-            distinct = Distinct(forms_RSB, len(lexicon.spelling_FC))
+            distinct = Distinct(forms_RSB, lexicon.spelling_FC.shape[0])
             parts.append(distinct.spread(self.spelling(lexicon.spelling_FC[distinct.forms_RN])))
         return parts

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.parameters import BIAS, RECURRENT, WEIGHT, parameter
+from skipstack.models.scanning import exporting, scan
 from skipstack.models.time.layer import Layer, LayerSizes, Unrolled, project
 from skipstack.models.time.recurrence import Recurrence
 
@@ -65,6 +66,8 @@ class Cell(Layer):
     def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
         """The steps, from what ``project`` gives."""
         pre_GTBX, *known_GTBX = projected
+        if exporting() and start is None:
+            return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
         recurrence = Recurrence(self.recurrent_weight(), pre_GTBX)
         known = [part.unbind(1) for part in known_GTBX]
         state = self.start(pre_GTBX[:, 0])
@@ -78,6 +81,22 @@ class Cell(Layer):
             outputs.append(state.h_GBF)
         last = [state.h_GBF] if state.c_GBH is None else [state.h_GBF, state.c_GBH]
         return Unrolled(torch.stack(outputs, dim=1), pre_GTBX, last=torch.cat(last, dim=-1).detach())
+
+    def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
+        """The same steps as one operation, whatever their number, for programs that torch exports: output_GTBF."""
+        weight_GFX = self.recurrent_weight()
+
+        def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+            pre_GBX, *known_GBX = read
+            state = self.step(torch.baddbmm(pre_GBX, carried[0], weight_GFX), known_GBX, HiddenState(*carried))
+            after = (state.h_GBF,) if state.c_GBH is None else (state.h_GBF, state.c_GBH)
+            return after, state.h_GBF.clone()
+
+        first = self.start(pre_GTBX[:, 0])
+        carried = (first.h_GBF,) if first.c_GBH is None else (first.h_GBF, first.c_GBH)
+        steps = tuple(part.transpose(0, 1) for part in (pre_GTBX, *known_GTBX))
+        output_TGBF: Tensor = scan(step, carried, steps)[1]
+        return output_TGBF.transpose(0, 1)
 
     def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
         """Its gates by name, gate_GTBH, from whole pre-activations, U h_{t-1} included."""

@@ -82,20 +82,13 @@ class Training:
         self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
-        """Train on every sentence once, evaluate on dev, set the next learning rates.
-
-        The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
-        called before every update; what it raises ends the epoch.
-        """
+        """Train on every sentence once, evaluate on dev, set the next learning rates; otherwise as ``train_epoch``."""
         started = clock(self.device)
-        if self.epoch == 0:
-            self.pretrain()
         learning_rate_R = self.learning_rate_R
-        train_loss_R = self._train_epoch(tick)
+        train_loss_R = self.train_epoch(tick)
         trained = clock(self.device)
         dev = self.evaluate("dev")
         reading = clock(self.device) - trained
-        self.epoch += 1
         error_R = torch.tensor(dev.error, dtype=torch.float64)
         left = self.config.epochs - self.epoch
         self.learning_rate_R = next_learning_rate(
@@ -120,8 +113,14 @@ class Training:
             seeds = [lane.seed for lane in self.lanes]
             pretrain(self.config.pretraining, self.model, self.corpus, seeds, self.initial_scale)
 
-    def _train_epoch(self, tick: Callable[[], None]) -> Tensor:
-        """The mean loss of each lane over the epoch's tags: loss_R."""
+    def train_epoch(self, tick: Callable[[], None] = lambda: None) -> Tensor:
+        """Train on every sentence once; the mean loss of each lane over the epoch's tags: loss_R.
+
+        The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
+        called before every update; what it raises ends the epoch.
+        """
+        if self.epoch == 0:
+            self.pretrain()
         self.model.train()
         self.model.begin(self.epoch)
         memory = Memory() if TASKS[self.corpus.stored.task].continues else None
@@ -129,6 +128,7 @@ class Training:
         for batch in self.batches():
             tick()
             totals.append(self.step(batch, memory))
+        self.epoch += 1
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
 

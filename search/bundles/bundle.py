@@ -1,11 +1,11 @@
 """Bundles: a trained network as files that load anywhere. Data only, JSON and safetensors: loading runs no code.
 
     config.json          the trial's config        vocabulary.json  words and characters
-    weights.safetensors  the weights of one lane   tags.json        the labels, in the order of their ids
+    weights.safetensors  the weights, lane by lane tags.json        the labels, in the order of their ids
     metrics.json         counts by split           provenance.json  where it comes from
     README.md            the model card            manifest.json    size and SHA-256 of the others
 
-Shapes: R lanes (one), T time, U tags of a sentence, B sentences.
+Shapes: R lanes (one: the lanes of an ensemble decide as one), T time, U tags of a sentence, B sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.sources import token_unit
@@ -33,6 +34,7 @@ from skipstack.models.evaluate import evaluate
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.model import Network, Tokens
+from skipstack.models.program import inputs_of
 from skipstack.models.trained import trained
 from skipstack.models.training.checkpoint import shapes, unpacked
 from skipstack.models.training.loop import dtype_of
@@ -62,8 +64,8 @@ Metrics = dict[str, dict[str, int | float]]
 class Bundle:
     """A trained network with everything it needs to read text: ``skipstack.Model`` is another name of it.
 
-    ``task``: what its tags are of; ``unit``: what a token is; ``metrics``: its counts on dev and test, by split;
-    ``provenance``: the study, trial, seed and corpus that it comes from.
+    ``task``: what its tags are of; ``unit``: what a token is; ``metrics``: its counts by split, on dev and test, but
+    for a dev that it learnt from; ``provenance``: the study, trial, seeds and corpus that it comes from.
     """
 
     path: Path
@@ -134,6 +136,14 @@ class Bundle:
         tokens = Tokens(torch.as_tensor(forms_RTB, device=self.device), torch.tensor([lengths_B], device=self.device))
         return tokens, LexiconTensors.on(self.device, lexicon(self.vocabulary, forms, LONGEST_AFFIX))
 
+    def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
+        """What the program that ``skipstack export --torch-export`` writes of this network reads of ``sentences``.
+
+        ``length``: that of the program, if it has one: texts are padded to it. (The tensors: ``models/program.py``.)
+        """
+        longest = self.config.data.longest
+        return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)
+
     @torch.no_grad()
     def _annotate_together(self, sentences: list[list[str]]) -> Iterator[Sentence]:
         longest = self.config.data.longest
@@ -147,10 +157,10 @@ class Bundle:
             yield Sentence(tuple(sentence), tags, heads)
 
     def measure(self, corpus: PreparedCorpus) -> Metrics:
-        """What it reaches on dev and test of the corpus that it was trained on."""
+        """What it reaches on dev and test of the corpus that it was trained on; not on a dev that it learnt from."""
         features = LexiconTensors.on(self.device, corpus.lexicon)
         metrics: Metrics = {}
-        for split in ("dev", "test"):
+        for split in ("dev", "test") if self.provenance["trained_on"] == "train" else ("test",):
             evaluation = evaluate(self.model, corpus.stored, split, features, lanes=1)
             counts = evaluation.counts[0].recorded()
             metrics[split] = {"correct": evaluation.correct[0], "total": evaluation.total, **counts}
@@ -179,7 +189,8 @@ def load_bundle(path: Path, device: torch.device) -> Bundle:
     sizes = Sizes.of(vocabulary, tags, provenance.scheme, task)
     dtype = dtype_of(config.training)
     try:
-        check_shapes(found, _shapes(build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]))
+        empty = build(config.model, sizes=sizes, lanes=[], dtype=dtype, device=CPU)[0]
+        check_shapes(found, _shapes(empty, len(provenance.seeds)))
         weights = unpacked(files[WEIGHTS], f"{path / WEIGHTS}")
         model = trained(config.model, sizes=sizes, weights=weights, dtype=dtype, device=device)
     except UserError:
@@ -204,9 +215,9 @@ def _config(path: Path, files: Mapping[str, bytes]) -> tuple[TrialConfig, Shapes
     return validated(path, "config.json", value, TrialConfig), found
 
 
-def _shapes(model: Network) -> Shapes:
-    """Those of the weights of one lane, of a network of none: nothing was allocated for it."""
-    return {name: (1, *weight.shape[1:]) for name, weight in model.state_dict().items()}
+def _shapes(model: Network, lanes: int) -> Shapes:
+    """Those of the weights of so many lanes, of a network of none: nothing was allocated for it."""
+    return {name: (lanes, *weight.shape[1:]) for name, weight in model.state_dict().items()}
 
 
 def _first_line(error: BaseException) -> str:

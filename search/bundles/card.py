@@ -24,9 +24,16 @@ class Confirmed:
     seeds: int
 
 
-def model_card(bundle: Bundle, measure: Measure, *, scored: int, confirmed: Sequence[Confirmed]) -> str:
-    """The card in Markdown; ``scored``: how many trials of the study have a score, of which this one was chosen."""
-    return "\n".join([*_what(bundle), *_figures(bundle, measure, scored, confirmed), *_data(bundle), *_limits(bundle)])
+def model_card(
+    bundle: Bundle, measure: Measure, *, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
+) -> str:
+    """The card in Markdown.
+
+    ``scored``: how many trials of the study have a score, of which this one was chosen; ``searched``: what each of its
+    seeds reached on dev in the search, as scores.
+    """
+    figures = _figures(bundle, measure, scored, searched, confirmed)
+    return "\n".join([*_what(bundle), *figures, *_data(bundle), *_limits(bundle)])
 
 
 def _what(bundle: Bundle) -> Iterator[str]:
@@ -34,29 +41,65 @@ def _what(bundle: Bundle) -> Iterator[str]:
     yield f"# {visible(origin['study'])}, trial {origin['trial']}"
     yield ""
     yield f"Task: {bundle.task.name.replace('_', ' ')}; it reads {_read(bundle)}."
-    yield f"Made by skipstack {origin['code_version']}: seed {origin['seed']}, after epoch {origin['epoch']}."
+    made = [f"seed {seed}, after epoch {epoch}" for seed, epoch in zip(origin["seeds"], origin["epochs"], strict=True)]
+    yield f"Made by skipstack {origin['code_version']}: {'; '.join(made)}."
+    if len(made) > 1:
+        yield f"It is an ensemble of these {len(made)} networks, which decide as one: {_joined(bundle)}."
     yield "`skipstack draw BUNDLE` draws the network, `skipstack predict BUNDLE` uses it, and `skipstack verify BUNDLE`"
     yield "measures it again. The files are data: loading them runs no code."
     yield ""
 
 
-def _figures(bundle: Bundle, measure: Measure, scored: int, confirmed: Sequence[Confirmed]) -> Iterator[str]:
+def _figures(
+    bundle: Bundle, measure: Measure, scored: int, searched: Sequence[float], confirmed: Sequence[Confirmed]
+) -> Iterator[str]:
     yield "## Figures"
     yield ""
     for split, counts in bundle.metrics.items():
         yield f"- {split}: {measure_in(counts).described(counts)}."
     yield ""
-    yield "They are counts of this one network, the best seed of its trial on dev, and have no interval. The trial was"
-    yield f"chosen on dev out of {scored} with a score: its figure on dev is too good by what the choice gained."
+    retrained, several = bundle.provenance["trained_on"] != "train", len(bundle.provenance["seeds"]) > 1
+    if retrained:
+        yield from _of_retrained(measure, scored, searched, several=several)
+    else:
+        yield from _of_chosen(scored, several=several)
+    what = ("one network of this config" if several else "this config") + ", trained on train alone" * retrained
     for each in confirmed:
         value, half = measure.factor * each.value, abs(measure.factor) * each.half
         yield (
-            f"Confirmed for this config, on the test split of {visible(each.corpus)}: {measure.label} "
+            f"Confirmed for {what}, on the test split of {visible(each.corpus)}: {measure.label} "
             f"{value:.2f} ± {half:.2f}, the mean of {each.seeds} fresh seeds and half of an interval at 95 %."
         )
     if not confirmed:
         yield "Nothing of this config is confirmed: `skipstack ablate` would train it with fresh seeds."
     yield ""
+
+
+def _joined(bundle: Bundle) -> str:
+    """How the networks of an ensemble decide."""
+    match bundle.config.model.head.kind:
+        case "softmax":
+            return "the mean of their likelihoods does"
+        case "biaffine":
+            return "the mean of their scores of arcs and of relations does"
+        case _:
+            return "the mean of their scores of a whole tagging does"
+
+
+def _of_chosen(scored: int, *, several: bool) -> Iterator[str]:
+    own = "the networks of all seeds of its trial" if several else "this one network, the best seed of its trial on dev"
+    yield f"They are counts of {own}, and have no interval. The trial was"
+    yield f"chosen on dev out of {scored} with a score: its figure on dev is too good by what the choice gained."
+
+
+def _of_retrained(measure: Measure, scored: int, searched: Sequence[float], *, several: bool) -> Iterator[str]:
+    mean = measure.factor * sum(searched) / len(searched)
+    seeds = "its one seed" if len(searched) == 1 else f"the mean of its {len(searched)} seeds"
+    yield f"The {'networks were' if several else 'network was'} trained again on train and dev together, for as many"
+    yield "epochs as were best in the search and at their learning rates. Nothing was chosen by what came out: the"
+    yield "figure on test is its own, without an interval. On dev, which was learnt from, there is the search's alone."
+    yield f"Trained on train alone, the trial reached {measure.label} {mean:.2f} there, {seeds}. It was chosen on dev"
+    yield f"out of {scored} with a score: that figure is too good by what the choice gained."
 
 
 def _data(bundle: Bundle) -> Iterator[str]:
@@ -76,6 +119,7 @@ def _data(bundle: Bundle) -> Iterator[str]:
             yield f"- generated by skipstack: {corpus.kind}"
             yield "- licence: none is needed"
     yield f"- fingerprint: {bundle.provenance['corpus_fingerprint']}"
+    yield f"- learnt from: {bundle.provenance['trained_on']}"
     if (vectors := bundle.provenance["vectors_sha256"]) is not None:
         yield f"- pretrained vectors, whose licence is their owner's: SHA-256 {vectors}"
     yield ""
@@ -88,6 +132,8 @@ def _limits(bundle: Bundle) -> Iterator[str]:
     known = f"{len(bundle.vocabulary.words):,} {_read(bundle)}"
     yield f"- It knows {known}; all others are one unknown to it, but for their spelling where that is read."
     yield f"- It says nothing but its {len(bundle.tags):,} labels (`tags.json`), and never that it does not know."
+    if bundle.provenance["trained_on"] != "train":
+        yield "- The labels are those of train: sentences of dev with another one were left out."
     if (longest := bundle.config.data.longest) is not None:
         yield f"- Of a text it reads the first {longest} tokens."
     yield ""

@@ -3,9 +3,18 @@
 from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, NonNegativeFloat, NonNegativeInt, RootModel, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    RootModel,
+    ValidationError,
+    model_validator,
+)
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
@@ -21,6 +30,9 @@ PARTS = ("depth", "highways", "sets")
 FARTHEST = 1000
 """States that a layer may reach back, at most: of these alone the weights may say nothing."""
 
+TrainedOn = Literal["train", "train and dev"]
+"""The splits that a network learnt from."""
+
 Shapes = Mapping[str, tuple[int, ...]]
 """Of tensors, by their names."""
 
@@ -32,18 +44,37 @@ def _of_one_line(tag: str) -> str:
 
 
 class Provenance(Frozen):
-    """Where a bundle comes from, and what its tags are."""
+    """Where a bundle comes from, and what its tags are.
+
+    ``seeds``: of its networks, one or more; ``epochs``: how many each of them was trained for, in the same order.
+    """
 
     study: str
     trial: NonNegativeInt
     config_identity: str
-    seed: int
-    epoch: NonNegativeInt
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    epochs: tuple[NonNegativeInt, ...]
+    trained_on: TrainedOn = "train"
     corpus_fingerprint: str
     scheme: Scheme | None
     task: TaskName
     code_version: str
     vectors_sha256: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_one_network(cls, value: Any) -> Any:
+        """Up to format 4 a bundle had one network, with its ``seed`` and its ``epoch``."""
+        if not isinstance(value, Mapping) or not {"seed", "epoch"} <= value.keys():
+            return value
+        rest = {key: each for key, each in value.items() if key not in ("seed", "epoch")}
+        return {"seeds": [value["seed"]], "epochs": [value["epoch"]], **rest}
+
+    @model_validator(mode="after")
+    def _have_epochs_each(self) -> Self:
+        if len(self.epochs) != len(self.seeds):
+            raise ValueError(f"got epochs of {len(self.epochs)} networks, allowed: of {len(self.seeds)}, as of seeds")
+        return self
 
 
 class Tags(RootModel[tuple[Annotated[str, AfterValidator(_of_one_line)], ...]]):

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,17 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.models.device import choose_device
 from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.trained import lane_of
 from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
 from skipstack.search.bundles.card import Confirmed, model_card
 from skipstack.search.bundles.corpus_folders import check_corpus
 from skipstack.search.bundles.files import CARD, WEIGHTS, pack, seal
+from skipstack.search.bundles.members import Members, left_by
+from skipstack.search.bundles.retraining import Tell, both_splits, retrained
 from skipstack.search.code_version import code_version
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.trials.worker import best_weights, corpus_of
 from skipstack.spaces.trial import TrialConfig
 
 ARCHIVE = ".zip"
@@ -43,6 +43,31 @@ ConfirmedOf = Callable[[TrialConfig], Sequence[Confirmed]]
 def nothing_confirmed(config: TrialConfig) -> Sequence[Confirmed]:
     """Of any config."""
     return ()
+
+
+def _silent(line: str) -> None:
+    """Nobody is told."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recipe:
+    """How a bundle is made of a trial.
+
+    ``retrain``: trained again on train and dev (``search/bundles/retraining.py``), of which ``tell`` is told; else of
+    the weights that the trial left. ``ensemble``: of all its seeds, which decide as one (``models/ensemble.py``).
+    """
+
+    retrain: bool = False
+    ensemble: bool = False
+    tell: Tell = _silent
+
+    @property
+    def suffix(self) -> str:
+        """What tells such a network from the others of a trial."""
+        return "/retrained" * self.retrain + "/ensemble" * self.ensemble
+
+
+AS_LEFT = Recipe()
 
 
 def chosen_trials(
@@ -79,23 +104,30 @@ def export_bundles(
     trial: int | None,
     device: str,
     pareto: bool = False,
+    recipe: Recipe = AS_LEFT,
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> list[Path]:
     """Write the bundle of the ``best`` trial, or of the one numbered ``trial``, ``to`` a new folder or .zip.
 
     With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front. Raises
-    UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, before any is.
+    UserError as ``chosen_trials`` and ``export_bundle`` do; where one cannot be written, none is.
     """
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
-    ranks = (
-        [to] if len(chosen) == 1 else [to / f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
-    )
-    for each, path in zip(chosen, ranks, strict=True):
-        _check_writable(record, folder, each, path)
-    return [
-        export_bundle(record, folder, each, path, device, confirmed=confirmed)
-        for each, path in zip(chosen, ranks, strict=True)
-    ]
+    if len(chosen) == 1:
+        return [export_bundle(record, folder, chosen[0], to, device, recipe=recipe, confirmed=confirmed)]
+    names = [f"{rank:02d}-trial-{each.number}" for rank, each in enumerate(chosen, 1)]
+    for each, name in zip(chosen, names, strict=True):
+        _check_writable(record, folder, each, to / name, recipe)
+    beside = to.with_name(f".{to.name}.{os.getpid()}")
+    try:
+        for each, name in zip(chosen, names, strict=True):
+            export_bundle(record, folder, each, beside / name, device, recipe=recipe, confirmed=confirmed)
+        to.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            os.replace(beside / name, to / name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [to / name for name in names]
 
 
 def export_bundle(
@@ -105,49 +137,39 @@ def export_bundle(
     to: Path,
     device: str,
     *,
+    recipe: Recipe = AS_LEFT,
     confirmed: ConfirmedOf = nothing_confirmed,
 ) -> Path:
-    """Write the bundle ``to``, a folder or, by its name, a .zip: the lane with the best dev score at its best epoch.
+    """Write the bundle ``to``, a folder or, by its name, a .zip.
 
-    Its metrics are measured on the bundle as it was written; its model card has them, and what is ``confirmed``.
-    Raises UserError where ``to`` exists.
+    It holds the lane with the best dev score at its best epoch; retrained, the trial's first seed, since there is
+    nothing to choose one by; or all lanes, as an ensemble. Its metrics are measured on the bundle as it was written;
+    its model card has them, and what is ``confirmed``. Raises UserError where ``to`` exists, where an ensemble would
+    have one member, and as ``left_by`` and ``retrained`` do.
     """
-    _check_writable(record, folder, trial, to)
-    assert trial.best is not None, "a trial with a score has a best epoch"
-    score_R = list(trial.dev.values())
-    lane = score_R.index(max(score_R))
-    weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
-    prepared = record.corpus_of(trial.config)
-    corpus = corpus_of(folder.corpus(prepared), trial.config.data)
-    provenance = {
-        "study": record.study.name,
-        "trial": trial.number,
-        "config_identity": trial.config.identity,
-        "seed": trial.seeds[lane],
-        "epoch": trial.best.epoch,
-        "corpus_fingerprint": prepared.fingerprint,
-        "scheme": corpus.stored.scheme,
-        "task": corpus.stored.task,
-        "code_version": code_version(),
-    }
-    if (vectors := record.vectors_of(trial.config)) is not None:
-        provenance["vectors_sha256"] = vectors.sha256
+    _check_writable(record, folder, trial, to, recipe)
+    if recipe.retrain:
+        seeds = trial.seeds if recipe.ensemble else trial.seeds[:1]
+        members = retrained(record, folder, trial, seeds, device=device, tell=recipe.tell)
+    else:
+        members = left_by(record, folder, trial, ensemble=recipe.ensemble)
+    corpus = members.corpus
     beside = to.with_name(f".{to.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
         _write(beside / "config.json", trial.config.model_dump(mode="json"))
         (beside / "vocabulary.json").write_text(corpus.vocabulary.to_json() + "\n", encoding="utf-8")
         _write(beside / "tags.json", corpus.stored.tags)
-        _write(beside / "provenance.json", provenance)
+        _write(beside / "provenance.json", _provenance(record, trial, members))
         _write(beside / "metrics.json", {})
         (beside / CARD).touch()
-        write_tensors(beside / WEIGHTS, lane_of(weights_R, lane), {})
+        write_tensors(beside / WEIGHTS, members.weights_R, {})
         seal(beside)
         bundle = load_bundle(beside, choose_device(device))
         measured = replace(bundle, metrics=bundle.measure(corpus))
         _write(beside / "metrics.json", measured.metrics)
-        own, scored = confirmed(trial.config), len(record.ranked())
-        card = model_card(measured, record.measure, scored=scored, confirmed=own)
+        own, scored, searched = confirmed(trial.config), len(record.ranked()), list(trial.dev.values())
+        card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
         (beside / CARD).write_text(card, encoding="utf-8")
         seal(beside)
         os.replace(_packed(beside) if to.suffix == ARCHIVE else beside, to)
@@ -156,15 +178,39 @@ def export_bundle(
     return to
 
 
-def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path) -> None:
-    """Raise UserError where something lies at ``to`` already, or the weights of the trial are gone."""
+def _provenance(record: StudyRecord, trial: TrialRecord, members: Members) -> dict[str, Any]:
+    """Where the bundle comes from."""
+    stored = members.corpus.stored
+    provenance = {
+        "study": record.study.name,
+        "trial": trial.number,
+        "config_identity": trial.config.identity,
+        "seeds": members.seeds,
+        "epochs": members.epochs,
+        "trained_on": members.trained_on,
+        "corpus_fingerprint": stored.fingerprint,
+        "scheme": stored.scheme,
+        "task": stored.task,
+        "code_version": code_version(),
+    }
+    if (vectors := record.vectors_of(trial.config)) is not None:
+        provenance["vectors_sha256"] = vectors.sha256
+    return provenance
+
+
+def _check_writable(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, to: Path, recipe: Recipe) -> None:
+    """Raise UserError where something lies at ``to`` already, where the weights of the trial are gone and needed, and
+    where an ensemble would have one member.
+    """
     if to.exists():
         raise UserError(f"{to}: exists (allowed: a new folder or .zip for the bundle)")
-    if not (folder.trial(trial.number) / BEST).exists():
+    if recipe.ensemble and len(trial.seeds) == 1:
+        raise UserError(f"--ensemble: trial {trial.number} has one seed (allowed: a trial of two seeds or more)")
+    if not recipe.retrain and not (folder.trial(trial.number) / BEST).exists():
         kept = [each.number for each in record.ranked() if (folder.trial(each.number) / BEST).exists()]
         raise UserError(
             f"trial {trial.number}: its weights were not kept (allowed: trials {', '.join(map(str, kept)) or 'none'}; "
-            "search.keep_checkpoints and search.disk_budget say which are kept)"
+            "search.keep_checkpoints and search.disk_budget say which are kept; or any, with --retrain)"
         )
 
 
@@ -189,7 +235,10 @@ def verify_bundle(path: Path, *, data_dir: Path | None, device: str, others: Seq
         if stored.fingerprint != bundle.provenance["corpus_fingerprint"]:
             expected = bundle.provenance["corpus_fingerprint"]
             raise UserError(f"{path}: got corpus {stored.fingerprint} (allowed: {expected}, which it was trained on)")
-        corpus = prepare(stored, data, LONGEST_AFFIX)
+        if bundle.provenance["trained_on"] == "train":
+            corpus = prepare(stored, data, LONGEST_AFFIX)
+        else:
+            corpus = both_splits(stored, bundle.config)
         if corpus.vocabulary != bundle.vocabulary or corpus.stored.tags != bundle.tags:
             raise UserError(f"{path}: its vocabulary is not the one that its corpus gives")
         measured = bundle.measure(corpus)

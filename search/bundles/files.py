@@ -21,15 +21,19 @@ from skipstack.data.basis.errors import UserError, newer, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import Frozen
 
-FORMAT: Final = 4
-"""Of a bundle, in its manifest: rises when a bundle of another version would be misread."""
+FORMAT: Final = 5
+"""Of a bundle, in its manifest: rises when a bundle of another version would be misread.
+
+Format 4 added the model card. Format 5 says on which splits the network was trained, and of how many it is made, with
+the seed and the epochs of each; before it there was one, trained on train (``search/bundles/checks.py`` reads those).
+"""
 
 MANIFEST, WEIGHTS, CARD = "manifest.json", "weights.safetensors", "README.md"
 
 FILES = ("config.json", "vocabulary.json", "tags.json", "metrics.json", "provenance.json", WEIGHTS, CARD)
 
-FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], FORMAT: FILES}
-"""Those of each format that is read: bundles of format 3 have no model card."""
+FILES_OF: Final[Mapping[int, tuple[str, ...]]] = {3: FILES[:-1], 4: FILES, FORMAT: FILES}
+"""Those of each format that is read."""
 
 LARGEST_MANIFEST, LARGEST_TEXT, LARGEST_WEIGHTS = 2**16, 2**28, 2**34
 """Bytes of the manifest, of any other text and of the weights, at most."""
@@ -69,6 +73,16 @@ def pack(folder: Path, archive: Path) -> None:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for name in (MANIFEST, *FILES):
             packed.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())
+
+
+def copy_bundle(path: Path, to: Path) -> None:
+    """Write the bundle at ``path``, a folder or a zip archive, into the new folder ``to``. Raises UserError as
+    ``read_files`` does.
+    """
+    to.mkdir(parents=True)
+    for name, content in read_files(path).items():
+        (to / name).write_bytes(content)
+    seal(to)
 
 
 def read_files(path: Path) -> dict[str, bytes]:

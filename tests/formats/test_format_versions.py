@@ -5,11 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store import stored
 from skipstack.data.store import tables as stored_tables
 from skipstack.search.bundles import files
+from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.files import read_files
 from skipstack.search.ledger import upgrade
 from skipstack.search.ledger.lines import encoded
@@ -72,3 +74,15 @@ def test_another_bundle_is_refused(version: int, says: str, tmp_path: Path) -> N
     with pytest.raises(UserError, match=says) as refused:
         read_files(bundle)
     assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_bundle_of_format_4_is_read_as_its_one_network(tmp_path: Path) -> None:
+    bundle = copied("asha-best", tmp_path)
+    told = json.loads((bundle / "provenance.json").read_text())
+    (bundle / files.CARD).write_text("# A card\n")
+    files.seal(bundle)
+    manifest = json.loads((bundle / files.MANIFEST).read_text())
+    (bundle / files.MANIFEST).write_text(json.dumps({**manifest, "format": 4}))
+    provenance = load_bundle(bundle, torch.device("cpu")).provenance
+    assert (provenance["seeds"], provenance["epochs"]) == ((told["seed"],), (told["epoch"],))
+    assert provenance["trained_on"] == "train"

@@ -102,6 +102,29 @@ def test_what_is_decoded_is_the_best_tree_or_the_best_heads_and_then_the_best_re
     assert not all(greedy_is_best)
 
 
+def test_lanes_that_decide_together_take_the_best_tree_and_relations_of_their_mean_scores() -> None:
+    head, x, (heads, relations), lengths = head_of(), features(), gold(), LENGTHS[:1]
+    head.together = True
+    gold_heads, gold_relations = heads[:1], relations[:1]
+    loss = head.loss(x, Gold(gold_relations, gold_heads), lengths).detach()
+    found, named = decoded(head.decode(x, lengths))
+    for sentence, length in enumerate(lengths[0].tolist()):
+        members = [(weights_of(head, lane), x[lane, :length, sentence].numpy()) for lane in range(2)]
+        arcs = np.mean([oracle.arc_scores(weights, words, SIZES) for weights, words in members], axis=0)
+        tree = trees.best(arcs, single_root=True)
+        assert tuple(found[0, :length, sentence].tolist()) == tree
+        nats = 0.0
+        for word in range(1, length + 1):
+            right, relation = (int(each[0, word - 1, sentence]) for each in (gold_heads, gold_relations))
+            of_tree, of_gold = (
+                np.mean([oracle.relation_scores(*member, SIZES, word, head) for member in members], axis=0)
+                for head in (tree[word - 1], right)
+            )
+            assert int(named[0, word - 1, sentence]) == of_tree.argmax()
+            nats -= oracle.log_softmax(arcs[word - 1], right) + oracle.log_softmax(of_gold, relation)
+        assert float(loss[0, sentence]) == pytest.approx(nats, abs=1e-10)
+
+
 def test_what_stands_behind_the_end_of_a_sentence_does_not_matter() -> None:
     head, x, (heads, relations) = head_of(), features(), gold()
     other = x.clone()

@@ -5,6 +5,7 @@ Shapes: R lanes, T time, B sentences, F features, K tags.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -81,10 +82,10 @@ def gold(*, open_share: float = 0.0) -> Tensor:
     return tags.masked_fill(unseen | behind, -1)
 
 
-def twin(head: LinearHead, x: Tensor, lane: int, sentence: int) -> Scores:
+def twin(head: LinearHead, x: Tensor, lane: int, sentence: int, length: int | None = None) -> Scores:
     """One sentence's scores, written from the equations: p = W h + b, and -inf for what the scheme forbids."""
     weights = {name: parameter.detach()[lane].numpy() for name, parameter in head.named_parameters()}
-    rows = x[lane, : int(LENGTHS[lane, sentence]), sentence].detach().numpy()
+    rows = x[lane, : length or int(LENGTHS[lane, sentence]), sentence].detach().numpy()
     p = np.array([weights["weight"].T @ row + weights["bias"][0] for row in rows])
     constrained = getattr(getattr(head, "config", None), "constrained", False)
     nothing = np.zeros(TAGS)
@@ -117,6 +118,29 @@ def test_a_loss_equals_its_twin_also_where_tags_are_unobserved(config: TaggingCo
     for lane, sentence, length in sentences():
         expected = oracle.HEADS[config.kind](twin(head, x, lane, sentence), tags[lane, :length, sentence].tolist())
         assert float(ours[lane, sentence]) == pytest.approx(expected, abs=1e-10)
+
+
+@EVERY_HEAD
+def test_lanes_that_decide_together_do_what_their_mean_does(config: TaggingConfig) -> None:
+    """Of a softmax the mean of the likelihoods, of a chain that of the scores."""
+    head, x, tags, lengths = head_of(config), features(), gold(open_share=0.3)[:1], LENGTHS[:1]
+    head.together = True
+    ours, decoded = head.loss(x, Gold(tags), lengths).detach(), head.decode(x, lengths).tags_RUB
+    assert ours.shape == lengths.shape
+    alone = []
+    for sentence, length in enumerate(lengths[0].tolist()):
+        members = [twin(head, x, lane, sentence, length) for lane in range(LANES)]
+        mean = Scores(
+            *(np.mean([getattr(each, name) for each in members], axis=0) for name in ("p", "start", "A", "end"))
+        )
+        if isinstance(config, SoftmaxConfig):
+            likelihoods = [np.exp(each.p) / np.exp(each.p).sum(axis=1, keepdims=True) for each in members]
+            mean = replace(mean, p=np.log(np.mean(likelihoods, axis=0)))
+        expected = oracle.HEADS[config.kind](mean, tags[0, :length, sentence].tolist())
+        assert float(ours[0, sentence]) == pytest.approx(expected, abs=1e-10)
+        assert tuple(decoded[0, :length, sentence].tolist()) == oracle.best(mean)[1]
+        alone += [oracle.best(each)[1] == oracle.best(mean)[1] for each in members]
+    assert not all(alone), "or a single lane would do"
 
 
 @pytest.mark.parametrize("discount", [0.05, 3.0])

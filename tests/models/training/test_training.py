@@ -336,7 +336,7 @@ def test_a_gpus_latency_is_that_of_reading_without_the_training_that_it_still_wo
         return dev
 
     monkeypatch.setattr(run, "device", torch.device("cuda"))
-    monkeypatch.setattr(run, "_train_epoch", train)
+    monkeypatch.setattr(run, "train_epoch", train)
     monkeypatch.setattr(run, "evaluate", read)
     monkeypatch.setattr(torch.cuda, "synchronize", wait)
     monkeypatch.setattr(time, "perf_counter", lambda: now)

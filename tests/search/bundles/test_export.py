@@ -16,12 +16,14 @@ from skipstack.data.corpora.config import NamedCorpus
 from skipstack.data.corpora.named import find_card
 from skipstack.data.store.stored import open_store
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.card import Confirmed, model_card
-from skipstack.search.bundles.export import chosen_trials, export_bundle, export_bundles, verify_bundle
-from skipstack.search.bundles.files import CARD, seal
+from skipstack.search.bundles.export import Recipe, chosen_trials, export_bundle, export_bundles, verify_bundle
+from skipstack.search.bundles.files import CARD, read_files, seal
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
+from tests.command_line import refusal
 from tests.search.finished import exported, opened, resealed, run
 
 CPU = torch.device("cpu")
@@ -60,7 +62,7 @@ def test_a_bundle_counts_on_the_test_split_what_the_study_measured_for_its_lane(
 ) -> None:
     trial = study.ranked()[0]
     loaded = load_bundle(bundle, CPU)
-    lane = trial.seeds.index(loaded.provenance["seed"])
+    lane = trial.seeds.index(loaded.provenance["seeds"][0])
     counts = loaded.metrics["test"]
     assert counts["correct"] / counts["total"] == trial.tested["test_accuracy"][lane]
     assert trial.best is not None
@@ -194,12 +196,49 @@ def test_the_model_card_says_what_was_measured_and_confirmed_and_on_what(
     assert "Nothing of this config" not in (told / CARD).read_text()
 
 
+def test_an_ensemble_holds_all_seeds_and_verifies_and_of_equal_ones_predicts_what_one_does(
+    trained: tuple[StudyRecord, StudyFolder], bundle: Path, tmp_path: Path
+) -> None:
+    study, folder = trained
+    best = study.ranked()[0]
+    path = export_bundle(study, folder, best, tmp_path / "all.zip", "cpu", recipe=Recipe(ensemble=True))
+    ensemble = load_bundle(path, CPU)
+    assert ensemble.provenance["seeds"] == best.seeds
+    assert verify_bundle(path, data_dir=None, device="cpu") == ensemble.metrics
+    card = read_files(path)[CARD].decode()
+    assert "It is an ensemble of these 2 networks, which decide as one: the mean of their likelihoods does." in card
+    assert "counts of the networks of all seeds of its trial" in card
+    assert "an ensemble has several networks" in refusal("inspect", path, stdin=b"a b\n")
+    one = load_bundle(bundle, CPU)
+    weights = load_file(bundle / "weights.safetensors")
+    twice = {name: torch.cat([weight, weight]) for name, weight in weights.items()}
+    write_tensors(bundle / "weights.safetensors", twice, {})
+    seal(bundle)
+    with pytest.raises(UserError, match="the weights do not fit the config"):
+        load_bundle(bundle, CPU)
+    resealed(bundle, "provenance.json", "epochs", one.provenance["epochs"] * 2)
+    with pytest.raises(UserError, match=r"got epochs of 2 networks, allowed: of 1"):
+        load_bundle(bundle, CPU)
+    resealed(bundle, "provenance.json", "seeds", one.provenance["seeds"] * 2)
+    assert verify_bundle(bundle, data_dir=None, device="cpu") == one.metrics
+
+
+def test_an_ensemble_of_one_seed_is_refused(
+    trained: tuple[StudyRecord, StudyFolder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, folder = trained
+    monkeypatch.setattr(study.trials[0], "seeds", (0,))
+    with pytest.raises(UserError, match=r"--ensemble: trial 0 has one seed \(allowed: a trial of two seeds or more\)"):
+        export_bundles(study, folder, tmp_path / "b", best=2, trial=None, device="cpu", recipe=Recipe(ensemble=True))
+    assert not (tmp_path / "b").exists()
+
+
 @pytest.mark.parametrize(("name", "says"), [("ccgbank", "- origin: "), ("pmb-ccg-en", "- licence: ")])
 def test_the_model_card_names_the_licence_of_a_named_corpus(bundle: Path, name: str, says: str) -> None:
     loaded = load_bundle(bundle, CPU)
     data = loaded.config.data.model_copy(update={"corpus": NamedCorpus(name=name)})
     named = replace(loaded, config=loaded.config.model_copy(update={"data": data}))
-    card = model_card(named, MEASURES["accuracy"], scored=1, confirmed=())
+    card = model_card(named, MEASURES["accuracy"], scored=1, searched=[0.5], confirmed=())
     assert f"- name: {name} (" in card
     assert f"{says}{getattr(find_card(name), says[2:-2])}\n" in card
 

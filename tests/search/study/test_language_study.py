@@ -199,9 +199,9 @@ def test_a_study_is_ranked_by_perplexity_the_smaller_the_better(finished: Path) 
     again = record.measure.of_counts(trial.sentences.sum(axis=1))
     assert (-again).tolist() == list(trial.test.values())
     assert bundle.metrics["test"]["perplexity"] == pytest.approx(
-        again[trial.seeds.index(bundle.provenance["seed"])], rel=1e-6
+        again[trial.seeds.index(bundle.provenance["seeds"][0])], rel=1e-6
     )
-    told = trial.best.metrics["dev_perplexity"][trial.seeds.index(bundle.provenance["seed"])]
+    told = trial.best.metrics["dev_perplexity"][trial.seeds.index(bundle.provenance["seeds"][0])]
     assert bundle.metrics["dev"]["perplexity"] == pytest.approx(told, rel=1e-6)
 
 

@@ -96,7 +96,7 @@ def test_a_bundle_counts_the_arcs_of_what_it_predicts(study: StudyFolder, record
     for number, trial in record.trials.items():
         path = export_bundle(record, study, trial, tmp_path / str(number), "cpu")
         bundle = load_bundle(path, torch.device("cpu"))
-        lane = trial.seeds.index(bundle.provenance["seed"])
+        lane = trial.seeds.index(bundle.provenance["seeds"][0])
         for split in ("dev", "test"):
             found = list(bundle.annotate([list(one.words) for one in gold(split)]))
             alone = [

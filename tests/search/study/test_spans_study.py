@@ -118,7 +118,7 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
             spans = span_counts(bundle.metrics[split])
             assert all(repaired(tags, scheme) == tuple(tags) for tags in predicted), "constrained to legal sequences"
             assert (spans.gold, spans.predicted, spans.correct) == counted
-            lane = trial.seeds.index(bundle.provenance["seed"])
+            lane = trial.seeds.index(bundle.provenance["seeds"][0])
             if split == "test":
                 assert trial.sentences is not None
                 assert trial.sentences[lane, :, :3].tolist() == [
@@ -127,7 +127,7 @@ def test_a_bundle_counts_the_spans_that_conlleval_counts_in_what_it_predicts(
                 ]
                 assert record.measure.of_counts(trial.sentences.sum(axis=1)).tolist() == list(trial.test.values())
             assert spans.f1 == (trial.dev if split == "dev" else trial.test)[trial.seeds[lane]]
-        assert max(trial.dev.values()) == trial.dev[bundle.provenance["seed"]]
+        assert max(trial.dev.values()) == trial.dev[bundle.provenance["seeds"][0]]
         assert verify_bundle(path, data_dir=study.path.parent, device="cpu") == bundle.metrics
         assert any(tag.startswith("S-") for tag in bundle.tags) == (scheme == "bioes")
 

@@ -1,0 +1,83 @@
+"""A corpus whose dev split is learnt from, too.
+
+Array legend: N tokens, L tags, S sentences, S1 = S + 1, M spans.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.errors import UserError
+from skipstack.data.labels.spans import Spans
+from skipstack.data.store.stored import Split, StoredCorpus
+
+
+def with_dev_in_train(stored: StoredCorpus) -> StoredCorpus:
+    """The corpus whose train is train and then dev; its words are counted in both.
+
+    The tags stay those of train: a sentence of dev with a tag that train lacks is left out. (Running text has none.)
+    ``dev`` itself stays as it was. Raises UserError where no sentence of dev is left.
+    """
+    dev = stored.splits["dev"]
+    dev = _chosen(dev, np.minimum.reduceat(dev.tags_L, dev.tag_offsets_S1[:-1]) >= 0)
+    if not len(dev.lengths_S):
+        raise UserError("dev: each of its sentences has a tag that train lacks (allowed: some whose tags train has)")
+    counts_F = stored.counts_F + np.bincount(dev.forms_N, minlength=len(stored.forms))
+    return replace(stored, counts_F=counts_F, splits={**stored.splits, "train": _joined(stored.splits["train"], dev)})
+
+
+def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
+    """The sentences of a split that are kept, in their order."""
+    keep_N = np.repeat(keep_S, split.lengths_S)
+    counts_S: Ids = np.diff(split.tag_offsets_S1)
+    keep_L = np.repeat(keep_S, counts_S)
+    return replace(
+        split,
+        forms_N=split.forms_N[keep_N],
+        tags_L=split.tags_L[keep_L],
+        lengths_S=split.lengths_S[keep_S],
+        offsets_S1=_offsets(split.lengths_S[keep_S]),
+        tag_offsets_S1=_offsets(counts_S[keep_S]),
+        spans=None if split.spans is None else _kept(split.spans, keep_L),
+        heads_N=None if split.heads_N is None else split.heads_N[keep_N],
+    )
+
+
+def _joined(first: Split, second: Split) -> Split:
+    heads = None
+    if first.heads_N is not None and second.heads_N is not None:
+        heads = np.concatenate([first.heads_N, second.heads_N])
+    spans = None
+    if first.spans is not None and second.spans is not None:
+        spans = _after(first.spans, second.spans, len(first.tags_L))
+    return Split(
+        forms_N=np.concatenate([first.forms_N, second.forms_N]),
+        tags_L=np.concatenate([first.tags_L, second.tags_L]),
+        lengths_S=np.concatenate([first.lengths_S, second.lengths_S]),
+        offsets_S1=np.concatenate([first.offsets_S1, first.offsets_S1[-1] + second.offsets_S1[1:]]),
+        tag_offsets_S1=np.concatenate([first.tag_offsets_S1, first.tag_offsets_S1[-1] + second.tag_offsets_S1[1:]]),
+        spans=spans,
+        heads_N=heads,
+    )
+
+
+def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+
+
+def _kept(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
+    """The spans of the tokens that are kept, where these stand now."""
+    inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
+    start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]
+    return Spans(place_L[start_M], place_L[stop_M], spans.type_M[inside_M])
+
+
+def _after(first: Spans, second: Spans, tokens: int) -> Spans:
+    """Both, the second behind so many tokens of the first."""
+    return Spans(
+        start_M=np.concatenate([first.start_M, second.start_M + tokens]),
+        stop_M=np.concatenate([first.stop_M, second.stop_M + tokens]),
+        type_M=np.concatenate([first.type_M, second.type_M]),
+    )
