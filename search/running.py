@@ -132,11 +132,16 @@ class Run:
             shutil.rmtree(folder.trials, ignore_errors=True)
         return driver.record
 
-    def publish(self, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
-        """Show in MLflow what is ``made`` of the study, if MLflow was told all of it. Where a browser sees its runs."""
+    def publish(
+        self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
+    ) -> str | None:
+        """Show in MLflow what is ``made`` of the study, if MLflow was told all of it. Where a browser sees its runs.
+
+        ``record``: the study's, ablations included, as it is now; None: it is read.
+        """
         if self.untracked:
             return None
-        record = read_study(self.folder.path)
+        record = record or read_study(self.folder.path)
         return self.execution.publish(self.folder, record, made(record, StudyFolder(self.folder.path)))
 
     def _tracked(self, tracker: Tracker) -> None:

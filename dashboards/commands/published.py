@@ -13,6 +13,7 @@ from skipstack.dashboards.pages.rendering import render
 from skipstack.search.code_version import code_version
 from skipstack.search.confirmation.confirmation import ConfirmedRow
 from skipstack.search.confirmation.designs import Confirmation
+from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.results import explored
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
@@ -26,11 +27,11 @@ LONGEST: Final = 7900
 WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 
 
-def published(record: StudyRecord, folder: StudyFolder) -> Publication:
-    """All of it, made of the record."""
+def published(record: StudyRecord, folder: StudyFolder, found: Exploration | None = None) -> Publication:
+    """All of it, made of the record. ``found``: what its search saw, where that is known."""
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
-    report = with_confirmed(exploration_report(explored(record)), reports)
+    report = with_confirmed(exploration_report(found or explored(record)), reports)
     pictures = tuple(report.pictures())
     report = replace(report, pictures=lambda: pictures)
     files = {

@@ -1,6 +1,9 @@
 """A study run before the user's eyes: progress while it runs, its report at the end, and what to type next."""
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +28,11 @@ from skipstack.search.study.records.study_record import StudyRecord
 FAILED_TRIALS = 3
 """The exit code of a study that finished although faults ended some of its trials, or kept some from being tested."""
 
+PUBLISHING = "MLflow is given the report, its pictures and the best network"
+
+LONG = 2.0
+"""Seconds after which it is said what takes so long."""
+
 INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
 
@@ -40,6 +48,18 @@ def execution(before: Path | None = None, *, gpus_per_trial: str | None, **optio
 def watched(where: Execution) -> Execution:
     """The same, with progress and messages on stderr."""
     return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time))
+
+
+@contextmanager
+def said_if_long(what: str) -> Iterator[None]:
+    """Say what happens within, in a line on stderr, if it takes long."""
+    waiting = threading.Timer(LONG, say, [what])
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
 
 
 def finish(run: Run) -> int:
@@ -58,13 +78,16 @@ def finish(run: Run) -> int:
         print_report(
             warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
         )
-        _next_steps(run, record, run.publish(published))
+        with said_if_long(PUBLISHING):
+            page = run.publish(partial(published, found=found), record)
+        _next_steps(run, record, page)
         code = _faults(record)
         print_sentence(search_in_a_sentence(found))
         return code
     confirmed = ablated(record)
     print_report(warned(ablated_report(record, confirmed), record.warnings))
-    run.publish(published)
+    with said_if_long(PUBLISHING):
+        run.publish(published)
     for line in after_ablation(run.folder.path):
         say(line)
     code = _faults(record)

@@ -27,12 +27,13 @@ def sync(
 ) -> None:
     """Write into MLflow what it lacks of a study: runs, curves, report, best network. Nothing is written twice."""
     from skipstack.dashboards.commands.published import published
-    from skipstack.dashboards.commands.running import execution
+    from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
     from skipstack.search.synchronised import recorded
 
     where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
     run = recorded(study, where)
     if run.untracked:
         raise UserError(run.untracked[0])
-    page = run.publish(published)
+    with said_if_long(PUBLISHING):
+        page = run.publish(published)
     say(f"the runs in MLflow: {page}" if page is not None else "nothing is shown in MLflow")

@@ -59,13 +59,17 @@ class Machine:
 
 
 class Capacity:
-    """The room of a cluster whose machines ``machines`` tells. Trials are let in, and leave.
+    """The room of a cluster whose machines ``machines`` tells. Trials are let in, and leave; ``gpus_taken`` is told how
+    many GPUs they take then, parts of one added up.
 
     Each is given a place as ray would: on one machine, on whole GPUs or on a part of one. Those without a place wait.
     """
 
-    def __init__(self, machines: Callable[[], Sequence[Resources]]) -> None:
+    def __init__(
+        self, machines: Callable[[], Sequence[Resources]], gpus_taken: Callable[[float], None] = lambda gpus: None
+    ) -> None:
         self._look = machines
+        self._gpus_taken = gpus_taken
         self._amounts: list[dict[str, float]] = []
         self._machines: list[Machine] = []
         self._looked = -math.inf
@@ -101,6 +105,7 @@ class Capacity:
                 machine = self._machines[min(homes)[1]]
                 self._placed[trial] = taken, machine, machine.take(taken)
                 del self._waiting[trial]
+        self._gpus_taken(sum(taken.get("gpu", 0.0) for taken, *_ in self._placed.values()))
 
     def _current(self) -> None:
         now = time.monotonic()

@@ -7,6 +7,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -44,6 +45,7 @@ from skipstack.search.engines.machines import (
     resources,
 )
 from skipstack.search.engines.preflight import Preflight, first_trouble
+from skipstack.search.engines.ray_metrics import published
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import DIED, Fault, kernel_kills, says_out_of_memory
@@ -87,7 +89,8 @@ class RayEngine(Engine):
         self._preflight: Preflight | None = None
         self.answered = False
         """Whether a worker of this engine has reported anything."""
-        self._leave = join(address)
+        self._leaving = ExitStack()
+        self._leaving.callback(join(address))
         try:
             self.allotment = allotted(
                 gpus_per_trial,
@@ -120,7 +123,8 @@ class RayEngine(Engine):
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one."""
         if self._joined:  # machines that join in the midst of the study are asked when they begin
             self._preflight = Preflight.of(driver.folder, driver.record)
-        plugins = _Plugins(driver, self, Capacity(resources))
+        gauges = self._leaving.enter_context(published(driver))
+        plugins = _Plugins(driver, self, Capacity(resources, gauges.taken))
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
                 tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
@@ -165,7 +169,7 @@ class RayEngine(Engine):
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
-        self._leave()
+        self._leaving.close()
 
 
 class _Plugins:

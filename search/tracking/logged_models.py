@@ -3,10 +3,7 @@
 A model is the bundle, data only, and the name of our module that loads it (``search/bundles/served.py``).
 """
 
-import json
-import warnings
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -15,17 +12,12 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.tracking.connection import connected, told
 from skipstack.search.tracking.entry import RunKey
 from skipstack.search.tracking.found import Found, found_study
+from skipstack.search.tracking.model_folder import provenance, save_model
 from skipstack.search.tracking.publication import BestBundle
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import LoggedModel
-    from mlflow.models import ModelSignature
-
-LOADER: Final = "skipstack.search.bundles.served"
-
-EXAMPLE: Final = "the old dogs sleep"
-"""A text of the kind that it reads: any will do."""
 
 TAG: Final = "skipstack.bundle"
 """The tag of a logged model that says which network it is."""
@@ -87,7 +79,7 @@ def _log(
         name=f"trial-{bundle.trial}",
         source_run_id=run_id,
         tags={TAG: f"{study_id}/{bundle.name}", "skipstack.study": study_id, "skipstack.trial": str(bundle.trial)},
-        params=_provenance(folder / "bundle"),
+        params=provenance(folder / "bundle"),
         model_type="skipstack",
     )
     save_model(folder / "bundle", folder / "model", run_id=run_id, model_id=str(model.model_id))
@@ -97,38 +89,3 @@ def _log(
         if key in found.runs:
             client.log_outputs(found.runs[key].info.run_id, [LoggedModelOutput(str(model.model_id), 0)])
     return str(model.model_id)
-
-
-def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: str | None = None) -> None:
-    """Write the bundle in the new folder ``to``, as a ``python_function`` with signature and example."""
-    import pandas as pd
-    from mlflow import pyfunc
-    from mlflow.models import Model
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MLflow's own, about how it compares pandas' indexes
-        pyfunc.save_model(
-            str(to),
-            mlflow_model=Model(run_id=run_id, model_id=model_id),
-            loader_module=LOADER,
-            data_path=str(bundle),
-            signature=_signature(parses=_provenance(bundle)["task"] == "parsing"),
-            input_example=pd.DataFrame({"text": [EXAMPLE]}),
-            pip_requirements=[f"{name}=={metadata.version(name)}" for name in ("skipstack", "mlflow", "torch")],
-        )
-
-
-def _signature(*, parses: bool) -> "ModelSignature":
-    from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, DataType, Schema
-    from mlflow.types.schema import Array
-
-    found = [ColSpec(Array(DataType.string), name) for name in ("words", "tags")]
-    heads = [ColSpec(Array(DataType.long), "heads")] if parses else []
-    return ModelSignature(inputs=Schema([ColSpec(DataType.string, "text")]), outputs=Schema([*found, *heads]))
-
-
-def _provenance(bundle: Path) -> dict[str, str]:
-    """Where a bundle comes from, as text."""
-    told = json.loads((bundle / "provenance.json").read_text(encoding="utf-8"))
-    return {name: str(value) for name, value in told.items()}

@@ -34,10 +34,16 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication) 
     It is tried again where the store fails, waits while there is progress, and writes nothing twice.
     """
     shown = Shown()
+    told: set[RunKey | str] = set()
+
+    def advanced(part: RunKey | str) -> None:
+        if part not in told:  # what is written again, since something later failed, is no progress
+            told.add(part)
+            background.advanced()
 
     def work(closing: bool) -> None:
         if closing:  # somebody waits: once is enough
-            _publish(uri, experiment, study_id, publication, shown, background.advanced)
+            _publish(uri, experiment, study_id, publication, shown, advanced)
 
     background = Background(work)
     background.start()
@@ -53,7 +59,7 @@ def _publish(
     study_id: str,
     publication: Publication,
     shown: Shown,
-    advanced: Callable[[], None],
+    advanced: Callable[[RunKey | str], None],
 ) -> None:
     client = connected(uri)
     found = found_study(client, experiment, study_id)
@@ -63,11 +69,11 @@ def _publish(
     for key in dict.fromkeys([*publication.notes, *publication.metrics, *publication.tags]):
         if key in found.runs:
             _say(client, found, key, publication)
-            advanced()
+            advanced(key)
     if found.study.data.tags.get(FILES) != publication.made_of:
         for name, content in publication.files.items():
             put(found.study, {name: content}, uri)
-            advanced()
+            advanced(name)
         client.set_tag(found.study.info.run_id, FILES, publication.made_of)
     if publication.best is not None:
         logged_model(client, found, (STUDY, (None, publication.best.trial)), publication.best, study_id)

@@ -4,20 +4,25 @@ import math
 import re
 import shlex
 import sys
+import threading
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
 
 from skipstack.dashboards.cli import main
+from skipstack.dashboards.commands import running
 from skipstack.dashboards.commands.next_steps import next_steps
-from skipstack.dashboards.commands.running import finish
+from skipstack.dashboards.commands.published import published
+from skipstack.dashboards.commands.running import finish, said_if_long
 from skipstack.dashboards.report.printing import print_everywhere
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.execution import Execution
+from skipstack.search.results import explored
 from skipstack.search.running import Run
 from skipstack.search.study.records.folder import new_folder
+from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
@@ -101,3 +106,27 @@ def test_characters_that_a_terminal_lacks_are_numbers_and_the_bytes_of_a_file_s_
     print("≠ 国 \udce9")
     stream.flush()
     assert stream.buffer.getvalue() == b"!= \\u56fd \xe9\n"  # type: ignore[attr-defined]
+
+
+def test_what_takes_long_is_said_and_what_does_not_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    said, lines = threading.Event(), list[str]()
+    monkeypatch.setattr(running, "say", lambda line: (lines.append(line), said.set()))
+    with said_if_long("something short"):
+        pass
+    monkeypatch.setattr(running, "LONG", 0.0)
+    with said_if_long("something long"):
+        assert said.wait(60)
+    assert lines == ["something long"]
+
+
+def test_mlflow_is_shown_what_was_printed_which_is_what_the_folder_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skipstack.dashboards.explored.exploration_report.search_pictures", lambda _: ())
+    folder = open_toy(tmp_path / "study", toy_study(3))
+    record = run_toy(folder)
+    known, read = published(record, folder, explored(record)), published(read_study(folder.path), folder)
+    assert (known.made_of, known.notes, known.files) == (read.made_of, read.notes, read.files)
+    assert known.best is not None
+    assert read.best is not None
+    assert known.best.name == read.best.name

@@ -4,15 +4,19 @@ The store is an sqlite file for the whole module, which stands for a server: the
 """
 
 import json
+import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 import skipstack
 from skipstack.dashboards.cli import main
@@ -26,7 +30,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.synchronised import recorded
 from skipstack.search.tracking import background, publishing
-from skipstack.search.tracking.logged_models import LOADER
+from skipstack.search.tracking.model_folder import LOADER, save_model
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
 from tests.search.ablation.toys import planted
@@ -246,6 +250,27 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
     assert len(Ledger(StudyFolder(folder).ledger).read()) == events, "the study is as it was"
 
 
+def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "GATHER", 0.002)
+    monkeypatch.setattr(background, "LAST_PAUSE", 0.002)
+    asked: list[str] = []
+
+    def refuse(run: object, files: Mapping[str, bytes], _: str) -> None:
+        asked.extend(files)
+        if "report.tex" in files:
+            raise PermissionError("no such bucket")
+
+    monkeypatch.setattr(publishing, "put", refuse)
+    study, record = StudyFolder(folder), read_study(folder)
+    told: list[str] = []
+    assert record.opened is not None
+    made = replace(published(record, study), made_of="something else")
+    Execution(tracking_uri=uri, warn=told.append).publish(study, record, made)
+    assert asked.count("report.tex") <= 2 * background.ATTEMPTS
+    (line,) = told
+    assert "the report is not all there (PermissionError: no such bucket); `skipstack sync" in line
+
+
 def test_a_study_that_another_process_writes_is_left_to_it(folder: Path, tmp_path: Path) -> None:
     own = tmp_path / "study"
     shutil.copytree(folder, own)
@@ -265,7 +290,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     uri: str, small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import mlflow
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own, about its type hints
+        import mlflow.pyfunc
 
     sync(small, uri)
     bundle = tmp_path / "bundle"
@@ -294,3 +321,42 @@ def test_the_best_network_is_a_model_that_predicts_as_its_bundle_does(
     assert loaded.metadata.flavors["python_function"]["loader_module"] == LOADER
     assert loaded.metadata.signature.inputs.input_names() == ["text"]
     assert loaded.metadata.flavors["python_function"]["code"] is None, "nothing of the study is run"
+    assert loaded.input_example["text"].tolist() == ["the old dogs sleep"]
+    assert loaded.predict(loaded.input_example)["words"].tolist() == [["the", "old", "dogs", "sleep"]]
+    _is_what_mlflow_itself_writes(bundle, loaded.metadata.signature, tmp_path)
+
+
+def _is_what_mlflow_itself_writes(bundle: Path, signature: Any, folder: Path) -> None:
+    """Its requirements are the same, and pins of what builds packages are left out."""
+    import mlflow
+
+    save_model(bundle, folder / "ours")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MLflow's own, about how it compares pandas' indexes
+        mlflow.pyfunc.save_model(
+            str(folder / "theirs"),
+            loader_module=LOADER,
+            data_path=str(bundle),
+            signature=signature,
+            input_example=pd.DataFrame({"text": ["the old dogs sleep"]}),
+            pip_requirements=(folder / "ours/requirements.txt").read_text().split(),
+        )
+    ours, theirs = (_contents(folder / name) for name in ("ours", "theirs"))
+    for own in (ours, theirs):
+        del own["MLmodel"]["model_uuid"], own["MLmodel"]["utc_time_created"], own["MLmodel"]["model_size_bytes"]
+    for name, place in (("conda.yaml", "dependencies"), ("python_env.yaml", "build_dependencies")):
+        theirs[name][place] = [
+            re.sub(r"^(pip|setuptools|wheel)[<=]=.*", r"\1", each) if isinstance(each, str) else each
+            for each in theirs[name][place]
+        ]
+    assert ours == theirs
+
+
+def _contents(folder: Path) -> dict[str, Any]:
+    """The files of a folder, read where they are of YAML or JSON."""
+
+    def read(file: Path) -> Any:
+        content = file.read_bytes()
+        return yaml.safe_load(content) if file.name == "MLmodel" or file.suffix in (".json", ".yaml") else content
+
+    return {file.relative_to(folder).as_posix(): read(file) for file in folder.rglob("*") if file.is_file()}

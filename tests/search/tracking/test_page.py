@@ -1,0 +1,89 @@
+"""MLflow's own page of a study that is running, in Debian's Chromium."""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from skipstack.search.tracking.views import address
+from tests.search.tracking.servers import mlflow_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+SMALL = [
+    *("--set", "data.corpus.train=60", "--set", "data.corpus.dev=20", "--set", "data.corpus.test=20"),
+    *("--set", "model.stack.hidden=4", "--trials", "1000", "--engine", "serial", "--device", "cpu"),
+]
+
+ACCOUNTS = "/ajax-api/2.0/mlflow/users/current"
+"""The page of MLflow 3.17 asks who has logged in, which a server without accounts does not know: MLflow's own 404."""
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address that is printed at the end of a study, while it runs."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"no Chromium at {CHROMIUM}")
+    from mlflow import MlflowClient
+
+    folder = tmp_path_factory.mktemp("page")
+    with mlflow_server(folder, f"sqlite:///{folder / 'mlflow.db'}") as uri:
+        code = "from skipstack.dashboards.cli import main; main()"
+        own = ["search", "quickstart", *SMALL, "--out", str(folder / "study"), "--tracking-uri", uri]
+        study = subprocess.Popen([sys.executable, "-c", code, *own], stdout=subprocess.DEVNULL)
+        try:
+            client, ended = MlflowClient(uri), "tags.`skipstack.kind` = 'trial' AND attributes.status = 'FINISHED'"
+            while True:
+                assert study.poll() is None
+                experiment = client.get_experiment_by_name("skipstack/quickstart")
+                runs = [] if experiment is None else client.search_runs([experiment.experiment_id], ended)
+                if experiment is not None and len(runs) >= 5:
+                    break
+                time.sleep(0.5)
+            yield address(uri, experiment.experiment_id, runs[0].data.tags["skipstack.study"])
+            assert study.poll() is None, "it was running all the time"
+        finally:
+            study.kill()
+            study.wait()
+
+
+@pytest.fixture
+def page() -> "Iterator[Page]":
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser.new_page(viewport={"width": 1600, "height": 900})
+        browser.close()
+
+
+def test_the_link_opens_the_runs_of_a_running_study_with_the_columns_that_matter(
+    link: str, page: "Page", tmp_path: Path
+) -> None:
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda said: errors.append(f"{said.text} {said.location}") if said.type == "error" else None)
+    page.goto(link)
+    page.get_by_role("link", name="quickstart", exact=True).last.wait_for(timeout=120_000)
+    for number in range(5):
+        page.get_by_role("link", name=f"trial {number}", exact=True).wait_for(timeout=60_000)
+    for column in ("best_score", "best_epoch", "axis.model.stack.depth"):
+        page.get_by_role("columnheader", name=column).first.wait_for(timeout=60_000)
+    assert not page.get_by_text("No data available").count()
+    page.screenshot(path=tmp_path / "mlflow.png")
+    asked = page.get_by_placeholder(re.compile("metrics.rmse"))
+    asked.fill(f"{asked.input_value()} AND tags.`skipstack.trial` = '3'")
+    asked.press("Enter")
+    page.get_by_role("link", name="trial 4", exact=True).wait_for(state="detached", timeout=60_000)
+    assert page.get_by_role("link", name=re.compile(r"^trial \d+$")).all_inner_texts() == ["trial 3"]
+    assert [error for error in errors if ACCOUNTS not in error] == []

@@ -1,0 +1,141 @@
+"""Several studies in one tracking server, as `mlflow server` serves it, from sqlite and from PostgreSQL."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+
+import skipstack
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+from tests.command_line import typed
+from tests.search.tracking import agreement
+from tests.search.tracking.servers import POSTGRES, mlflow_server, postgresql, served
+from tests.search.tracking.test_publishing import held, runs_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+STUDIES = 4
+SMALL = [
+    *("--set", "data.corpus.train=60", "--set", "data.corpus.dev=20", "--set", "data.corpus.test=20"),
+    *("--set", "model.stack.hidden=4", "--trials", "5", "--epochs", "6"),
+]
+TEXTS = ["the old dogs sleep", "cats"]
+
+
+@dataclass(frozen=True)
+class Together:
+    """A server, and the studies that wrote into it side by side."""
+
+    uri: str
+    folders: list[Path]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def together(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Together]:
+    """Studies of one name, so of one experiment, which the first of them makes."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "sqlite":
+        with mlflow_server(folder, f"sqlite:///{folder / 'mlflow.db'}") as uri:
+            yield Together(uri, searched(folder, uri))
+        return
+    if not POSTGRES.is_dir():
+        pytest.skip(f"no PostgreSQL at {POSTGRES}")
+    with postgresql() as store, mlflow_server(folder, store) as uri:
+        yield Together(uri, searched(folder, uri))
+
+
+def searched(folder: Path, uri: str) -> list[Path]:
+    """Studies that were run at once, each by a process of its own."""
+    folders = [folder / f"study {number}" for number in range(STUDIES)]
+    own = ("--engine", "serial", "--device", "cpu", "--tracking-uri", uri)
+    running = [
+        begun("search", "quickstart", "--seed", str(number), "--out", str(each), *SMALL, *own)
+        for number, each in enumerate(folders)
+    ]
+    for process in running:
+        assert "not everything" not in (said := ended_well(process)), said
+        assert "not all there" not in said, said
+    return folders
+
+
+def begun(*arguments: str) -> subprocess.Popen[str]:
+    """A command in a process of its own; in that of the tests nothing is published."""
+    code = "from skipstack.dashboards.cli import main; main()"
+    program = [sys.executable, "-c", code, *arguments]
+    return subprocess.Popen(program, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def ended_well(process: subprocess.Popen[str]) -> str:
+    _, said = process.communicate(timeout=900)
+    assert process.returncode == 0, said
+    return said
+
+
+def test_nothing_is_lost_and_nothing_doubled_of_studies_that_write_at_once(together: Together) -> None:
+    from mlflow import MlflowClient
+
+    client = MlflowClient(together.uri)
+    for folder in together.folders:
+        events = Ledger(StudyFolder(folder).ledger).read()
+        runs = {trial: run for (ablation, trial), run in runs_of(together.uri, folder).items() if ablation is None}
+        record = read_study(folder)
+        assert set(runs) == {None, *map(str, record.trials)}
+        found, told = agreement.held(client, runs), agreement.told(events)
+        assert found == told
+        for number, trial in record.trials.items():
+            flat = {path: str(value) for path, value in trial.config.flatten().items()}
+            assert flat.items() <= runs[str(number)].data.params.items()
+            assert runs[str(number)].inputs.dataset_inputs
+        files = {file.path for file in client.list_artifacts(runs[None].info.run_id)}
+        assert files >= {"ledger.parquet", "report.html", "report.tex", "study.json"}
+        assert runs[None].outputs.model_outputs, "the best network is a model"
+    (experiment,) = (each for each in client.search_experiments() if each.name != "Default")
+    everything = client.search_runs([experiment.experiment_id], max_results=1000)
+    assert len(everything) == sum(1 + len(read_study(folder).trials) for folder in together.folders)
+
+
+def test_reports_from_the_server_alone_are_those_of_the_folders(together: Together, tmp_path: Path) -> None:
+    ids = [runs_of(together.uri, folder)[None, None].data.tags["skipstack.study"] for folder in together.folders]
+    here, there = [str(folder) for folder in together.folders], [f"mlflow:{each}" for each in ids]
+    store = ("--tracking-uri", together.uri)
+    for command, few in (("report", 1), ("compare", STUDIES)):
+        from_folders = typed(command, *here[:few], "--format", "json").out
+        from_server = typed(command, *there[:few], *store, "--format", "json").out
+        for address, folder in zip(there, here, strict=True):
+            from_server = from_server.replace(address, folder)
+        assert from_server == from_folders
+        assert json.loads(from_server)
+    for address, folder in zip(there, here, strict=True):
+        one, other = skipstack.open(address, tracking_uri=together.uri), skipstack.open(folder)
+        for frame in ("trials", "curves", "seeds", "sentences", "events"):
+            assert getattr(one, frame)().equals(getattr(other, frame)())
+
+
+def test_a_sync_into_an_empty_server_is_what_the_run_wrote_itself(together: Together, tmp_path: Path) -> None:
+    folder = together.folders[0]
+    with mlflow_server(tmp_path / "empty", f"sqlite:///{tmp_path / 'mlflow.db'}") as uri:
+        for _ in range(2):
+            ended_well(begun("sync", str(folder), "--tracking-uri", uri))
+            assert held(uri, folder) == held(together.uri, folder)
+
+
+def test_the_served_model_answers_with_the_tags_that_predict_gives(together: Together, tmp_path: Path) -> None:
+    folder = together.folders[0]
+    (model,) = runs_of(together.uri, folder)[None, None].outputs.model_outputs
+    bundle = tmp_path / "bundle"
+    assert typed("export", str(folder), "--to", str(bundle)).code == 0
+    lines = typed("predict", str(bundle), stdin="\n".join(TEXTS).encode()).out.strip().split("\n\n")
+    expected = [[line.split("\t") for line in sentence.splitlines()] for sentence in lines]
+    with served(tmp_path, f"models:/{model.model_id}", together.uri) as address:
+        asked = json.dumps({"dataframe_split": {"columns": ["text"], "data": [[text] for text in TEXTS]}}).encode()
+        request = Request(f"{address}/invocations", asked, {"Content-Type": "application/json"})
+        with urlopen(request, timeout=60) as answer:
+            found = json.loads(answer.read())["predictions"]
+    assert [[list(pair) for pair in zip(row["words"], row["tags"], strict=True)] for row in found] == expected
