@@ -31,6 +31,10 @@ NETWORKS = {
     "chain": ("model.head.kind=crf",),
     "skips": ("model.stack.skip.kind=dynamic",),
     "feedback": (),
+    "parser": (
+        "data.corpus={kind: grammar, tags: heads, train: 40, dev: 20, test: 20}",
+        "model.head={kind: biaffine, decoder: greedy, arc_size: 5, relation_size: 4}",
+    ),
 }
 STACK = "{depth: 2, hidden: 5}"
 
@@ -73,13 +77,15 @@ def test_a_program_tags_what_its_bundle_tags(name: str, tmp_path: Path) -> None:
     extra = {NOTES: ""}
     program = torch.export.load(file, extra_files=extra).module()
     notes = json.loads(extra[NOTES])
-    assert (notes["length"] is None) == (name in ("any length", "characters"))
+    assert (notes["length"] is None) == (name in ("any length", "characters", "parser"))
     assert notes["compared"]["largest_difference"] < 1e-4
     bundle = load_bundle(to, CPU)
     words = bundle.vocabulary.words
     longest = 30 if notes["length"] is None else notes["length"]
     texts = [[words[(place * place + start) % len(words)] for place in range(longest - start)] for start in range(4)]
     for batch in (texts, texts[:1], [texts[0][:1]]):
-        found = program(**bundle.program_inputs(batch, notes["length"]))["tags_UB"]
+        found = program(**bundle.program_inputs(batch, notes["length"]))
         for place, sentence in enumerate(bundle.predict(batch)):
-            assert [bundle.tags[tag] for tag in found[: len(sentence.words), place].tolist()] == list(sentence.tags)
+            ours = {key: values[: len(sentence.words), place].tolist() for key, values in found.items()}
+            assert tuple(bundle.tags[tag] for tag in ours["tags_UB"]) == sentence.tags
+            assert sentence.heads is None or tuple(ours["heads_TB"]) == sentence.heads
