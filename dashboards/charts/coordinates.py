@@ -51,7 +51,7 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
     scale = alt.Scale(domain=[0, 0.5, 1], range=[ORANGE, "#d9d9d9", BLUE])
     layers = [
-        alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x, y=alt.datum(0), y2=alt.datum(1)),
+        alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x),
         alt.Chart(data(rows))
         .mark_line(strokeWidth=1.2, opacity=0.7)
         .encode(x=x, y=y, detail="trial:N", color=alt.Color("rank:Q", scale=scale, legend=None)),

@@ -1,7 +1,5 @@
 """The script that Streamlit runs for every view of the dashboard: which study, and which of the pages about it."""
 
-import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -68,5 +66,7 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    dashboard([Path(folder) for folder in given["folders"]], {name: Path(at) for name, at in given["received"].items()})
+    dashboard(
+        [Path(folder) for folder in st.secrets["folders"]],
+        {name: Path(path) for name, path in st.secrets["received"].items()},
+    )

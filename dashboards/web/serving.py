@@ -1,9 +1,9 @@
-"""Streamlit, started in this process: for this machine alone, telling nobody, until it is interrupted."""
+"""Streamlit, served by this process: for this machine alone, telling nobody, until it is interrupted."""
 
-import json
 import socket
-import sys
+import webbrowser
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,19 @@ PORT: Final = 8501
 TRIED: Final = 100
 """Ports that are tried then."""
 
+OPTIONS: Final[Mapping[str, Any]] = {
+    "server_address": HOST,
+    "server_headless": True,  # opens no browser and asks for nobody's address
+    "server_fileWatcherType": "none",  # the code does not change while it runs
+    "runner_magicEnabled": False,  # which would print what stands alone in a line, such as a docstring
+    "browser_gatherUsageStats": False,
+    "client_toolbarMode": "minimal",
+    "logger_level": "error",
+    "theme_base": "light",  # as the charts are
+    "theme_primaryColor": "#0072b2",
+}
+"""How Streamlit is set; what a user's own files say of these counts for nothing."""
+
 
 def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, browser: bool) -> None:
     """Serve the dashboard of these studies until Ctrl-C; its address goes to stdout.
@@ -25,53 +38,37 @@ def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | 
     ``received``: the folders of studies in MLflow, by their addresses. ``browser``: open one. Raises UserError where
     the ``port`` is taken.
     """
-    chosen = free_port(port)
-    from streamlit.web import bootstrap
+    with listening(port) as listener:
+        import uvicorn
+        from streamlit.starlette import App
+        from streamlit.web.bootstrap import load_config_options
 
-    from skipstack.dashboards.web import app
+        from skipstack.dashboards.web import app
 
-    options = options_of(chosen, browser=browser)
-    bootstrap.load_config_options(options)
-    given = {"folders": [str(each) for each in folders], "received": {name: str(at) for name, at in received.items()}}
-    print(f"http://{HOST}:{chosen}", flush=True)
-    argv = sys.argv
-    try:
-        bootstrap.run(str(app.__file__), False, [json.dumps(given)], options)
-    finally:
-        sys.argv = argv
-
-
-def options_of(port: int, *, browser: bool) -> dict[str, Any]:
-    """How Streamlit is set; what a user's own files say of these counts for nothing."""
-    return {
-        "server_address": HOST,
-        "server_port": port,
-        "server_headless": not browser,
-        "server_showEmailPrompt": False,
-        "runner_magicEnabled": False,  # which would print what stands alone in a line, such as a docstring
-        "server_fileWatcherType": "none",  # the code does not change while it runs
-        "browser_gatherUsageStats": False,
-        "client_toolbarMode": "minimal",
-        "client_showErrorDetails": "full",
-        "logger_hideWelcomeMessage": True,
-        "logger_level": "error",
-        "theme_base": "light",  # as the charts are
-        "theme_primaryColor": "#0072b2",
-    }
+        chosen = listener.getsockname()[1]
+        load_config_options({**OPTIONS, "server_port": chosen, "browser_serverPort": chosen})
+        given = {"folders": [*map(str, folders)], "received": {name: str(path) for name, path in received.items()}}
+        dashboard = App(str(app.__file__), secrets=given)  # which is how a script is given anything
+        server = uvicorn.Server(uvicorn.Config(dashboard, log_level="error", timeout_graceful_shutdown=2))
+        address = f"http://{HOST}:{chosen}"
+        print(address, flush=True)
+        if browser:
+            webbrowser.open(address)
+        with suppress(KeyboardInterrupt):  # which is how it ends
+            server.run(sockets=[listener])
 
 
-def free_port(port: int | None) -> int:
-    """The port that was asked for, or the first free one. Raises UserError where there is none."""
-    tried = [port] if port is not None else range(PORT, PORT + TRIED)
-    for each in tried:
-        with socket.socket() as tester:
-            tester.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tester.bind((HOST, each))
-            except OSError as error:
-                why = error.strerror
-                continue
-            return each
+def listening(port: int | None) -> socket.socket:
+    """A socket that listens at this port, or at the first free one. Raises UserError where there is none.
+
+    Who connects to it waits until it is served.
+    """
+    why = ""
+    for each in range(PORT, PORT + TRIED) if port is None else (port,):
+        try:
+            return socket.create_server((HOST, each))
+        except OSError as error:
+            why = error.strerror
     if port is None:
         raise UserError(f"no port from {PORT} to {PORT + TRIED - 1} is free (allowed: another one, with --port N)")
     raise UserError(f"--port {port}: cannot be had ({why}) (allowed: a free port, or none, and one is chosen)")

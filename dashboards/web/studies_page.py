@@ -1,7 +1,7 @@
 """All studies at a glance, and several of them compared."""
 
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,7 @@ def _described(of: Snapshot) -> dict[str, Any]:
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
     best = None if scored.empty else int(scored.idxmax())
+    written = max(nanoseconds for *_, nanoseconds in version_of(of.path)) / 1e9
     return {
         "state": "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished",
         "trials": f"{len(trials) - running:,} of {max(frames.study.search.trials, len(trials)):,}",
@@ -52,7 +53,7 @@ def _described(of: Snapshot) -> dict[str, Any]:
         "confirmed": "yes" if frames.confirms else "no",
         "corpus": called(frames.study.space.base.data.corpus),
         "training": duration(float(trials["seconds"].sum())),
-        "last event": datetime.fromtimestamp(max(time / 1e9 for *_, time in version_of(of.path)), UTC),
+        "last event": f"{duration(max(time.time() - written, 0.0))} ago",
     }
 
 
@@ -67,7 +68,6 @@ def _table(frame: pd.DataFrame) -> None:
             ),
             "trial": st.column_config.NumberColumn("trial", format="%d"),
             "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
-            "last event": st.column_config.DatetimeColumn("last event", format="distance"),
             "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
         },
     )
