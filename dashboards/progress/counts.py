@@ -52,6 +52,10 @@ class StudyCounts:
     def apply(self, event: Event, now: float) -> None:
         """Take in what happened next."""
         self.record.apply(event)
+        self.note(event, now)
+
+    def note(self, event: Event, now: float) -> None:
+        """Take in, beside the record, an event that it has already; the events in their order."""
         match event:
             case Started():
                 self._began = now if self._began is None else self._began

@@ -1,6 +1,6 @@
 """A study that another process runs, followed: each look reads what its ledger has more than at the last one."""
 
-from collections.abc import Iterator
+import time
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,10 +13,11 @@ import streamlit as st
 from skipstack.dashboards.progress.counts import Level, StudyCounts
 from skipstack.dashboards.progress.progress import differences
 from skipstack.dashboards.report.quantities import reason_in_words
-from skipstack.search.ledger.events import FAULTS, Ended, Event, Interrupted, Placed, Resumed, Retried, Started
+from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Interrupted, Placed, Resumed, Retried, Started
 from skipstack.search.ledger.ledger import Ledger, events_of
-from skipstack.search.ledger.lines import Line
+from skipstack.search.study.records.bulk import bulk_record
 from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import is_long
 from skipstack.search.study.records.study_record import StudyRecord
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 SPANS = ("trial", "began", "until", "state")
 """The columns of ``Standing.spans``."""
+
+TOLD = tuple(
+    f'"{key}":"{value}"'.encode()
+    for key, value in (
+        *(("kind", kind) for kind in ("started", "ended", "retried", "placed", "interrupted", "resumed", "finished")),
+        ("decision", "pause"),
+    )
+)
+"""What marks the lines of a ledger that say what was run when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +86,44 @@ class Followed:
         self._faults: list[Fault] = []
         self._placed: Placed | None = None
         self._standing: Standing | None = None
+        self.seconds = 0.0
+        """That the last look took which found something new."""
 
     def look(self) -> Standing:
         """Where it stands now. Several may look at once."""
         with self._lock:
-            new = self._ledger.whole(lambda: [events_of(line) for line in islice(self._lines(), self._appends, None)])
-            for events in new:
-                for event in events:
-                    self._take(event)
+            began = time.perf_counter()
+            if not self._appends and self._ledger.whole(lambda: is_long(self._ledger)):
+                self._appends = self._ledger.whole(self._begin)
+            new = self._ledger.whole(lambda: list(islice(self._ledger.lines(), self._appends, None)))
+            for event in (event for line in new for event in events_of(line)):
+                self._counts.record.apply(event)
+                self._note(event)
             self._appends += len(new)
             if new or self._standing is None:
                 self._standing = self._now()
+                self.seconds = time.perf_counter() - began
             return self._standing
 
-    def _lines(self) -> "Iterator[Line]":
-        return self._ledger.lines()
+    def _begin(self) -> int:
+        """Read a long ledger: its record as columns, and of its events those that say what was run when."""
+        lines = list(self._ledger.lines())
+        record = bulk_record(lines)
+        if record is None:
+            return 0
+        self._counts = StudyCounts(record)
+        told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
+        for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
+            self._note(event)
+        return len(lines)
 
-    def _take(self, event: Event) -> None:
-        counts, self._time = self._counts, event.time
+    def _note(self, event: Event) -> None:
+        """Take in an event that the record has."""
+        self._time = event.time
         match event:
             case Resumed():
                 self._close_all()
-                counts = self._counts = StudyCounts(counts.record)  # whose pace is that of this driver
+                self._counts = StudyCounts(self._counts.record)  # whose pace is that of this driver
             case Interrupted():
                 self._close_all()
             case Placed():
@@ -112,11 +138,11 @@ class Followed:
                 if event.reason in FAULTS:
                     what = reason_in_words(event.reason)
                     self._faults.append(Fault(event.time, number, what, event.message, again=False))
+            case Decided(trial=number, decision="pause"):
+                self._close(number, "paused")
             case _:
                 pass
-        counts.apply(event, event.time)
-        if getattr(event, "decision", "") == "pause":
-            self._close(event.trial, "paused")
+        self._counts.note(event, event.time)
 
     def _close(self, number: int, state: str) -> None:
         if number in self._open:

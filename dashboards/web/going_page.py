@@ -18,6 +18,9 @@ from skipstack.dashboards.web.following import Standing, followed
 EVERY: Final = 3.0
 """Seconds between two looks at a study that runs; the page changes in place."""
 
+SHARE: Final = 5
+"""Looks at a long ledger, which take their time, are further apart: so many times as long as one takes."""
+
 SHOWN: Final = ("Learning curves", "Trials at each rung", "Score and training time")
 """Charts of a search that say how it goes."""
 
@@ -27,13 +30,15 @@ FAULTS: Final = 20
 
 def going_page(path: Path) -> None:
     """The page; it looks again by itself until the study is finished."""
-    over = followed(str(path)).look().state == "finished"
-    st.fragment(lambda: _look(path), run_every=None if over else EVERY, key=f"going {path}")()
+    with st.spinner("Reading the ledger", show_time=True):
+        found = followed(str(path))
+        over = found.look().state == "finished"
+    every = max(EVERY, SHARE * found.seconds)
+    st.fragment(lambda: _look(path), run_every=None if over else every, key=f"going {path}")()
 
 
 def _look(path: Path) -> None:
-    with st.spinner("Reading the ledger", show_time=True):
-        standing = followed(str(path)).look()
+    standing = followed(str(path)).look()
     _numbers(standing)
     if standing.running:
         heading("Workers", level=3)

@@ -28,18 +28,19 @@ def takeaway_page(path: Path) -> None:
     downloads(of, ranked)
     heading("The network of a trial")
     numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), BASE]
+    names = _names(of)
     left, right = st.columns(2)
-    one = left.selectbox("Trial", numbers, format_func=lambda each: _name(of, each), key="one", width="stretch")
+    one = left.selectbox("Trial", numbers, format_func=names.__getitem__, key="one", width="stretch")
     other = right.selectbox(
-        "Compared with", numbers, index=len(numbers) - 1, format_func=lambda each: _name(of, each), key="other"
+        "Compared with", numbers, index=len(numbers) - 1, format_func=names.__getitem__, key="other"
     )
     if one is None or other is None:
         return
     first, second = config_of(of, one), config_of(of, other)
     for column, config, number in ((left, first, one), (right, second, other)):
         with column:
-            drawing_of(config, _name(of, number))
-    _differences(first, second, (_name(of, one), _name(of, other)))
+            drawing_of(config, names[number])
+    _differences(first, second, (names[one], names[other]))
     heading("Inside a network")
     inspecting(of, [number for number in ranked if number != BASE])
 
@@ -82,10 +83,12 @@ def _differences(first: "TrialConfig", second: "TrialConfig", names: tuple[str, 
         table(("path", "value"), (row[:2] for row in alike))
 
 
-def _name(of: Snapshot, number: int) -> str:
-    if number == BASE:
-        return "the base"
-    row = of.frames.trials.loc[number]
-    measure = of.frames.measure
-    score = f"{abs(measure.factor) * float(row['dev']):.2f}" if row["score"] == row["score"] else "no score"
-    return f"trial {number}: {score}, {row['state']}"
+def _names(of: Snapshot) -> dict[int, str]:
+    """What each trial is called where one is chosen, and the base."""
+    trials, factor = of.frames.trials, abs(of.frames.measure.factor)
+    told = zip(trials.index, trials["score"].notna(), trials["dev"], trials["state"], strict=True)
+    named = {
+        int(number): f"trial {number}: {f'{factor * dev:.2f}' if scored else 'no score'}, {state}"
+        for number, scored, dev, state in told
+    }
+    return {**named, BASE: "the base"}

@@ -55,3 +55,16 @@ def test_a_trial_that_is_tried_again_is_told_once_for_each_time(tmp_path: Path) 
     again = Retried(time=events[-1].time, trial=trial, cause="out_of_memory", message="none left")
     (fault,) = Followed(write(tmp_path / "b", [*events, again])).look().faults
     assert (fault.trial, fault.what, fault.message, fault.again) == (trial, "out of memory", "none left", True)
+
+
+def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path, EVENTS[:200])
+    short = Followed(folder).look()
+    monkeypatch.setattr("skipstack.search.study.records.reading.LONG", 0)
+    long = Followed(folder).look()
+    assert long.spans.equals(short.spans)
+    assert long.seen.seen.trials.equals(short.seen.seen.trials)
+    same = ("state", "time", "total", "ended", "epochs", "per_minute", "seconds_left", "levels", "running", "faults")
+    assert [getattr(long, name) for name in same] == [getattr(short, name) for name in same]
