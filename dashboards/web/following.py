@@ -97,8 +97,8 @@ class Followed:
                 self._appends = self._ledger.whole(self._begin)
             new = self._ledger.whole(lambda: list(islice(self._ledger.lines(), self._appends, None)))
             for event in (event for line in new for event in events_of(line)):
-                self._counts.record.apply(event)
                 self._note(event)
+                self._counts.apply(event, event.time)
             self._appends += len(new)
             if new or self._standing is None:
                 self._standing = self._now()
@@ -115,10 +115,11 @@ class Followed:
         told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
         for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
             self._note(event)
+            self._counts.note(event, event.time)
         return len(lines)
 
     def _note(self, event: Event) -> None:
-        """Take in an event that the record has."""
+        """Take in an event, beside the counts."""
         self._time = event.time
         match event:
             case Resumed():
@@ -142,7 +143,6 @@ class Followed:
                 self._close(number, "paused")
             case _:
                 pass
-        self._counts.note(event, event.time)
 
     def _close(self, number: int, state: str) -> None:
         if number in self._open:
@@ -162,7 +162,7 @@ class Followed:
         spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
         trials = (record.trials[number] for number in self._open)
         return Standing(
-            state=counts.state or "running",
+            state="running" if counts.epochs and counts.state in ("", "starting workers") else counts.state,
             time=self._time,
             total=counts.total,
             ended=counts.ended,
