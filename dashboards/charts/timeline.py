@@ -52,7 +52,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     )
 
 
-UNITS: Final = (("hours", 3600), ("minutes", 60), ("seconds", 1))
+UNITS: Final[tuple[tuple[str, float], ...]] = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:

@@ -26,11 +26,12 @@ STYLE: Final = f"""<style>
 .stHtml h3 {{ font-size: 1.05rem; padding: 0.4rem 0 0; margin: 0; }}
 .stHtml p {{ margin: 0.2rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
 .stHtml svg {{ max-width: 100%; height: auto; }}
-.stMainBlockContainer {{ padding: 3.5rem 1.5rem 3rem; max-width: 86rem; }}
+.stMainBlockContainer {{ padding: 2.5rem 1.5rem 3rem; max-width: 86rem; }}
+[data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
 .stVegaLiteChart canvas, .stVegaLiteChart svg {{ max-width: 100% !important; height: auto !important; }}
-@media (max-width: 640px) {{ .stMainBlockContainer {{ padding: 3.5rem 0.8rem 2rem; }} }}
+@media (max-width: 640px) {{ .stMainBlockContainer {{ padding: 2.5rem 0.8rem 2rem; }} }}
 </style>"""
-"""Of all pages: tables as reports have them; a picture is never wider than its place."""
+"""Of all pages: tables as in reports; a picture is never wider than its place, nor pale while it is made anew."""
 
 
 ICON: Final = "data:image/svg+xml," + quote(

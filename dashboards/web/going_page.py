@@ -68,7 +68,7 @@ def going_charts(standing: Standing) -> Iterator[Drawn]:
 def _numbers(standing: Standing) -> None:
     seen = standing.seen
     measure, best = seen.measure, seen.best
-    value = NONE if best is None else f"{measure.factor * float(seen.seen.trials.loc[best, 'score']):.2f}"
+    value = NONE if best is None else f"{measure.factor * float(seen.seen.trials['score'][best]):.2f}"
     ago = max(time.time() - standing.time, 0.0)
     numbers = {
         "state": standing.state,
@@ -113,7 +113,6 @@ def _place(standing: Standing) -> None:
     told = {
         "engine": f"{placed.engine}, device {placed.device}{share}",
         "Ray cluster": placed.address or "",
-        "folder": placed.place,
         "MLflow": placed.tracking_uri or "",
         "command": placed.command,
         "by": placed.user,

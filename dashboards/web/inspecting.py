@@ -44,9 +44,7 @@ def _inspected(bundle: "Bundle", text: str) -> None:
     st.code(bundle.task.written(predicted, bundle.task.forms[0], bundle.segmentation), language=None)
     seen = list(inspected(bundle, [tokens]))
     report(insight_report(seen), titled=False)
-    picture(
-        insight_picture.picture(seen), name="inside", about="Inside the network: what it reads, how open its gates are"
-    )
+    picture(insight_picture.picture(seen))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Loading the network")

@@ -47,7 +47,10 @@ def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | 
 
         chosen = listener.getsockname()[1]
         load_config_options({**OPTIONS, "server_port": chosen, "browser_serverPort": chosen})
-        given = {"folders": [*map(str, folders)], "received": {name: str(path) for name, path in received.items()}}
+        given: dict[str, Any] = {
+            "folders": [*map(str, folders)],
+            "received": {name: str(path) for name, path in received.items()},
+        }
         dashboard = App(str(app.__file__), secrets=given)  # which is how a script is given anything
         server = uvicorn.Server(uvicorn.Config(dashboard, log_level="error", timeout_graceful_shutdown=2))
         address = f"http://{HOST}:{chosen}"
@@ -68,7 +71,7 @@ def listening(port: int | None) -> socket.socket:
         try:
             return socket.create_server((HOST, each))
         except OSError as error:
-            why = error.strerror
+            why = error.strerror or str(error)
     if port is None:
         raise UserError(f"no port from {PORT} to {PORT + TRIED - 1} is free (allowed: another one, with --port N)")
     raise UserError(f"--port {port}: cannot be had ({why}) (allowed: a free port, or none, and one is chosen)")

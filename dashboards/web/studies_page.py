@@ -14,6 +14,7 @@ from skipstack.dashboards.web.elements import charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import called
+from skipstack.search.study.comparable import resource_of
 
 
 def studies_page(studies: Mapping[str, Path]) -> None:
@@ -39,10 +40,9 @@ def row_of(name: str, path: Path) -> dict[str, Any]:
 def _described(of: Snapshot) -> dict[str, Any]:
     frames = of.frames
     trials, measure = frames.trials, frames.measure
-    scored = trials["score"].dropna()
     ends = trials["state"].value_counts()
     running = int(ends.get("running", 0) + ends.get("paused", 0))
-    best = None if scored.empty else int(scored.idxmax())
+    best = _best(of)
     written = max(nanoseconds for *_, nanoseconds in version_of(of.path)) / 1e9
     return {
         "state": "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished",
@@ -55,6 +55,14 @@ def _described(of: Snapshot) -> dict[str, Any]:
         "training": duration(float(trials["seconds"].sum())),
         "last event": f"{duration(max(time.time() - written, 0.0))} ago",
     }
+
+
+def _best(of: Snapshot) -> int | None:
+    """The number of the best trial: the exploration's, which need not be made where scores alone rank."""
+    scores = of.frames.trials["score"].dropna()
+    if resource_of(of.frames.study) == "seeds":
+        return of.explored.best
+    return None if scores.empty else int(scores.index.to_numpy()[int(scores.argmax())])
 
 
 def _table(frame: pd.DataFrame) -> None:

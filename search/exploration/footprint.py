@@ -54,5 +54,5 @@ def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
     return np.where(both, apart, np.where(neither, 0.0, 1.0))
 
 
-def _far(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+def _far(numbers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
     return np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
