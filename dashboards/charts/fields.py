@@ -45,7 +45,7 @@ def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
         )
     )
     return finished(
-        chart.properties(width=WIDTH - 60, height=220),
+        chart.properties(width=WIDTH, height=220),
         "The mean score of the trials in each field",
         "Other axes differ between fields, and so does how long trials were trained.",
         _silent(trials, known),
@@ -82,13 +82,13 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
         .encode(
             x=channel(alt.X, "x", known[one], one),
             y=channel(alt.Y, "y", known[other], other),
-            color=alt.Color("rank:Q", title="rank among these trials (%), 0 the best", scale=scale, legend=legend),
+            color=alt.Color("rank:Q", title="rank (%), 0 is the best", scale=scale, legend=legend),
             tooltip=["trial:Q", alt.Tooltip("rank:Q", format=".0f"), alt.Tooltip("dev:Q", format=".4~f")],
             **offsets,
         )
     )
     return finished(
-        chart.properties(width=WIDTH - 60, height=220),
+        chart.properties(width=WIDTH, height=220),
         "Where the good trials lie",
         some_of(len(drawn), len(known), "trials"),
         _silent(trials, known),

@@ -46,7 +46,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     share = f"Lines are busy for {100 * busy / whole:.0f} % of the time." if whole else ""
     return finished(
         chart.properties(height=alt.Step(max(4, min(18, 240 // int(rows["line"].nunique()))))),
-        f"{int(placed['line'].max()):,} trials at most were trained side by side",
+        f"Trials that were trained side by side, at most: {int(placed['line'].max()):,}",
         share,
         some_of(len(drawn), len(spans), "times that a trial was trained"),
     )

@@ -40,12 +40,17 @@ def going_page(path: Path) -> None:
 def _look(path: Path) -> None:
     standing = followed(str(path)).look()
     _numbers(standing)
-    if standing.running:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        heading("Trials by the rung they reached", level=3)
+        table(*_rungs(standing.levels))
+    with right:
         heading("Workers", level=3)
-        rows = ([f"trial {number}", str(epoch), has] for number, (epoch, has) in sorted(standing.running.items()))
-        table(("trains now", "epochs", "differs from the base in"), rows)
-    heading("Trials by the rung they reached", level=3)
-    table(*_rungs(standing.levels))
+        rows = [[f"trial {number}", str(epoch), has] for number, (epoch, has) in sorted(standing.running.items())]
+        if rows:
+            table(("trains now", "epochs", "differs from the base in"), rows)
+        else:
+            sentence("None trains a trial.")
     charts(going_charts(standing), f"going {path}")
     _faults(standing)
     _place(standing)
@@ -108,7 +113,8 @@ def _place(standing: Standing) -> None:
     placed = standing.placed
     if placed is None:
         return
-    share = "" if placed.gpus_per_trial in (0, None) else f", {placed.gpus_per_trial} of a GPU for each trial"
+    part = placed.gpus_per_trial
+    share = f", {part:g} of a GPU for each trial" if isinstance(part, float) and part else ""
     heading("Where it runs", level=3)
     told = {
         "engine": f"{placed.engine}, device {placed.device}{share}",

@@ -47,4 +47,4 @@ def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
     heading("Trials", level=3)
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
     shown = trials.sort_values("score", ascending=False, na_position="last")[columns]
-    st.dataframe(shown.assign(dev=shown["dev"] * abs(seen.measure.factor)), key="trials", height=320)
+    st.dataframe(shown.assign(dev=shown["dev"] * abs(seen.measure.factor)), key="trials")

@@ -85,7 +85,7 @@ def test_spans_stand_on_as_few_lines_as_were_trained_side_by_side() -> None:
     assert len(bars) == 4
     lengths = [float(found[1]) for bar in bars if (found := re.search(r"h([\d.]+)", bar.get("d", "")))]
     assert [length / lengths[0] for length in lengths] == pytest.approx([1, 0.3, 0.4, 0.4], abs=0.01)
-    assert "3 trials at most were trained side by side. Lines are busy for 70 % of the time." in words(chart)
+    assert "Trials that were trained side by side, at most: 3. Lines are busy for 70 % of the time." in words(chart)
 
 
 def test_slices_have_a_panel_an_axis_with_the_trials_in_which_it_is_active() -> None:

@@ -100,7 +100,9 @@ def ask(page: Any, question: str) -> None:
 
 
 def pictured(page: Any, folder: Path, name: str, width: int) -> None:
-    """Keep a picture of the whole page, which is no wider than its window."""
+    """Keep a picture of the whole page, which is no wider than its window, once all its charts are drawn."""
+    charts = "document.querySelectorAll('.stVegaLiteChart').length"
+    page.wait_for_function(f"document.querySelectorAll('{DRAWN}').length >= {charts}")
     main = "document.querySelector('[data-testid=stMain]')"
     assert page.evaluate(f"{main}.scrollWidth") <= width
     height = page.evaluate("document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")
