@@ -19,6 +19,7 @@ FILES: Final[Mapping[str, str]] = {
     "plan": "plan",
     "simulate": "simulate",
     "report": "report",
+    "dashboard": "dashboard",
     "sync": "sync",
     "export": "bundles",
     "verify": "bundles",

@@ -41,7 +41,7 @@ def describe_corpus(
     elif tags is not None:
         raise UserError(f"--tags: got {tags} for {given} (allowed: with a named corpus)")
     elif Path(given).is_dir():
-        described, title = _recorded(Path(given))
+        described, title = recorded_corpora(Path(given))
     elif given in presets() or Path(given).exists():
         described, title = _planned(given, data_dir)
     else:
@@ -75,7 +75,7 @@ def _planned(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
     return [_read(needed.corpus, data_dir, folder) for needed in needs(config.space)], config.name
 
 
-def _recorded(path: Path) -> tuple[list[Described], str]:
+def recorded_corpora(path: Path) -> tuple[list[Described], str]:
     """Those of a study and of its ablations as its ledger has them; counted anew where an earlier version wrote it."""
     from skipstack.search.study.records.reading import read_study
 

@@ -73,11 +73,11 @@ def report(
     if trace:
         _print_traced(frames, list(_traced(frames, table, by or (), confirmed=confirmed, randomise=randomise)))
     else:
-        reported = _reported(frames, table, by or (), confirmed=confirmed, randomise=randomise)
-        print_report(warned(reported, frames.warnings), form, out)
+        found = reported(frames, table, by or (), confirmed=confirmed, randomise=randomise)
+        print_report(warned(found, frames.warnings), form, out)
 
 
-def _reported(
+def reported(
     frames: "StudyFrames", against: "NamedTable | None", by: Sequence[str], *, confirmed: bool, randomise: bool
 ) -> Report:
     """The report with these options, which loads what it is made of and nothing else."""
@@ -98,12 +98,12 @@ def _reported(
         return one_report(reports)
     from skipstack.dashboards.explored.exploration_report import exploration_report
 
-    reported = exploration_report(frames.explored(by))
+    explored = exploration_report(frames.explored(by))
     if not reports:
-        return reported
+        return explored
     from skipstack.dashboards.confirmed.reports import with_confirmed
 
-    return with_confirmed(reported, reports)
+    return with_confirmed(explored, reports)
 
 
 def _traced(

@@ -51,13 +51,16 @@ END: Final = """</main>
 def as_html(page: Page, pictures: Sequence[Picture]) -> str:
     """The page with its pictures below it, ending in a line break."""
     title = page.title or "skipstack"
-    lines = [f"<h1>{escape(title)}</h1>"]
-    caption = title
+    lines = [f"<h1>{escape(title)}</h1>", *as_elements(page), *_pictures(pictures)]
+    return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
+
+
+def as_elements(page: Page) -> Iterator[str]:
+    """The blocks of a page as elements of HTML, without its title and its pictures, for a page that has its own."""
+    caption = page.title or "skipstack"
     for block in (block for group in page.groups for block in group):
         caption = block.text if isinstance(block, Heading) else caption
-        lines += _block(block, caption)
-    lines += _pictures(pictures)
-    return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
+        yield from _block(block, caption)
 
 
 def _block(block: Block, caption: str) -> Iterator[str]:

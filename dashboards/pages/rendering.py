@@ -30,13 +30,13 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
     """
     match form:
         case "text":
-            return as_text(_visible(report.page), width, terminal=terminal)
+            return as_text(all_visible(report.page), width, terminal=terminal)
         case "markdown":
-            return as_markdown(_visible(report.page))
+            return as_markdown(all_visible(report.page))
         case "latex":
-            return as_latex(_visible(report.page))
+            return as_latex(all_visible(report.page))
         case "html":
-            return as_html(_visible(report.page), _visible(tuple(report.pictures())))
+            return as_html(all_visible(report.page), all_visible(tuple(report.pictures())))
         case "csv":
             return visible(as_csv(report.records, report.names))
         case "json":
@@ -52,16 +52,16 @@ def rendered(report: Report, form: FileFormat, *, width: int = PAGE) -> bytes:
     return render(report, form, width=width).encode(errors="backslashreplace")
 
 
-def _visible(value: T) -> T:
+def all_visible(value: T) -> T:
     """A page, or a part of one, with all its texts visible."""
     shown: Any = value
     match value:
         case str():
             shown = visible(value)
         case tuple():
-            shown = tuple(map(_visible, value))
+            shown = tuple(map(all_visible, value))
         case _ if is_dataclass(value) and not isinstance(value, type):
-            shown = replace(value, **{each.name: _visible(getattr(value, each.name)) for each in fields(value)})
+            shown = replace(value, **{each.name: all_visible(getattr(value, each.name)) for each in fields(value)})
         case _:
             pass
     return cast("T", shown)

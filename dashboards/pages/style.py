@@ -2,17 +2,13 @@
 
 from typing import Final
 
-STYLE: Final = """\
-:root { color-scheme: light dark; --ink: #1f2328; --paper: #ffffff; --pale: #59636e; --line: #d0d7de; --band: #f6f8fa;
-  --green: #1a7f37; --red: #b3261e; --cyan: #0b5c75; }
-@media screen and (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --paper: #0d1117; --pale: #9ba5b0; --line: #30363d; --band: #161b22;
-    --green: #57ab5a; --red: #f47067; --cyan: #6cb6ff; }
-}
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { max-width: 76rem; margin: 0 auto; padding: 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; } h1, h2, p, li, code { overflow-wrap: anywhere; }
-p, li, figcaption { max-width: 45rem; }
+LIGHT: Final = (
+    "--ink: #1f2328; --paper: #ffffff; --pale: #59636e; --line: #d0d7de; --band: #f6f8fa;\n"
+    "  --green: #1a7f37; --red: #b3261e; --cyan: #0b5c75;"
+)
+"""The colours of a light page."""
+
+TABLES: Final = """\
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--cyan); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
@@ -26,6 +22,25 @@ tbody tr:not(.section):hover { background: var(--band); }
 .mark { display: inline-block; width: 1.2rem; }
 .bold > * { font-weight: bold; } .dim, .dim > * { color: var(--pale); }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
+"""
+"""How tables look, and words of Rich's styles."""
+
+STYLE: Final = (
+    f"""\
+:root {{ color-scheme: light dark; {LIGHT} }}
+"""
+    + """\
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #e6edf3; --paper: #0d1117; --pale: #9ba5b0; --line: #30363d; --band: #161b22;
+    --green: #57ab5a; --red: #f47067; --cyan: #6cb6ff; }
+}
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 76rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; } h1, h2, p, li, code { overflow-wrap: anywhere; }
+p, li, figcaption { max-width: 45rem; }
+"""
+    + TABLES
+    + """\
 .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr)); gap: 1rem 2rem; }
 .pictures section { min-width: 0; break-inside: avoid; }
 figure { margin: 0; } figure svg { width: 100%; height: auto; overflow: visible; }
@@ -34,4 +49,5 @@ svg [fill="#1f2328"] { fill: var(--ink); } svg [stroke="#1f2328"] { stroke: var(
 svg [fill="#ffffff"] { fill: var(--paper); } svg [stroke="#ffffff"] { stroke: var(--paper); }
 svg [stroke="#d0d7de"] { stroke: var(--line); }
 """
+)
 """The last lines turn the inks of pictures (``dashboards/charts/theme.py``) where the page is dark."""

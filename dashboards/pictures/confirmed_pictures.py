@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from skipstack.dashboards.pages.page import Numbers, Picture
-from skipstack.dashboards.pictures.picture import pictured
+from skipstack.dashboards.pictures.picture import Drawn, pictured
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.differences import Split
 
@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
     """The difference of each row to the base; ``records`` are the numbers of the rows."""
+    return pictured([confirmed_chart(heading, records, measure)])
+
+
+def confirmed_chart(heading: str, records: Sequence[Numbers], measure: Measure) -> Drawn:
+    """What draws them."""
     from skipstack.dashboards.charts.effects import effects
 
     frame = differences_of(records, measure)
     drawn = partial(effects, frame, measure, what="difference in")
-    return (pictured(heading, drawn if len(frame) else "no row has a difference to the base"),)
+    return Drawn(heading, drawn if len(frame) else "no row has a difference to the base")
 
 
 def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFrame":
@@ -36,6 +41,11 @@ def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFram
 
 def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:
     """The paper's differences beside ours; ``records`` are the numbers of the rows."""
+    return pictured([compared_chart(records, measure, split)])
+
+
+def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -> Drawn:
+    """What draws them."""
     import pandas as pd
 
     from skipstack.dashboards.charts.papers import against_paper
@@ -48,7 +58,7 @@ def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split
     some = any(row["paper"] is not None and row["ours"] is not None for row in rows)
     reason = "no row has a difference both in the paper and here"
     drawn = (lambda: against_paper(pd.DataFrame(rows), measure, split=split)) if some else reason
-    return (pictured("The paper's differences and ours", drawn),)
+    return Drawn("The paper's differences and ours", drawn)
 
 
 def _axis(numbers: Numbers) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from skipstack.dashboards.pages.page import Picture
-from skipstack.dashboards.pictures.picture import pictured
+from skipstack.dashboards.pictures.picture import Drawn, pictured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,10 +16,11 @@ UNTOLD = "the trials do not tell it"
 
 def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
     """All of them, in the order in which they are read."""
-    return tuple(_pictures(exploration))
+    return pictured(search_charts(exploration))
 
 
-def _pictures(exploration: "Exploration") -> Iterator[Picture]:
+def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
+    """What draws each of them."""
     from skipstack.dashboards.charts.budgets import expected_best
     from skipstack.dashboards.charts.costs import score_against_cost
     from skipstack.dashboards.charts.curves import learning_curves
@@ -41,19 +42,19 @@ def _pictures(exploration: "Exploration") -> Iterator[Picture]:
         frame = frames[name]
         return unless(few if scored < 2 else "" if len(frame) else UNTOLD, draw, frame, *arguments)
 
-    yield pictured("Effects of values", told("effects", effects, measure))
-    yield pictured("Importance of axes", told("importance", importance))
-    yield pictured("Pairs of axes", told("pairs", pairs, measure))
+    yield Drawn("Effects of values", told("effects", effects, measure))
+    yield Drawn("Importance of axes", told("importance", importance))
+    yield Drawn("Pairs of axes", told("pairs", pairs, measure))
     short = "" if len(curves) and curves["epoch"].max() > 1 else "no trial has trained for more than one epoch"
     at = rungs["rung"].tolist()
-    yield pictured("Learning curves", unless(short, lambda: learning_curves(curves, trials, measure, rungs=at)))
+    yield Drawn("Learning curves", unless(short, lambda: learning_curves(curves, trials, measure, rungs=at)))
     lone = few if scored < 2 else ""
-    yield pictured("Score and training time", unless(lone, score_against_cost, trials, measure, "seconds"))
+    yield Drawn("Score and training time", unless(lone, score_against_cost, trials, measure, "seconds"))
     uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
-    yield pictured("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
+    yield Drawn("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
     unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
-    yield pictured("Trials at each rung", unless(unstopped, survival, rungs))
-    yield pictured("Expected best", told("budgets", expected_best, measure))
+    yield Drawn("Trials at each rung", unless(unstopped, survival, rungs))
+    yield Drawn("Expected best", told("budgets", expected_best, measure))
 
 
 def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":

@@ -47,11 +47,18 @@ class StudyCounts:
         """The first of the record's ranking."""
         self._began: float | None = None
         self._ended_now = 0
+        self.ended = sum(trial.reason is not None for trial in record.trials.values())
+        """How many trials are over."""
         self._total: int | None = None
 
     def apply(self, event: Event, now: float) -> None:
         """Take in what happened next."""
+        self.ended += isinstance(event, Ended) and self.record.trials[event.trial].reason is None
         self.record.apply(event)
+        self.note(event, now)
+
+    def note(self, event: Event, now: float) -> None:
+        """Take in, beside the record, an event that it has already; the events in their order."""
         match event:
             case Started():
                 self._began = now if self._began is None else self._began
@@ -85,11 +92,6 @@ class StudyCounts:
             asked, points = self.record.study.search.trials, self._points()
             self._total = asked if points is None else min(asked, points)
         return max(self._total, len(self.record.trials))
-
-    @property
-    def ended(self) -> int:
-        """How many trials are over."""
-        return sum(trial.reason is not None for trial in self.record.trials.values())
 
     @property
     def left(self) -> int:

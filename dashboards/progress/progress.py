@@ -156,11 +156,11 @@ def _rungs(counts: StudyCounts) -> Table:
         grid.add_column(justify="left" if heading == "reached" else "right", no_wrap=True)
     grid.add_row(*(Text(reason_in_words(heading), style="dim") for heading in ("reached", *states)))
     for level in levels:
-        grid.add_row(_reached(level), *(str(level.counts[state] or "") for state in states))
+        grid.add_row(reached(level), *(str(level.counts[state] or "") for state in states))
     return grid
 
 
-def _reached(level: Level) -> str:
+def reached(level: Level) -> str:
     """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
     if not level.rung:
         return "start"

@@ -69,11 +69,14 @@ def _resume(path: Path) -> str:
     return shlex.join(["skipstack", "resume", str(path)])
 
 
+def is_long(ledger: Ledger) -> bool:
+    """Whether it is worth its time to read it as columns; for a reading within ``Ledger.whole``."""
+    return sum(file.stat().st_size for file in ledger.files()) >= LONG
+
+
 def _long(ledger: Ledger) -> StudyRecord | None:
     """The record of a long ledger; None of a short one, and where it can be made of events alone."""
-    if sum(file.stat().st_size for file in ledger.files()) < LONG:
-        return None
-    return bulk_record(ledger.lines())
+    return bulk_record(ledger.lines()) if is_long(ledger) else None
 
 
 def _empty(path: Path) -> UserError:

@@ -1,0 +1,36 @@
+"""How alike short and long trainings rank the trials."""
+
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished
+
+
+def agreement(frame: pd.DataFrame) -> Any:
+    """A heat map: the rank correlation of scores after so many epochs with those after so many others.
+
+    ``frame`` has the columns one, other, n and correlation, as ``search.exploration.agreement`` has it.
+    """
+    epochs = sorted(set(frame["one"]))
+    level = alt.Axis(labelAngle=0)
+    base = alt.Chart(data(frame)).encode(
+        x=alt.X("one:O", title="epochs", sort=epochs, axis=level),
+        y=alt.Y("other:O", title="epochs", sort=epochs[::-1]),
+    )
+    known = base.transform_filter("isValid(datum.correlation)")
+    scale = alt.Scale(domain=[-1, 0, 1], range=[ORANGE, "#f7f7f7", BLUE])
+    legend = alt.Legend(orient="bottom", gradientLength=200)
+    words = alt.condition("datum.correlation > 0.5", alt.value("#fefefe"), alt.value("#1f2329"))
+    return finished(
+        alt.layer(
+            known.mark_rect(stroke=LINE).encode(
+                color=alt.Color("correlation:Q", title="rank correlation", scale=scale, legend=legend)
+            ),
+            known.mark_text(dy=-5).encode(text=alt.Text("correlation:Q", format="+.2f"), color=words),
+            known.mark_text(dy=8, fontSize=10).encode(text=alt.Text("n:Q", format=","), color=words),
+        ).properties(width=alt.Step(44), height=alt.Step(34)),
+        "How alike trials rank after so many epochs and after so many others",
+        "1: alike; 0: a short training says nothing of a long one. Below it: the trials that were trained as long.",
+    )

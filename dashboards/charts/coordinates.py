@@ -1,0 +1,98 @@
+"""Trials across all axes: a line for each, through its value on every axis to its score."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.axes import is_quantity, is_wide, ordered, text_of, texts
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
+from skipstack.data.tasks.measure import Measure
+
+MOST: Final = 150
+"""Lines at most: the best and others evenly spread over the ranking."""
+
+INACTIVE: Final = -0.15
+"""How high lines run where the axis is not active."""
+
+STEP: Final = 110
+"""Pixels between two axes."""
+
+
+def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
+    """A line for each trial that has a score, in the colour of its score.
+
+    ``trials`` has the columns score, dev and one for each of the axes, and is indexed by trial, as ``search.frames``
+    has it. At the right end stands the measure on dev.
+    """
+    known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
+    at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
+    drawn = known.iloc[at]
+    last = value_title(measure)
+    columns = {**{axis: _heights(known[axis], drawn[axis]) for axis in axes}, last: _scores(known, drawn, measure)}
+    rank = pd.Series(np.linspace(0, 1, len(drawn)) if len(drawn) > 1 else [1.0], index=drawn.index)
+    rows = pd.concat(
+        [
+            pd.DataFrame({"trial": drawn.index, "axis": axis, "height": high.to_numpy(), "rank": rank.to_numpy()})
+            for axis, (high, _) in columns.items()
+        ]
+    )
+    marks = pd.DataFrame(
+        [(axis, height, text) for axis, (_, ticks) in columns.items() for text, height in ticks.items()],
+        columns=["axis", "height", "text"],
+    )
+    names = list(columns)
+    x = alt.X(
+        "axis:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelExpr=_last_name(), labelLimit=STEP)
+    )
+    y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
+    scale = alt.Scale(domain=[0, 0.5, 1], range=[ORANGE, "#d9d9d9", BLUE])
+    layers = [
+        alt.Chart(data(marks)).mark_rule(color=LINE).encode(x=x),
+        alt.Chart(data(rows))
+        .mark_line(strokeWidth=1.2, opacity=0.7)
+        .encode(x=x, y=y, detail="trial:N", color=alt.Color("rank:Q", scale=scale, legend=None)),
+        alt.Chart(data(rows[rows["trial"] == drawn.index[-1]])).mark_line(strokeWidth=2.5, color=INK).encode(x=x, y=y),
+        alt.Chart(data(marks))
+        .mark_text(align="left", dx=4, fontSize=10, stroke="#ffffff", strokeWidth=3)
+        .encode(x=x, y=y, text="text:N"),
+        alt.Chart(data(marks)).mark_text(align="left", dx=4, fontSize=10).encode(x=x, y=y, text="text:N"),
+    ]
+    lost = len(trials) - len(known)
+    return finished(
+        alt.layer(*layers).properties(width=alt.Step(STEP), height=260),
+        f"Each line is a trial; the dark one is trial {drawn.index[-1]}, the best of them",
+        "Blue lines are the better half, orange ones the worse.",
+        some_of(len(drawn), len(known), "trials"),
+        f"Not drawn: {lost:,} trials without a score." if lost else "",
+    )
+
+
+def _heights(every: "pd.Series[Any]", own: "pd.Series[Any]") -> "tuple[pd.Series[float], dict[str, float]]":
+    """How high each value stands on its axis, in [0, 1], and the heights of what is written there."""
+    if every.notna().any() and is_quantity(every):
+        turn = np.log if is_wide(every) else np.asarray
+        low, high = (float(turn(float(each))) for each in (every.min(), every.max()))
+        heights = pd.Series(turn(own.astype(float)), index=own.index).sub(low).div(high - low)
+        ticks = {text_of(float(every.min())): 0.0, text_of(float(every.max())): 1.0}
+    else:
+        names = ordered(every)
+        places = {name: place / max(len(names) - 1, 1) for place, name in enumerate(names)}
+        heights, ticks = texts(own).map(places).astype(float), places
+    inactive = {"not active": INACTIVE} if own.isna().any() else {}
+    return heights.fillna(INACTIVE), {**ticks, **inactive}
+
+
+def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tuple[pd.Series[float], dict[str, float]]":
+    """Likewise of the scores, the better the higher."""
+    low, high = float(known["score"].min()), float(known["score"].max())
+    ends = {f"{known['dev'].iloc[place] * shown(measure):.2f}": float(place != 0) for place in (0, -1)}
+    return (drawn["score"] - low) / ((high - low) or 1.0), ends
+
+
+def _last_name() -> str:
+    """Of a path the last two names, in two lines."""
+    return "slice(split(datum.label, '.'), -2)"

@@ -1,0 +1,53 @@
+"""How the scores of a search are distributed."""
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import shown, value_title
+from skipstack.dashboards.charts.states import kinds, present
+from skipstack.dashboards.charts.theme import colours, dashes, data, finished
+from skipstack.data.tasks.measure import Measure
+
+MOST = 400
+"""Steps of a line at most."""
+
+
+def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
+    """The empirical distribution: which share of the trials is this good or worse; a line for each way of ending.
+
+    ``trials`` has the columns state and dev, as ``search.frames`` has it.
+    """
+    known = trials[np.isfinite(trials["dev"])]
+    parts = []
+    for kind, own in known.assign(kind=kinds(known["state"])).groupby("kind"):
+        values = np.sort(own["dev"].to_numpy() * shown(measure))
+        if measure.factor < 0:
+            values = values[::-1]  # the worst first, whichever way that is
+        shares = np.arange(1, len(values) + 1) / len(values) * 100
+        at = np.unique(np.linspace(0, len(values) - 1, min(MOST, len(values))).round().astype(int))
+        parts.append(pd.DataFrame({"value": values[at], "share": shares[at], "kind": kind}))
+    rows = pd.concat(parts)
+    there = present(rows["kind"])
+    scale = alt.Scale(zero=False, reverse=measure.factor < 0, type="linear" if measure.in_points else "log")
+    chart = (
+        alt.Chart(data(rows))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=alt.X("value:Q", title=value_title(measure), scale=scale),
+            y=alt.Y("share:Q", title="trials that are this good or worse (%)"),
+            color=alt.Color("kind:N", scale=colours(there), legend=alt.Legend(symbolType="stroke", symbolSize=400)),
+            strokeDash=alt.StrokeDash("kind:N", scale=dashes(there), legend=None),
+        )
+    )
+    silent = len(trials) - len(known)
+    best = (known["dev"].max() if measure.factor > 0 else known["dev"].min()) * shown(measure)
+    median = known["dev"].median() * shown(measure)
+    return finished(
+        chart,
+        f"Half of {len(known):,} trials are worse than {median:.2f}; the best has {best:.2f}",
+        "Further to the right is better.",
+        f"Not drawn: {silent:,} trials without a score." if silent else "",
+    )

@@ -1,0 +1,112 @@
+"""Scores over two axes together: what was reached where, and who was how good there."""
+
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.axes import channel, is_quantity, is_wide, placed
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished
+from skipstack.data.tasks.measure import Measure
+
+PARTS: Final = 6
+"""Parts of equal length in which many numbers are shown."""
+
+MOST: Final = 1000
+"""Trials that are drawn one by one, at most."""
+
+
+def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> Any:
+    """A field for each pair of values, or of parts of many numbers: the mean on dev of the trials that lie there.
+
+    ``trials`` has the columns dev, ``one`` and ``other``, as ``search.frames`` has it. A field without a trial stays
+    empty.
+    """
+    known = trials[np.isfinite(trials["dev"]) & trials[one].notna() & trials[other].notna()]
+    rows = pd.DataFrame({"value": known["dev"].to_numpy() * shown(measure)})
+    for name, axis in (("x", one), ("y", other)):
+        rows[f"{name}"], rows[f"{name}_end"] = _parts(known[axis])
+    fields = rows.groupby(["x", "x_end", "y", "y_end"])["value"].agg(["mean", "size"]).reset_index()
+    x, y = channel(alt.X, "x", known[one], one), channel(alt.Y, "y", known[other], other)
+    ends = {f"{name}2": f"{name}_end:Q" for name, axis in (("x", one), ("y", other)) if is_quantity(known[axis])}
+    scale = alt.Scale(range=["#f1d9a6", "#f7f7f7", BLUE] if measure.factor > 0 else [BLUE, "#f7f7f7", "#f1d9a6"])
+    legend = alt.Legend(orient="bottom", gradientLength=200)
+    chart = (
+        alt.Chart(data(fields))
+        .mark_rect(stroke=LINE)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("mean:Q", title=f"mean {value_title(measure)}", scale=scale, legend=legend),
+            tooltip=[alt.Tooltip("mean:Q", format=".4~f"), alt.Tooltip("size:Q", title="trials")],
+            **ends,
+        )
+    )
+    return finished(
+        chart.properties(width=WIDTH, height=220),
+        "The mean score of the trials in each field",
+        "Other axes differ between fields, and so does how long trials were trained.",
+        _silent(trials, known),
+    )
+
+
+def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> Any:
+    """A point for each trial, coloured by its rank among those that are drawn: 0 % is the best."""
+    known = trials[trials["score"].notna() & trials[one].notna() & trials[other].notna()]
+    ranks = known["score"].rank(ascending=False, method="min")
+    every = max(1, -(-len(known) // MOST))
+    drawn = known.iloc[::every]
+    rows = pd.DataFrame(
+        {
+            "trial": drawn.index,
+            "x": placed(drawn[one]).to_numpy(),
+            "y": placed(drawn[other]).to_numpy(),
+            "rank": ((ranks - 1) / max(len(known) - 1, 1) * 100)[drawn.index].to_numpy(),
+            "dev": drawn["dev"].to_numpy() * shown(measure),
+            "apart": (drawn.index.to_numpy() * 0.618) % 1,
+            "aside": (drawn.index.to_numpy() * 0.755) % 1,
+        }
+    ).sort_values("rank", ascending=False)
+    away = alt.Scale(domain=[-0.5, 1.5])
+    offsets = {
+        **({} if is_quantity(known[one]) else {"xOffset": alt.XOffset("apart:Q", scale=away)}),
+        **({} if is_quantity(known[other]) else {"yOffset": alt.YOffset("aside:Q", scale=away)}),
+    }
+    legend = alt.Legend(orient="bottom", gradientLength=200)
+    scale = alt.Scale(domain=[0, 50, 100], range=[BLUE, "#d9d9d9", ORANGE])
+    chart = (
+        alt.Chart(data(rows))
+        .mark_point(filled=True, size=45, opacity=0.9, stroke=INK, strokeWidth=0.4)
+        .encode(
+            x=channel(alt.X, "x", known[one], one),
+            y=channel(alt.Y, "y", known[other], other),
+            color=alt.Color("rank:Q", title="rank (%), 0 is the best", scale=scale, legend=legend),
+            tooltip=["trial:Q", alt.Tooltip("rank:Q", format=".0f"), alt.Tooltip("dev:Q", format=".4~f")],
+            **offsets,
+        )
+    )
+    return finished(
+        chart.properties(width=WIDTH, height=220),
+        "Where the good trials lie",
+        some_of(len(drawn), len(known), "trials"),
+        _silent(trials, known),
+    )
+
+
+def _parts(values: "pd.Series[Any]") -> tuple[list[Any], list[Any]]:
+    """Where the field of each value begins and ends; the text of a value that has a field of its own, twice."""
+    if not is_quantity(values):
+        own = placed(values).tolist()
+        return own, own
+    numbers = values.astype(float).to_numpy()
+    low, high = numbers.min(), numbers.max()
+    edges = np.geomspace(low, high, PARTS + 1) if is_wide(values) else np.linspace(low, high, PARTS + 1)
+    at = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, PARTS - 1)
+    return edges[at].tolist(), edges[at + 1].tolist()
+
+
+def _silent(trials: pd.DataFrame, known: pd.DataFrame) -> str:
+    lost = len(trials) - len(known)
+    return f"Not drawn: {lost:,} trials without a score, or in which one of the axes is not active." if lost else ""

@@ -1,0 +1,40 @@
+"""Where in its space a search has looked."""
+
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, data, finished
+from skipstack.data.tasks.measure import Measure
+
+
+def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> Any:
+    """A point for each config, in the colour of its score; a hollow one has none.
+
+    ``places`` has the columns trial, x and y, as ``search.exploration.footprint`` has it; ``trials`` has dev.
+    """
+    dev = trials["dev"].reindex(places["trial"]).to_numpy() * shown(measure)
+    rows = places.assign(value=np.where(np.isfinite(dev), dev, np.nan))
+    plain = alt.Axis(labels=False, ticks=False, grid=False)
+    better = [ORANGE, "#d9d9d9", BLUE]
+    scale = alt.Scale(range=better if measure.factor > 0 else better[::-1])
+    colour = alt.Color("value:Q", title=value_title(measure), scale=scale, legend=alt.Legend(gradientLength=200))
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("x:Q", title="alike configs lie close to each other", axis=plain, scale=alt.Scale(nice=False)),
+        y=alt.Y("y:Q", title=None, axis=plain, scale=alt.Scale(nice=False)),
+        tooltip=["trial:Q", alt.Tooltip("value:Q", format=".4~f", title=value_title(measure))],
+    )
+    return finished(
+        alt.layer(
+            base.transform_filter("!isValid(datum.value)").mark_point(size=30, color=INK, opacity=0.5),
+            base.transform_filter("isValid(datum.value)")
+            .mark_point(filled=True, size=40, opacity=0.9, stroke=INK, strokeWidth=0.3)
+            .encode(color=colour),
+        ),
+        "The configs that were tried, as a map",
+        "Distances are those of the configs, as far as two dimensions can show them.",
+        some_of(len(places), len(trials), "trials"),
+    )

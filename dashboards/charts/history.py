@@ -1,0 +1,65 @@
+"""What each trial reached in the order of proposal, and the best so far."""
+
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.states import kinds, present
+from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
+from skipstack.data.tasks.measure import Measure
+
+MOST: Final = 2000
+"""Trials that are drawn at most, those that were the best so far aside."""
+
+
+def history(trials: pd.DataFrame, measure: Measure) -> Any:
+    """A point for each trial, and the best so far as a line of steps.
+
+    ``trials`` has the columns state, score and dev, and is indexed by trial, as ``search.frames`` has it.
+    """
+    known = trials[np.isfinite(trials["dev"]) & trials["score"].notna()]
+    rows = pd.DataFrame(
+        {
+            "trial": known.index,
+            "value": known["dev"].to_numpy() * shown(measure),
+            "kind": kinds(known["state"]).to_numpy(),
+        }
+    )
+    best = known["score"].cummax().to_numpy()
+    leads = known["score"].to_numpy() > np.concatenate([[-np.inf], best[:-1]])[: len(best)]
+    steps = rows[leads]
+    last = rows.iloc[[-1]].assign(value=steps["value"].iloc[-1]) if len(rows) else rows
+    every = max(1, -(-len(rows) // MOST))
+    drawn = rows[(np.arange(len(rows)) % every == 0) | leads]
+    there = present(drawn["kind"])
+    x = alt.X("trial:Q", title="trial, in the order of proposal", axis=alt.Axis(tickMinStep=1, format=",d"))
+    scale = alt.Scale(zero=False, type="linear" if measure.in_points else "log")
+    y = alt.Y("value:Q", title=value_title(measure), scale=scale)
+    told = [
+        "trial:Q",
+        alt.Tooltip("value:Q", title=value_title(measure), format=".4~f"),
+        alt.Tooltip("kind:N", title=""),
+    ]
+    layers = [
+        alt.Chart(data(pd.concat([steps, last]))).mark_line(interpolate="step-after", color=INK).encode(x=x, y=y),
+        alt.Chart(data(drawn))
+        .mark_point(size=30, opacity=0.8)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("kind:N", scale=colours(there)),
+            shape=alt.Shape("kind:N", scale=shapes(there)),
+            tooltip=told,
+        ),
+    ]
+    silent = len(trials) - len(rows)
+    return finished(
+        alt.layer(*layers),
+        f"Trial {steps['trial'].iloc[-1]} is the best so far" if len(steps) else "No trial has a score",
+        "The line is the best so far.",
+        some_of(len(drawn), len(rows), "trials"),
+        f"Not drawn: {silent:,} trials without a score." if silent else "",
+    )

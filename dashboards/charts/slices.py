@@ -1,0 +1,67 @@
+"""Each axis alone: the score of every trial over the value that it has there."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.axes import channel, is_quantity, placed
+from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.states import kinds, present
+from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes
+from skipstack.data.tasks.measure import Measure
+
+MOST: Final = 1000
+"""Trials that are drawn at most."""
+
+
+def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
+    """A panel for each of the axes, a point for each trial in which it is active.
+
+    ``trials`` has the columns state and dev, and one for each axis, as ``search.frames`` has it.
+    """
+    scored = trials[np.isfinite(trials["dev"])]
+    every = max(1, -(-len(scored) // MOST))
+    drawn = scored.iloc[::every]
+    there = present(kinds(drawn["state"]))
+    scale = alt.Scale(zero=False, type="linear" if measure.in_points else "log")
+    aside = alt.XOffset("apart:Q", scale=alt.Scale(domain=[-1, 1]))
+    panels = []
+    for axis in axes:
+        own = drawn[drawn[axis].notna()]
+        rows = pd.DataFrame(
+            {
+                "trial": own.index,
+                "at": placed(own[axis]).to_numpy(),
+                "value": own["dev"].to_numpy() * shown(measure),
+                "kind": kinds(own["state"]).to_numpy(),
+                "apart": (own.index.to_numpy() * 0.618) % 1 - 0.5,  # so that points do not hide each other
+            }
+        )
+        panels.append(
+            alt.Chart(data(rows))
+            .mark_point(size=26, opacity=0.75)
+            .encode(
+                x=channel(alt.X, "at", own[axis], axis),
+                y=alt.Y("value:Q", title=value_title(measure), scale=scale),
+                color=alt.Color("kind:N", scale=colours(there)),
+                shape=alt.Shape("kind:N", scale=shapes(there)),
+                tooltip=[
+                    "trial:Q",
+                    alt.Tooltip("at:N", title="value"),
+                    alt.Tooltip("value:Q", title="dev", format=".4~f"),
+                ],
+                **({} if is_quantity(own[axis]) else {"xOffset": aside}),
+            )
+            .properties(width=WIDTH, height=130)
+        )
+    silent = len(trials) - len(scored)
+    return finished(
+        alt.vconcat(*panels, spacing=12).resolve_scale(y="shared"),
+        "The score of each trial, over each axis alone",
+        "Other axes differ, too, and stopped trials would have gone on to gain.",
+        some_of(len(drawn), len(scored), "trials"),
+        f"Not drawn: {silent:,} trials without a score." if silent else "",
+    )

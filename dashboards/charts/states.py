@@ -1,0 +1,27 @@
+"""How trials are told apart by how they ended, wherever each has a mark of its own."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import pandas as pd
+
+from skipstack.dashboards.charts.theme import BLUE, ORANGE, PURPLE, Look
+
+WHOLE, STOPPED, OTHER = LOOKS = (
+    Look("trained to its end", BLUE),
+    Look("stopped", ORANGE, "triangle-up"),
+    Look("ended otherwise, or running", PURPLE, "square"),
+)
+
+NAMES: Final = {"completed": WHOLE.name, "stopped": STOPPED.name}
+
+
+def kinds(states: "pd.Series[str]") -> "pd.Series[str]":
+    """The name of the look of each state."""
+    return states.map(NAMES).fillna(OTHER.name)
+
+
+def present(names: Iterable[str]) -> list[Look]:
+    """The looks of these names, in their order."""
+    there = set(names)
+    return [look for look in LOOKS if look.name in there]

@@ -1,0 +1,66 @@
+"""When which trial was trained: a bar from where a worker took it up to where it let it go."""
+
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import some_of
+from skipstack.dashboards.charts.states import OTHER, STOPPED, WHOLE, present
+from skipstack.dashboards.charts.theme import colours, data, finished
+
+MOST: Final = 600
+"""Bars that are drawn at most: the last ones."""
+
+
+def timeline(spans: pd.DataFrame) -> Any:
+    """A bar for each time that a trial was trained, on as few lines as workers trained side by side.
+
+    ``spans`` has the columns trial, began, until, in seconds of one clock, and state: why it was let go.
+    """
+    placed = spans.sort_values(["began", "trial"], kind="stable").assign(line=lambda rows: lines(rows))
+    drawn = placed.iloc[-MOST:]
+    start = float(drawn["began"].min())
+    length = float(drawn["until"].max()) - start
+    unit, seconds = next(each for each in UNITS if length >= 2 * each[1] or each[1] == 1)
+    rows = drawn.assign(
+        began=(drawn["began"] - start) / seconds,
+        until=(drawn["until"] - start) / seconds,
+        kind=drawn["state"].map({"completed": WHOLE.name, "stopped": STOPPED.name}).fillna(OTHER.name),
+    )
+    there = present(rows["kind"])
+    chart = (
+        alt.Chart(data(rows))
+        .mark_bar(stroke="#ffffff", strokeWidth=0.5)
+        .encode(
+            x=alt.X("began:Q", title=f"{unit} since the first of them began"),
+            x2="until:Q",
+            y=alt.Y("line:O", title="trained side by side", axis=alt.Axis(ticks=False)),
+            color=alt.Color("kind:N", scale=colours(there)),
+            tooltip=["trial:Q", "state:N", alt.Tooltip("began:Q", format=".2f"), alt.Tooltip("until:Q", format=".2f")],
+        )
+    )
+    busy = float((spans["until"] - spans["began"]).sum())
+    whole = (float(spans["until"].max()) - float(spans["began"].min())) * int(placed["line"].max())
+    share = f"Lines are busy for {100 * busy / whole:.0f} % of the time." if whole else ""
+    return finished(
+        chart.properties(height=alt.Step(max(4, min(18, 240 // int(rows["line"].nunique()))))),
+        f"Trials that were trained side by side, at most: {int(placed['line'].max()):,}",
+        share,
+        some_of(len(drawn), len(spans), "times that a trial was trained"),
+    )
+
+
+UNITS: Final[tuple[tuple[str, float], ...]] = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
+
+
+def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """The line of each span, from 1: the lowest that is free when it begins. ``spans`` are in the order they began."""
+    ends: list[float] = []
+    found = []
+    for began, until in zip(spans["began"], spans["until"], strict=True):
+        free = next((place for place, end in enumerate(ends) if end <= began), len(ends))
+        ends[free : free + 1] = [until]
+        found.append(free + 1)
+    return np.array(found, dtype=int)

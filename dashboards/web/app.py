@@ -1,0 +1,72 @@
+"""The script that Streamlit runs for every view of the dashboard: which study, and which of the pages about it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from skipstack.dashboards.web.elements import ICON, STYLE, sentence
+from skipstack.dashboards.web.found import all_studies
+from skipstack.dashboards.web.going_page import going_page
+from skipstack.dashboards.web.studies_page import studies_page
+from skipstack.dashboards.web.takeaway_page import takeaway_page
+from skipstack.dashboards.web.trust_page import trust_page
+from skipstack.dashboards.web.works_page import works_page
+from skipstack.data.basis.errors import UserError
+
+STUDIES: Final = "Studies"
+
+PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
+    "Is it going well?": going_page,
+    "What works?": works_page,
+    "Can I believe it?": trust_page,
+    "What do I take away?": takeaway_page,
+}
+"""The pages about a study, in the order in which a person asks."""
+
+
+def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
+    """One view: the studies below ``folders``, those that were ``received`` from MLflow, and the page that is open.
+
+    Page and study stand in the address, so that a view can be found again. They are no pages of Streamlit's, whose
+    addresses would be other paths, below which the browser looks for a server in vain.
+    """
+    st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
+    st.html(STYLE)
+    studies = all_studies(folders, received)
+    with st.container(horizontal=True, key="head"):
+        page = st.segmented_control(
+            "Page",
+            [STUDIES, *PAGES],
+            default=STUDIES,
+            key="page",
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
+            wrap=True,
+        )
+        name = st.selectbox(
+            "Study",
+            list(studies),
+            key="study",
+            bind="query-params",
+            label_visibility="collapsed",
+            width=420,
+        )
+    if page not in PAGES:
+        studies_page(studies)
+    elif name is None:
+        sentence("There is no study here any more.")
+    else:
+        try:
+            PAGES[page](studies[name])
+        except UserError as error:  # damaged, or gone since
+            sentence(str(error))
+
+
+if __name__ == "__main__":
+    dashboard(
+        [Path(folder) for folder in st.secrets["folders"]],
+        {name: Path(path) for name, path in st.secrets["received"].items()},
+    )

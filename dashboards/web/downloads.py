@@ -1,0 +1,78 @@
+"""Files to take away: the bundle of a trial, and the report of the study in every format."""
+
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import streamlit as st
+
+from skipstack.dashboards.commands.report import reported
+from skipstack.dashboards.pages.rendering import FileFormat, rendered
+from skipstack.dashboards.report.warned import warned
+from skipstack.dashboards.web.elements import sentence
+from skipstack.dashboards.web.snapshot import Snapshot
+from skipstack.search.study.records.folder import BEST, StudyFolder
+
+if TYPE_CHECKING:
+    from skipstack.dashboards.pages.page import Report
+
+FORMATS: Final[dict[FileFormat, tuple[str, str, str]]] = {
+    "html": ("Report (HTML)", "html", "text/html"),
+    "latex": ("Tables (LaTeX)", "tex", "application/x-latex"),
+    "csv": ("Numbers (CSV)", "csv", "text/csv"),
+    "markdown": ("Report (Markdown)", "md", "text/markdown"),
+    "json": ("Everything (JSON)", "json", "application/json"),
+}
+"""What the button of each format says, how its file ends, and what it is to a browser."""
+
+
+def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
+    """A button for each file; what it holds is made once it is asked for."""
+    name = of.frames.study.name.replace("/", "-")
+    with st.container(horizontal=True, key="reports"):
+        for form, (label, suffix, mime) in FORMATS.items():
+            data = partial(report_file, of, form)
+            st.download_button(label, data, f"{name}.{suffix}", mime, on_click="ignore", key=f"download {form}")
+    kept = [number for number in ranked if _weights(of, number).exists()]
+    if not kept:
+        sentence("No bundle: the weights of no trial are here.", pale=True)
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bundles"):
+        number = st.selectbox("Bundle of trial", kept, key="bundled", width=160)
+        st.download_button(
+            "Bundle (.zip)",
+            partial(bundle_file, of, number),
+            f"{name}-trial-{number}.zip",
+            "application/zip",
+            on_click="ignore",
+            key="download bundle",
+            type="primary",
+        )
+
+
+def study_report(of: Snapshot) -> "Report":
+    """What ``skipstack report`` prints."""
+    return warned(reported(of.frames, None, (), confirmed=False, randomise=False), of.frames.warnings)
+
+
+def report_file(of: Snapshot, form: FileFormat) -> bytes:
+    """The file that ``skipstack report --format`` writes."""
+    return rendered(study_report(of), form)
+
+
+def bundle_file(of: Snapshot, number: int) -> bytes:
+    """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip."""
+    from skipstack.search.bundles.export import export_bundles
+    from skipstack.search.confirmation.figures import confirmed_figures
+
+    with tempfile.TemporaryDirectory(prefix="skipstack-bundle-") as scratch:
+        to = Path(scratch) / "bundle.zip"
+        confirmed = partial(confirmed_figures, of.record)
+        export_bundles(of.record, StudyFolder(of.path), to, best=None, trial=number, device="cpu", confirmed=confirmed)
+        return to.read_bytes()
+
+
+def _weights(of: Snapshot, number: int) -> Path:
+    return StudyFolder(of.path).trial(number) / BEST

@@ -1,0 +1,122 @@
+"""What pages are made of: charts in the project's looks, parts of reports, and texts that stay what they are."""
+
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import streamlit as st
+
+from skipstack.dashboards.charts.drawing import unchecked, words
+from skipstack.dashboards.pages.html import as_elements
+from skipstack.dashboards.pages.page import Report
+from skipstack.dashboards.pages.rendering import all_visible
+from skipstack.dashboards.pages.style import LIGHT, TABLES
+from skipstack.dashboards.pictures.picture import Drawn
+from skipstack.data.basis.printable import visible
+
+if TYPE_CHECKING:
+    from skipstack.spaces.trial import TrialConfig
+
+STYLE: Final = f"""<style>
+.stHtml {{ {LIGHT} color: var(--ink); overflow-wrap: anywhere; }}
+.stHtml {{ {TABLES} th, td {{ border: 0; }} table {{ margin: 0.3rem 0; }} }}
+.stHtml h2 {{ font-size: 1.2rem; padding: 0.8rem 0 0; margin: 0; }}
+.stHtml h3 {{ font-size: 1.05rem; padding: 0.4rem 0 0; margin: 0; }}
+.stHtml p {{ margin: 0.2rem 0; max-width: 60rem; }} .stHtml .pale {{ color: var(--pale); font-size: 0.9rem; }}
+.stHtml svg {{ max-width: 100%; height: auto; }}
+.stMainBlockContainer {{ padding: 2.5rem 1.5rem 3rem; max-width: 86rem; }}
+[data-stale="true"] {{ opacity: 1 !important; transition: none !important; }}
+.stVegaLiteChart canvas, .stVegaLiteChart svg {{ max-width: 100% !important; height: auto !important; }}
+@media (max-width: 640px) {{ .stMainBlockContainer {{ padding: 2.5rem 0.8rem 2rem; }} }}
+</style>"""
+"""Of all pages: tables as in reports; a picture is never wider than its place, nor pale while it is made anew."""
+
+
+ICON: Final = "data:image/svg+xml," + quote(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
+    'd="M2 0h6v1.6H2z M0 2.1h6v1.6H0z M2 4.2h6v1.6H2z M0 6.3h6v1.6H0z"/></svg>'
+)
+"""Stacked layers, for the tab of a browser: a picture of our own, since any other would come from the network."""
+
+
+def heading(text: str, *, level: int = 2) -> None:
+    """A heading."""
+    st.html(f"<h{level}>{_shown(text)}</h{level}>")
+
+
+def sentence(text: str, *, pale: bool = False) -> None:
+    """A sentence, in which `this` is code; ``pale``: a note on how to read what stands beside it."""
+    words = re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
+    st.html(f"<p{' class=pale' if pale else ''}>{words}</p>")
+
+
+def chart(drawn: Drawn, key: str) -> None:
+    """A chart below its heading; or why there is none."""
+    heading(drawn.heading, level=3)
+    if isinstance(drawn.draw, str):
+        sentence(f"Not drawn: {drawn.draw}.", pale=True)
+        return
+    with unchecked():
+        made: Any = drawn.draw().properties(autosize="pad")  # else Streamlit asks for one that cuts
+        st.altair_chart(made, theme=None, width="content", alt=words(made), key=key)
+
+
+def charts(drawn: Iterable[Drawn], key: str) -> None:
+    """Charts in two columns, which are one where the page is narrow; those that are not drawn come last, as a line."""
+    every = list(drawn)
+    there = [each for each in every if not isinstance(each.draw, str)]
+    for start in range(0, len(there), 2):
+        for column, each in zip(st.columns(2, gap="medium"), there[start : start + 2], strict=False):
+            with column:
+                chart(each, f"{key}: {each.heading}")
+    missing = [f"{each.heading} ({each.draw})" for each in every if isinstance(each.draw, str)]
+    if missing:
+        sentence(f"Not drawn: {', '.join(missing)}.", pale=True)
+
+
+def report(shown: Report, *, titled: bool = True) -> None:
+    """The page of a report, without its pictures."""
+    if titled and shown.page.title:
+        heading(shown.page.title)
+    st.html("\n".join(as_elements(all_visible(shown.page))))
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A small table of texts, of which the first of each row says what the row is about; numbers stand on the right."""
+    body = [[_shown(each) for each in row] for row in rows]
+    places = range(len(headings))
+    left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]
+    sides = ["left" if place in left else "right" for place in places]
+    head = "".join(
+        f'<th scope="col" class="{side}">{_shown(each)}</th>' for side, each in zip(sides, headings, strict=True)
+    )
+    lines = "".join(
+        f'<tr><th scope="row">{first}</th>'
+        + "".join(f'<td class="{side}">{each}</td>' for side, each in zip(sides[1:], others, strict=True))
+        + "</tr>"
+        for first, *others in body
+    )
+    above = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
+    st.html(f'<div class="wide" tabindex="0"><table>{above}<tbody>{lines}</tbody></table></div>')
+
+
+def _shown(text: str) -> str:
+    return escape(visible(text))
+
+
+def picture(svg: str) -> None:
+    """A drawing, no wider than its place."""
+    st.image(svg)
+
+
+def drawing_of(config: "TrialConfig", title: str) -> None:
+    """The network of a config, drawn; its layers in words below."""
+    from skipstack.dashboards.drawings.drawing import diagram_of, drawing
+    from skipstack.dashboards.drawings.told import told
+
+    shown = diagram_of(config)
+    picture(drawing(shown, title, alone=False))
+    with st.expander("In words"):
+        sentence(" ".join(told(shown)))

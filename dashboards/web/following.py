@@ -1,0 +1,186 @@
+"""A study that another process runs, followed: each look reads what its ledger has more than at the last one."""
+
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from skipstack.dashboards.progress.counts import Level, StudyCounts
+from skipstack.dashboards.progress.progress import differences
+from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Interrupted, Placed, Resumed, Retried, Started
+from skipstack.search.ledger.ledger import Ledger, events_of
+from skipstack.search.study.records.bulk import bulk_record
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import is_long
+from skipstack.search.study.records.study_record import StudyRecord
+
+if TYPE_CHECKING:
+    from skipstack.search.exploration.exploration import Exploration
+
+SPANS = ("trial", "began", "until", "state")
+"""The columns of ``Standing.spans``."""
+
+TOLD = tuple(
+    f'"{key}":"{value}"'.encode()
+    for key, value in (
+        *(("kind", kind) for kind in ("started", "ended", "retried", "placed", "interrupted", "resumed", "finished")),
+        ("decision", "pause"),
+    )
+)
+"""What marks the lines of a ledger that say what was run when."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What went wrong with a trial at a time, in Unix seconds, and whether it is tried again."""
+
+    time: float
+    trial: int
+    what: str
+    message: str
+    again: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """Where a study stood at the last event that was read, at ``time`` in Unix seconds.
+
+    ``per_minute`` and ``seconds_left`` are by the pace since the study was last taken up, None where it is not known.
+    ``running``: by trial that trains now its last epoch, and what it has that the base has not. ``spans``: when workers
+    trained which trial (``SPANS``), in Unix seconds.
+    """
+
+    state: str
+    time: float
+    total: int
+    ended: int
+    epochs: int
+    per_minute: float | None
+    seconds_left: float | None
+    levels: tuple[Level, ...]
+    running: dict[int, tuple[int, str]]
+    spans: pd.DataFrame
+    faults: tuple[Fault, ...]
+    placed: Placed | None
+    seen: "Exploration"
+
+
+class Followed:
+    """The study in a folder. Raises UserError, as all readings do, where there is none, or it is damaged."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ledger = Ledger(StudyFolder.existing(path).ledger)
+        self._lock = Lock()
+        self._appends = 0
+        self._counts = StudyCounts(StudyRecord())
+        self._time = 0.0
+        self._open: dict[int, float] = {}
+        self._spans: list[tuple[int, float, float, str]] = []
+        self._faults: list[Fault] = []
+        self._placed: Placed | None = None
+        self._standing: Standing | None = None
+        self.seconds = 0.0
+        """That the last look took which found something new."""
+
+    def look(self) -> Standing:
+        """Where it stands now. Several may look at once."""
+        with self._lock:
+            began = time.perf_counter()
+            if not self._appends and self._ledger.whole(lambda: is_long(self._ledger)):
+                self._appends = self._ledger.whole(self._begin)
+            new = self._ledger.whole(lambda: list(islice(self._ledger.lines(), self._appends, None)))
+            for event in (event for line in new for event in events_of(line)):
+                self._note(event)
+                self._counts.apply(event, event.time)
+            self._appends += len(new)
+            if new or self._standing is None:
+                self._standing = self._now()
+                self.seconds = time.perf_counter() - began
+            return self._standing
+
+    def _begin(self) -> int:
+        """Read a long ledger: its record as columns, and of its events those that say what was run when."""
+        lines = list(self._ledger.lines())
+        record = bulk_record(lines)
+        if record is None:
+            return 0
+        self._counts = StudyCounts(record)
+        told = (line for line in lines[:-1] if any(mark in (line.payload or b"") for mark in TOLD))
+        for event in (event for line in (*told, *lines[-1:]) for event in events_of(line)):
+            self._note(event)
+            self._counts.note(event, event.time)
+        return len(lines)
+
+    def _note(self, event: Event) -> None:
+        """Take in an event, beside the counts."""
+        self._time = event.time
+        match event:
+            case Resumed():
+                self._close_all()
+                self._counts = StudyCounts(self._counts.record)  # whose pace is that of this driver
+            case Interrupted():
+                self._close_all()
+            case Placed():
+                self._placed = event
+            case Started(trial=number):
+                self._open[number] = event.time
+            case Retried(trial=number):
+                self._close(number, reason_in_words(event.cause))
+                self._faults.append(Fault(event.time, number, reason_in_words(event.cause), event.message, again=True))
+            case Ended(trial=number):
+                self._close(number, event.reason)
+                if event.reason in FAULTS:
+                    what = reason_in_words(event.reason)
+                    self._faults.append(Fault(event.time, number, what, event.message, again=False))
+            case Decided(trial=number, decision="pause"):
+                self._close(number, "paused")
+            case _:
+                pass
+
+    def _close(self, number: int, state: str) -> None:
+        if number in self._open:
+            self._spans.append((number, self._open.pop(number), self._time, state))
+
+    def _close_all(self) -> None:
+        for number in tuple(self._open):
+            self._close(number, "interrupted")
+
+    def _now(self) -> Standing:
+        from skipstack.search.frames.study_frames import StudyFrames
+
+        counts, record = self._counts, self._counts.record
+        frames = StudyFrames.of(record, self._path)
+        seen = frames.explored()
+        seen.curves()  # what pictures read of the record is read now, since it will change
+        spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
+        trials = (record.trials[number] for number in self._open)
+        return Standing(
+            state="running" if counts.epochs and counts.state in ("", "starting workers") else counts.state,
+            time=self._time,
+            total=counts.total,
+            ended=counts.ended,
+            epochs=counts.epochs,
+            per_minute=counts.per_minute(self._time),
+            seconds_left=counts.seconds_left(self._time),
+            levels=tuple(counts.levels()),
+            running={
+                each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in trials
+            },
+            spans=pd.DataFrame(spans, columns=list(SPANS)),
+            faults=tuple(self._faults),
+            placed=self._placed,
+            seen=seen,
+        )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def followed(path: str) -> Followed:
+    """The one that follows the study in a folder, for all who look."""
+    return Followed(Path(path))

@@ -1,0 +1,103 @@
+"""All studies at a glance, and several of them compared."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from skipstack.dashboards.pictures.studies_pictures import studies_charts
+from skipstack.dashboards.report.quantities import duration
+from skipstack.dashboards.web.elements import charts, heading, report, sentence
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import called
+from skipstack.search.study.comparable import resource_of
+
+
+def studies_page(studies: Mapping[str, Path]) -> None:
+    """A row for each study; those that are chosen are compared below."""
+    heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}")
+    place, rows = st.empty(), dict[str, dict[str, Any]]()
+    for name, path in studies.items():
+        rows[name] = row_of(name, path)
+    with place.container():
+        _table(pd.DataFrame(list(rows.values())))
+    if len(studies) > 1:
+        _compared(studies)
+
+
+def row_of(name: str, path: Path) -> dict[str, Any]:
+    """What the table says of a study; of one that cannot be read, why."""
+    try:
+        return {"study": name, **_described(snapshot(path))}
+    except UserError as error:
+        return {"study": name, "state": str(error)}
+
+
+def _described(of: Snapshot) -> dict[str, Any]:
+    frames = of.frames
+    trials, measure = frames.trials, frames.measure
+    ends = trials["state"].value_counts()
+    running = int(ends.get("running", 0) + ends.get("paused", 0))
+    best = _best(of)
+    written = max(nanoseconds for *_, nanoseconds in version_of(of.path)) / 1e9
+    return {
+        "state": "finished" if frames.finished else f"not finished, {running:,} running" if running else "not finished",
+        "trials": f"{len(trials) - running:,} of {max(frames.study.search.trials, len(trials)):,}",
+        "best": None if best is None else abs(measure.factor) * float(trials["dev"][best]),
+        "of": f"{measure.label} on dev",
+        "trial": best,
+        "confirmed": "yes" if frames.confirms else "no",
+        "corpus": called(frames.study.space.base.data.corpus),
+        "training": duration(float(trials["seconds"].sum())),
+        "last event": f"{duration(max(time.time() - written, 0.0))} ago",
+    }
+
+
+def _best(of: Snapshot) -> int | None:
+    """The number of the best trial: the exploration's, which need not be made where scores alone rank."""
+    scores = of.frames.trials["score"].dropna()
+    if resource_of(of.frames.study) == "seeds":
+        return of.explored.best
+    return None if scores.empty else int(scores.index.to_numpy()[int(scores.argmax())])
+
+
+def _table(frame: pd.DataFrame) -> None:
+    st.dataframe(
+        frame,
+        hide_index=True,
+        key="studies",
+        column_config={
+            "best": st.column_config.NumberColumn(
+                "best", format="%.2f", help="Of the best trial on dev, as it was seen"
+            ),
+            "trial": st.column_config.NumberColumn("trial", format="%d"),
+            "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),
+            "confirmed": st.column_config.TextColumn("confirmed", help="Whether anything has an interval"),
+        },
+    )
+    sentence(
+        "best: what the search saw of its best trial on dev. The more trials, the more it is flattered; only what is "
+        "confirmed has an interval.",
+        pale=True,
+    )
+
+
+def _compared(studies: Mapping[str, Path]) -> None:
+    chosen = st.multiselect("Compare studies on one corpus", list(studies), key="compared", bind="query-params")
+    if len(chosen) < 2:
+        return
+    from skipstack.dashboards.confirmed.studies_report import studies_report
+    from skipstack.search.confirmation.studies import compare_studies
+
+    try:
+        found = compare_studies({name: snapshot(studies[name]).record for name in chosen})
+    except UserError as error:
+        st.warning(str(error).replace("[", "\\["))
+        return
+    made = studies_report(found)
+    report(made)
+    charts(studies_charts(made.records, found.budgets, found.measure), "studies")

@@ -1,0 +1,94 @@
+"""What do I take away? A network as it is drawn, two of them compared, what one does with a sentence, and files."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import streamlit as st
+
+from skipstack.dashboards.report.quantities import NONE
+from skipstack.dashboards.web.downloads import downloads
+from skipstack.dashboards.web.elements import drawing_of, heading, sentence, table
+from skipstack.dashboards.web.inspecting import inspecting
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.study.records.parts import value_text
+
+if TYPE_CHECKING:
+    from skipstack.spaces.trial import Scalar, TrialConfig
+
+BASE: Final = -1
+"""Stands for the base in a list of trials."""
+
+
+def takeaway_page(path: Path) -> None:
+    """The page."""
+    of = snapshot(path)
+    ranked = list(of.explored.seen.ranked)
+    heading("Files")
+    downloads(of, ranked)
+    heading("The network of a trial")
+    numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), BASE]
+    names = _names(of)
+    left, right = st.columns(2)
+    one = left.selectbox("Trial", numbers, format_func=names.__getitem__, key="one", width="stretch")
+    other = right.selectbox(
+        "Compared with", numbers, index=len(numbers) - 1, format_func=names.__getitem__, key="other"
+    )
+    if one is None or other is None:
+        return
+    first, second = config_of(of, one), config_of(of, other)
+    for column, config, number in ((left, first, one), (right, second, other)):
+        with column:
+            drawing_of(config, names[number])
+    _differences(first, second, (names[one], names[other]))
+    heading("Inside a network")
+    inspecting(of, [number for number in ranked if number != BASE])
+
+
+def config_of(of: Snapshot, number: int) -> "TrialConfig":
+    """The config of a trial, or of the base."""
+    import json
+
+    if number == BASE:
+        return of.frames.study.space.base
+    return of.frames.space.config(json.loads(str(of.frames.trials.loc[number, "point"])))
+
+
+def differing(first: "TrialConfig", second: "TrialConfig") -> "tuple[list[Row], list[Row]]":
+    """The leaves in which two configs differ, then those that both have alike: path, and the value of each."""
+    one, other = first.flatten(), second.flatten()
+    rows = [(path, _text(one, path), _text(other, path)) for path in dict.fromkeys((*one, *other))]
+    return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
+
+
+Row = tuple[str, str, str]
+"""A path, and its value in either config."""
+
+
+def _text(leaves: "dict[str, Scalar]", path: str) -> str:
+    if path not in leaves:
+        return NONE
+    value = leaves[path]
+    return value_text(value) if isinstance(value, str | int | float | bool) or value is None else canonical_json(value)
+
+
+def _differences(first: "TrialConfig", second: "TrialConfig", names: tuple[str, str]) -> None:
+    apart, alike = differing(first, second)
+    heading("In what they differ", level=3)
+    if apart:
+        table(("path", *names), apart)
+    else:
+        sentence("In nothing: the configs are the same.")
+    with st.expander(f"{len(alike):,} paths that both have alike"):
+        table(("path", "value"), (row[:2] for row in alike))
+
+
+def _names(of: Snapshot) -> dict[int, str]:
+    """What each trial is called where one is chosen, and the base."""
+    trials, factor = of.frames.trials, abs(of.frames.measure.factor)
+    told = zip(trials.index, trials["score"].notna(), trials["dev"], trials["state"], strict=True)
+    named = {
+        int(number): f"trial {number}: {f'{factor * dev:.2f}' if scored else 'no score'}, {state}"
+        for number, scored, dev, state in told
+    }
+    return {**named, BASE: "the base"}

@@ -1,0 +1,50 @@
+"""Which trials and axes the charts of trials show: what a person chose, the whole search to begin with."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from skipstack.dashboards.web.elements import heading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skipstack.search.exploration.exploration import Exploration
+
+
+def chosen_trials(seen: "Exploration") -> "pd.DataFrame":
+    """The trials, as a filter by state and by values leaves them; what the additive model says stays that of all."""
+    trials = seen.seen.trials
+    with st.expander("Filter trials", icon=":material/filter_alt:"):
+        states = st.multiselect("State", sorted(set(trials["state"])), key="states", placeholder="all")
+        axis = st.selectbox("Axis", list(seen.domains), index=None, key="filtered axis", placeholder="none")
+        values = (
+            []
+            if axis is None
+            else sorted(trials[axis].dropna().unique().tolist(), key=lambda value: (str(type(value)), value))
+        )
+        shown = st.multiselect("Values", values, key=f"values of {axis}", placeholder="all") if axis else []
+        kept = trials
+        if states:
+            kept = kept[kept["state"].isin(states)]
+        if shown:
+            kept = kept[kept[axis].isin(shown)]
+        st.caption(f"{len(kept):,} of {len(trials):,} trials are drawn one by one. Effects and importance are of all.")
+    return kept
+
+
+def chosen_axes(
+    seen: "Exploration", most: int, *, key: str = "axes", label: str = "Axes", exactly: int | None = None
+) -> list[str]:
+    """Axes that a person chose; the most important ones to begin with, as many as ``most``."""
+    ranked = [str(axis) for axis in seen.importances["axis"]]
+    every = [*ranked, *(axis for axis in seen.domains if axis not in ranked)]
+    return st.multiselect(label, every, default=every[:most], key=key, max_selections=exactly or len(every))
+
+
+def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
+    """The trials with their values, the best first, as a table that can be sorted and searched."""
+    heading("Trials", level=3)
+    columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
+    shown = trials.sort_values("score", ascending=False, na_position="last")[columns]
+    st.dataframe(shown.assign(dev=shown["dev"] * abs(seen.measure.factor)), key="trials")

@@ -1,0 +1,93 @@
+"""Can I believe it? What is confirmed, beside the paper's figures, and what speaks for and against the search."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from skipstack.dashboards.commands.describing import recorded_corpora
+from skipstack.dashboards.confirmed.comparison_report import comparison_report
+from skipstack.dashboards.confirmed.reports import confirmed_reports
+from skipstack.dashboards.pictures.confirmed_pictures import compared_chart, confirmed_chart
+from skipstack.dashboards.pictures.picture import Drawn
+from skipstack.dashboards.pictures.search_pictures import search_charts
+from skipstack.dashboards.report.health_report import health_report
+from skipstack.dashboards.web.elements import chart, charts, heading, report, sentence
+from skipstack.dashboards.web.snapshot import Snapshot, snapshot
+from skipstack.data.basis.errors import UserError
+
+if TYPE_CHECKING:
+    from skipstack.search.exploration.exploration import Exploration
+
+NOTHING = (
+    "Nothing is confirmed: what a search saw was chosen on the way, so none of its numbers has an interval. "
+    "`skipstack ablate` trains the best config, and each of its changes, anew with fresh seeds."
+)
+
+
+def trust_page(path: Path) -> None:
+    """The page."""
+    of = snapshot(path)
+    for line in of.frames.warnings:
+        sentence(f"warning: {line}")
+    heading("What is confirmed")
+    _confirmed(of)
+    _paper(of)
+    heading("What the search says of itself")
+    sentence("Described, and not tested.", pale=True)
+    charts(trust_charts(of.explored), f"trust {path}")
+    heading("The corpora")
+    _corpora(of)
+
+
+def trust_charts(seen: "Exploration") -> Iterator[Drawn]:
+    """Of the search: whether rungs ordered trials as their ends did, and what fewer trials would have given."""
+    from skipstack.dashboards.charts.agreement import agreement
+    from skipstack.search.exploration.agreement import agreement as compared
+
+    found = {each.heading: each for each in search_charts(seen)}
+    yield from (found[name] for name in ("Trials at each rung", "Expected best"))
+    few = "" if seen.reached.shape[1] > 1 and len(seen.reached) > 2 else "it takes three trials of several epochs"
+    yield Drawn("Short and long trainings", few or (lambda: agreement(compared(seen.reached))))
+
+
+def _confirmed(of: Snapshot) -> None:
+    reports = list(confirmed_reports(of.record)) if of.frames.confirms else []
+    if not reports:
+        sentence(NOTHING)
+    for place, each in enumerate(reports):
+        report(each)
+        chart(confirmed_chart(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
+
+
+def _paper(of: Snapshot) -> None:
+    from skipstack.search.confirmation.against import compare
+    from skipstack.search.confirmation.papers import tables
+
+    every = tables()
+    own = [name for name, table in every.items() if table.preset == of.frames.study.name]
+    heading("Beside a paper's figures")
+    names = [*own, *(name for name in every if name not in own)]
+    name = st.selectbox(
+        "Table", names, index=0 if own else None, key="paper", bind="query-params", placeholder="such as wu2017/table-2"
+    )
+    if name is None:
+        return
+    try:
+        found = compare(of.record, name, every[name])
+    except UserError as error:
+        sentence(str(error))
+        return
+    made = comparison_report(found)
+    report(made)
+    chart(compared_chart(made.records, found.measure, found.split), f"paper {name} {of.path}")
+
+
+def _corpora(of: Snapshot) -> None:
+    try:
+        described, title = recorded_corpora(of.path)
+    except UserError as error:
+        sentence(str(error), pale=True)
+        return
+    report(health_report(title, described), titled=False)

@@ -1,0 +1,156 @@
+"""Pictures of trials one by one: each has its mark in its place, and what is not drawn is said."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skipstack.dashboards.charts import coordinates, history, slices
+from skipstack.dashboards.charts.agreement import agreement
+from skipstack.dashboards.charts.distribution import distribution
+from skipstack.dashboards.charts.drawing import words
+from skipstack.dashboards.charts.fields import means_over, ranks_over
+from skipstack.dashboards.charts.footprint import footprint
+from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE
+from skipstack.dashboards.charts.timeline import lines, timeline
+from skipstack.data.tasks.measures import MEASURES
+from tests.dashboards.charts.drawn import Drawing, place
+
+ACCURACY, PERPLEXITY = MEASURES["accuracy"], MEASURES["perplexity"]
+NAN = float("nan")
+DEPTH, RATE, GATE = "model.depth", "rate", "gate"
+
+TRIALS = pd.DataFrame(
+    {
+        "state": ["stopped", "completed", "completed", "stopped", "diverged"],
+        "dev": [0.5, 0.7, 0.6, 0.8, NAN],
+        DEPTH: pd.Series([1, 3, 1, 3, 5], dtype="Int64"),
+        RATE: [0.001, 0.01, 0.02, 0.04, 0.1],
+        GATE: pd.Series(["a", None, "b", "a", "b"], dtype="str"),
+    }
+).rename_axis("trial")
+TRIALS["score"] = TRIALS["dev"]
+
+
+def drawn(chart: Any, colour: str | None = None) -> list[tuple[float, float]]:
+    """Where its symbols stand, of one colour or of all, from left to right."""
+    drawing = Drawing(chart)
+    marks = drawing.marks("symbol") if colour is None else drawing.coloured("symbol", colour)
+    return sorted(map(place, marks))
+
+
+def test_history_has_every_trial_in_order_and_the_best_so_far() -> None:
+    chart = history.history(TRIALS, ACCURACY)
+    places = drawn(chart)
+    assert len(places) == 4
+    heights = [height for _, height in places]
+    assert np.argsort(heights).tolist() == [3, 1, 2, 0]
+    steps = re.findall(r"[ML]([\d.]+),([\d.]+)", next(mark.get("d", "") for mark in Drawing(chart).marks("line")))
+    corners = sorted({(float(x), float(y)) for x, y in steps})
+    assert sorted({height for _, height in corners}) == pytest.approx(sorted({heights[0], heights[1], heights[3]}))
+    assert "Trial 3 is the best so far." in words(chart)
+    assert "Not drawn: 1 trials without a score." in words(chart)
+
+
+def test_the_best_perplexity_so_far_is_the_lowest() -> None:
+    worse = TRIALS.assign(dev=[90.0, 80.0, 85.0, 70.0, NAN], score=[-90.0, -80.0, -85.0, -70.0, NAN])
+    chart = history.history(worse, PERPLEXITY)
+    assert "Trial 3 is the best so far." in words(chart)
+    assert "perplexity on dev (lower is better)" in Drawing(chart).words
+
+
+def test_of_many_trials_some_are_drawn_and_each_that_was_the_best_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history, "MOST", 10)
+    monkeypatch.setattr(slices, "MOST", 10)
+    dev = np.random.default_rng(0).random(100)
+    many = pd.DataFrame({"state": "completed", "dev": dev, "score": dev, RATE: dev}).rename_axis("trial")
+    leads = {number for number in range(100) if dev[number] == dev[: number + 1].max()}
+    shown = len({*range(0, 100, 10), *leads})
+    chart = history.history(many, ACCURACY)
+    assert len(drawn(chart)) == shown
+    assert f"{shown} of 100 trials are drawn." in words(chart)
+    assert "10 of 100 trials are drawn." in words(slices.slices(many, ACCURACY, [RATE]))
+
+
+def test_spans_stand_on_as_few_lines_as_were_trained_side_by_side() -> None:
+    spans = pd.DataFrame(
+        [(0, 0.0, 10.0, "completed"), (1, 1.0, 4.0, "stopped"), (2, 4.0, 8.0, "paused"), (3, 5.0, 9.0, "failed")],
+        columns=["trial", "began", "until", "state"],
+    )
+    assert lines(spans).tolist() == [1, 2, 2, 3]
+    chart = timeline(spans)
+    bars = Drawing(chart).marks("rect")
+    assert len(bars) == 4
+    lengths = [float(found[1]) for bar in bars if (found := re.search(r"h([\d.]+)", bar.get("d", "")))]
+    assert [length / lengths[0] for length in lengths] == pytest.approx([1, 0.3, 0.4, 0.4], abs=0.01)
+    assert "Trials that were trained side by side, at most: 3. Lines are busy for 70 % of the time." in words(chart)
+
+
+def test_slices_have_a_panel_an_axis_with_the_trials_in_which_it_is_active() -> None:
+    drawing = Drawing(slices.slices(TRIALS, ACCURACY, [DEPTH, GATE]))
+    assert len(drawing.coloured("symbol", BLUE)) + len(drawing.coloured("symbol", ORANGE)) == 4 + 3
+    assert {DEPTH, GATE, "1", "3", "a", "b"} <= set(drawing.words)
+
+
+def test_fields_have_the_mean_of_their_trials_and_ranks_begin_with_the_best() -> None:
+    chart = means_over(TRIALS, ACCURACY, DEPTH, GATE)
+    (rows,) = [chart.data.values]
+    found = {(row["x"], row["y"]): (row["mean"], row["size"]) for row in rows}
+    assert found == {("1", "a"): (50, 1), ("1", "b"): (60, 1), ("3", "a"): (80, 1)}
+    assert len(Drawing(chart).marks("rect")) == 3
+    assert "Not drawn: 2 trials without a score, or in which one of the axes is not active." in words(chart)
+    ranks = {row["trial"]: row["rank"] for row in ranks_over(TRIALS, ACCURACY, DEPTH, RATE).data.values}
+    assert ranks == pytest.approx({3: 0, 1: 100 / 3, 2: 200 / 3, 0: 100})
+
+
+def test_many_numbers_are_shown_in_parts_that_hold_them() -> None:
+    rates = np.geomspace(0.001, 0.1, 40)
+    many = pd.DataFrame({"dev": 0.5, DEPTH: 1, RATE: rates})
+    rows = means_over(many, ACCURACY, RATE, DEPTH).data.values
+    assert sum(row["size"] for row in rows) == 40
+    assert min(row["x"] for row in rows) == pytest.approx(0.001)
+    assert max(row["x_end"] for row in rows) == pytest.approx(0.1)
+    assert {round(row["x_end"] / row["x"], 6) for row in rows} == {round(100 ** (1 / 6), 6)}
+
+
+def test_lines_run_through_every_axis_to_the_score_and_below_those_that_are_not_active() -> None:
+    chart = coordinates.parallel_coordinates(TRIALS, ACCURACY, [DEPTH, GATE])
+    rows = chart.layer[1].data.values
+    heights = {(row["trial"], row["axis"]): row["height"] for row in rows}
+    assert [heights[number, DEPTH] for number in range(4)] == [0, 1, 0, 1]
+    assert [heights[number, GATE] for number in range(4)] == [0, coordinates.INACTIVE, 1, 0]
+    last = [heights[number, "accuracy on dev (%)"] for number in range(4)]
+    assert last == pytest.approx([0, 2 / 3, 1 / 3, 1])
+    drawing = Drawing(chart)
+    assert len([mark for mark in drawing.marks("line") if mark.get("stroke") == INK]) == 1
+    assert "the dark one is trial 3, the best of them" in words(chart)
+    assert "not active" in drawing.words
+
+
+def test_the_distribution_says_which_share_is_as_good_or_worse() -> None:
+    chart = distribution(TRIALS, ACCURACY)
+    rows = chart.data.values
+    stopped = {row["value"]: row["share"] for row in rows if row["kind"] == "stopped"}
+    assert stopped == {50: 50, 80: 100}
+    assert "Half of 4 trials are worse than 65.00; the best has 80.00" in words(chart)
+    lower = TRIALS.assign(dev=[90.0, 80.0, 85.0, 70.0, NAN])
+    worst_first = [row["value"] for row in distribution(lower, PERPLEXITY).data.values if row["kind"] == "stopped"]
+    assert worst_first == [90, 70]
+
+
+def test_a_map_has_a_point_for_each_config_hollow_where_there_is_no_score() -> None:
+    places = pd.DataFrame({"trial": range(5), "x": [0.0, 1, 2, 3, 4], "y": [0.0, 1, 0, 1, 0]})
+    drawing = Drawing(footprint(places, TRIALS, ACCURACY))
+    filled = [mark for mark in drawing.marks("symbol") if mark.get("fill") not in (None, "none", "transparent")]
+    assert (len(drawing.marks("symbol")), len(filled)) == (5, 4)
+
+
+def test_agreement_has_a_field_for_each_two_numbers_of_epochs_that_are_known() -> None:
+    frame = pd.DataFrame(
+        {"one": [1, 1, 2, 2], "other": [1, 2, 1, 2], "n": [9, 4, 4, 4], "correlation": [1.0, 0.25, 0.25, NAN]}
+    )
+    drawing = Drawing(agreement(frame))
+    assert len(drawing.marks("rect")) == 3
+    assert drawing.words.count("+0.25") == 2

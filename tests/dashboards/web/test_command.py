@@ -1,0 +1,71 @@
+"""``skipstack dashboard`` as a command: its mistakes in one line, and a server on this machine that Ctrl-C ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from skipstack.dashboards.web.found import studies_below
+from skipstack.dashboards.web.serving import HOST, listening
+from skipstack.data.basis.errors import UserError
+from tests.command_line import refusal
+from tests.dashboards.web.shown import write
+from tests.search.made_up import opening, study
+from tests.test_house import ROOT
+
+
+def test_studies_are_found_below_folders_and_not_below_studies(tmp_path: Path) -> None:
+    for name in ("one", "deep/er/two", "one/trials/no", ".hidden/no"):
+        (tmp_path / name / "ledger").mkdir(parents=True)
+    below = studies_below([tmp_path])
+    assert below == {"one": tmp_path / "one", "deep/er/two": tmp_path / "deep/er/two"}
+    assert studies_below([tmp_path / "one"]) == {"one": tmp_path / "one"}
+    several = [tmp_path / "deep", tmp_path / "one"]
+    assert list(studies_below(several).values()) == [tmp_path / "deep/er/two", tmp_path / "one"]
+
+
+def test_mistakes_are_told_in_a_line_before_anything_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UserError, match=f"--port {port}: cannot be had"):
+            listening(port)
+        with listening(None) as other:
+            assert other.getsockname()[0] == HOST
+    monkeypatch.chdir(tmp_path)
+    assert refusal("dashboard", "no").startswith("skipstack: no: no such folder (allowed: ")
+    assert refusal("dashboard").startswith("skipstack: .: no study below (allowed: ")
+
+
+def test_it_serves_this_machine_until_it_is_interrupted_and_changes_no_study(tmp_path: Path) -> None:
+    folder = write(tmp_path / "runs" / "study", opening(study()))
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    command = [sys.executable, "-c", "from skipstack.dashboards.cli import main; main()", "dashboard"]
+    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "src")}
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        try:
+            assert address.startswith(f"http://{HOST}:")
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=60) as answer:
+                assert answer.read() == b"ok"
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                assert b"streamlit" in answer.read().lower()
+        finally:
+            server.send_signal(signal.SIGINT)
+        rest, errors = server.communicate(timeout=60)
+    assert (server.returncode, rest.strip(), errors) == (0, "", "")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert not (tmp_path / ".streamlit").exists()

@@ -1,0 +1,70 @@
+"""A study is followed: what one look after another finds is what a single reading of the whole ledger does."""
+
+from pathlib import Path
+
+import pytest
+
+from skipstack.dashboards.web.following import Followed
+from skipstack.search.ledger.events import Ended, Interrupted, Resumed, Retried
+from skipstack.search.ledger.ledger import Ledger
+from tests.dashboards.web.shown import write
+from tests.search.made_up import history, study
+
+EVENTS = list(history(study(trials=30), seed=1))
+
+
+def test_looks_at_a_growing_ledger_end_where_a_single_one_does(tmp_path: Path) -> None:
+    folder = tmp_path / "growing"
+    with Ledger(folder / "ledger") as ledger:
+        ledger.append(*EVENTS[:2])
+        followed = Followed(folder)
+        states = []
+        for start in range(2, len(EVENTS), 40):
+            ledger.append(*EVENTS[start : start + 40])
+            states.append(followed.look())
+            assert followed.look() is states[-1]  # nothing is made anew where nothing happened
+    whole = Followed(write(tmp_path / "whole", EVENTS)).look()
+    last = states[-1]
+    assert (last.state, last.ended, last.total, last.epochs) == ("finished", 30, 30, whole.epochs)
+    assert last.spans.equals(whole.spans)
+    assert last.seen.seen.trials.equals(whole.seen.seen.trials)
+    assert [level.counts for level in last.levels] == [level.counts for level in whole.levels]
+    assert last.faults == whole.faults
+    ended = [event for event in EVENTS if isinstance(event, Ended) and event.reason == "failed"]
+    assert [(fault.trial, fault.message) for fault in whole.faults] == [(each.trial, each.message) for each in ended]
+    assert [state.ended for state in states] == sorted(state.ended for state in states)
+
+
+def test_no_trial_is_trained_between_two_drivers_and_the_pace_is_the_last_ones(tmp_path: Path) -> None:
+    events, away = EVENTS[:61], 10_000.0
+    now = events[-1].time
+    lost = [Interrupted(time=now), Resumed(time=now + away, code_version="test")]
+    before = Followed(write(tmp_path / "before", events)).look()
+    after = Followed(write(tmp_path / "after", [*events, *lost])).look()
+    assert len(before.running) == 2
+    assert after.running == {}
+    assert set(after.spans["until"]) <= {event.time for event in events}
+    assert before.per_minute is not None
+    assert before.seconds_left == pytest.approx(60 * (before.total - before.ended) / before.per_minute)
+    assert after.per_minute is None
+
+
+def test_a_trial_that_is_tried_again_is_told_once_for_each_time(tmp_path: Path) -> None:
+    events = EVENTS[:10]
+    trial = next(iter(Followed(write(tmp_path / "a", events)).look().running))
+    again = Retried(time=events[-1].time, trial=trial, cause="out_of_memory", message="none left")
+    (fault,) = Followed(write(tmp_path / "b", [*events, again])).look().faults
+    assert (fault.trial, fault.what, fault.message, fault.again) == (trial, "out of memory", "none left", True)
+
+
+def test_a_long_ledger_is_read_as_columns_with_the_same_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path, EVENTS[:200])
+    short = Followed(folder).look()
+    monkeypatch.setattr("skipstack.search.study.records.reading.LONG", 0)
+    long = Followed(folder).look()
+    assert long.spans.equals(short.spans)
+    assert long.seen.seen.trials.equals(short.seen.seen.trials)
+    same = ("state", "time", "total", "ended", "epochs", "per_minute", "seconds_left", "levels", "running", "faults")
+    assert [getattr(long, name) for name in same] == [getattr(short, name) for name in same]

@@ -1,0 +1,137 @@
+"""Every page of the dashboard shows what the frames and the reports say, and nothing that a search did not test is
+marked.
+"""
+
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from skipstack.dashboards.web.app import PAGES
+from skipstack.search.frames.study_frames import StudyFrames, study_frames
+from tests.dashboards.web.shown import Opened, write
+from tests.search.confirmation.test_confirmation import CONFIG, trials
+from tests.search.made_up import DEPTH, RATE, history, opening, study
+
+GOING, WORKS, TRUST, TAKEAWAY = PAGES
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search, one that is not over, a confirmation by design, and one whose ledger is damaged."""
+    folder = tmp_path_factory.mktemp("runs")
+    write(folder / "a-search", history(study(trials=30), seed=1))
+    write(folder / "deep" / "begun", islice(history(study(trials=30), seed=1), 61))
+    write(folder / "grid", [*opening(CONFIG), *trials()])
+    (write(folder / "torn", opening(CONFIG)) / "ledger" / "000001.jsonl").write_text("what?\nand what?\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frames(runs: Path) -> StudyFrames:
+    return study_frames(runs / "a-search")
+
+
+def test_the_first_page_has_a_row_for_each_study_and_says_what_is_wrong_with_one(
+    runs: Path, frames: StudyFrames
+) -> None:
+    table = Opened(runs).app.dataframe[0].value.set_index("study")
+    assert list(table.index) == ["a-search", "deep/begun", "grid", "torn"]
+    searched = table.loc["a-search"]
+    best = frames.trials["dev"].max()
+    assert (searched["state"], searched["trials"], searched["confirmed"]) == ("finished", "30 of 30", "no")
+    assert (searched["best"], searched["trial"]) == (100 * best, frames.trials["dev"].idxmax())
+    assert table.loc["deep/begun", "state"].startswith("not finished, ")
+    assert table.loc["grid", "confirmed"] == "yes"
+    assert "damaged" in table.loc["torn", "state"]
+
+
+def test_studies_are_compared_where_they_can_be(runs: Path) -> None:
+    alike = Opened(runs, compared=["a-search", "deep/begun"])
+    assert "Nothing is confirmed in more than one of them" in alike.text
+    assert "The best that one expects after so many epochs" in alike.charts
+
+
+def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
+    page = Opened(runs, GOING, study="deep/begun")
+    seen = study_frames(runs / "deep" / "begun").trials
+    running = (seen["state"] == "running").sum()
+    assert page.metrics["trials ended"] == f"{len(seen) - running} of 30"
+    assert page.metrics["workers busy"] == str(running)
+    assert page.metrics["best accuracy on dev (%)"] == f"{100 * seen['dev'].max():.2f}"
+    assert page.metrics["epochs trained"] == str(seen["epochs"].sum())
+    points = page.charts[f"Trial {seen['dev'].idxmax()} is the best so far"].rows[1]
+    assert {row["trial"]: row["value"] for row in points} == {
+        number: pytest.approx(100 * dev) for number, dev in seen["dev"].dropna().items()
+    }
+
+
+def test_what_works_is_described_and_a_filter_leaves_some_of_the_trials(runs: Path, frames: StudyFrames) -> None:
+    page = Opened(runs, WORKS, study="a-search")
+    assert "Exploration: what the search saw, described and not tested." in page.text
+    scored = frames.trials.dropna(subset=["dev"])
+
+    def shown(page: Opened) -> list[int]:
+        panels = page.charts["The score of each trial, over each axis alone"].rows
+        return sorted({row["trial"] for rows in panels for row in rows})
+
+    assert shown(page) == sorted(scored.index)
+    page.app.multiselect(key="states").select("stopped").run()
+    assert shown(page) == sorted(scored.index[scored["state"] == "stopped"])
+    depth = int(scored[scored["state"] == "stopped"][DEPTH].mode()[0])
+    page.app.selectbox(key="filtered axis").select(DEPTH).run()
+    page.app.multiselect(key=f"values of {DEPTH}").select(depth).run()
+    some = scored.index[(scored["state"] == "stopped") & (scored[DEPTH] == depth)]
+    assert shown(page) == sorted(some)
+    assert len(some) < len(scored)
+
+
+QUESTIONS = {
+    "Which axes, and which together?": [
+        "Importance of axes",
+        "Pairs of axes",
+        "Scores over two axes",
+        "Ranks over two axes",
+    ],
+    "Which trials?": ["Trials across the axes", "Distribution of scores", "Footprint"],
+    "At what cost?": ["Score and training time", "Expected best"],
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_each_question_has_its_charts_and_none_has_an_interval(runs: Path, question: str) -> None:
+    page = Opened(runs, WORKS, study="a-search", question=question)
+    headings = QUESTIONS[question]
+    assert [heading for heading in headings if heading not in page.text] == []
+    assert len(page.charts) == len(headings)
+    assert "±" not in page.text
+    intervals = [row for chart in page.charts.values() for rows in chart.rows for row in rows if row.get("low")]
+    assert intervals == []
+
+
+def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_it(runs: Path) -> None:
+    confirmed = Opened(runs, TRUST, study="grid")
+    assert "±: half the 95 % interval" in confirmed.text
+    (forest,) = [chart for title, chart in confirmed.charts.items() if "confirmed" in title]
+    assert all(row["low"] < row["effect"] < row["high"] for rows in forest.rows for row in rows)
+    explored = Opened(runs, TRUST, study="a-search", paper="wu2017/table-2")
+    assert "Nothing is confirmed" in explored.text
+    assert "our differences are only described" in explored.text or "was not tried" in explored.text
+    assert "±: half" not in explored.text
+    rungs = explored.charts["How alike trials rank after so many epochs and after so many others"]
+    assert all(row["correlation"] == pytest.approx(1) for row in rungs.rows[0] if row["one"] == row["other"])
+
+
+def test_two_trials_are_compared_path_by_path_and_drawn(runs: Path, frames: StudyFrames) -> None:
+    page = Opened(runs, TAKEAWAY, study="a-search", one=1, other=2)
+    points = frames.trials.loc[[1, 2], [DEPTH, RATE]]
+    apart = page.text.split("In what they differ")[1].split("Inside a network")[0].split("path value")[0]
+    for path in (DEPTH, RATE):
+        one, other = points[path]
+        same = one == other or (pd.isna(one) and pd.isna(other))
+        assert (path in apart) is not same
+        assert same or f"{one}" in apart
+    assert len(page.app.get("image")) == 2
+    assert "The weights of no trial are here." in page.text
+    assert len(page.app.get("download_button")) == 5
