@@ -55,4 +55,5 @@ def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
 
 
 def _far(numbers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
-    return np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
+    apart: NDArray[np.float64] = np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
+    return apart
