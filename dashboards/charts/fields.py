@@ -47,7 +47,7 @@ def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
     return finished(
         chart.properties(width=WIDTH, height=220),
         "The mean score of the trials in each field",
-        "Other axes differ between fields, and so does how long trials were trained.",
+        "Other axes differ, too, and so does how long they were trained.",
         _silent(trials, known),
     )
 

@@ -51,10 +51,9 @@ def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
             apart = _far(np.log(values.astype("float64").to_numpy()), np.log(low), np.log(high))
     both = there[:, None] & there
     neither = ~there[:, None] & ~there
-    distances: NDArray[np.float64] = np.where(both, apart, np.where(neither, 0.0, 1.0))
-    return distances
+    return np.where(both, apart, np.where(neither, 0.0, 1.0))
 
 
 def _far(numbers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
-    distances: NDArray[np.float64] = np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
-    return distances
+    apart: NDArray[np.float64] = np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
+    return apart

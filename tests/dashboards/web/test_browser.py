@@ -22,6 +22,13 @@ from tests.test_house import ROOT
 CHROMIUM = Path("/usr/bin/chromium")
 MILLISECONDS = 120_000
 GOING, WORKS, TRUST, TAKEAWAY = PAGES
+QUESTIONS = {
+    "Which axes, and which together?": "Ranks over two axes",
+    "Which trials?": "Footprint",
+    "At what cost?": "Score and latency",
+}
+"""Of what works, and the last thing that each page says."""
+
 DRAWN = ".stVegaLiteChart canvas, .stVegaLiteChart svg.marks"
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no browser at {CHROMIUM}")]
@@ -141,8 +148,9 @@ def test_a_study_that_runs_is_seen_filtered_and_taken_away(
         said.filter(has_not_text=every.split(". ")[0]).wait_for()
         first, _, all_of_them = said.inner_text().split()[:3]
         assert int(first) < int(all_of_them)
-        for number, question in enumerate(("Which axes, and which together?", "Which trials?", "At what cost?")):
+        for number, (question, last) in enumerate(QUESTIONS.items()):
             ask(page, question)
+            page.get_by_text(re.compile(last)).first.wait_for()
             page.wait_for_selector(DRAWN)
             pictured(page, folder, f"works-{number}", width)
 

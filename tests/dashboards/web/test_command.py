@@ -22,6 +22,8 @@ from tests.test_house import ROOT
 def test_studies_are_found_below_folders_and_not_below_studies(tmp_path: Path) -> None:
     for name in ("one", "deep/er/two", "one/trials/no", ".hidden/no"):
         (tmp_path / name / "ledger").mkdir(parents=True)
+        (tmp_path / name / "ledger" / "000001.jsonl").touch()
+    (tmp_path / "code" / "ledger").mkdir(parents=True)
     below = studies_below([tmp_path])
     assert below == {"one": tmp_path / "one", "deep/er/two": tmp_path / "deep/er/two"}
     assert studies_below([tmp_path / "one"]) == {"one": tmp_path / "one"}
