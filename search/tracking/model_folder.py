@@ -56,7 +56,7 @@ def save_model(bundle: Path, to: Path, *, run_id: str | None = None, model_id: s
         env={"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
         streamable=False,
     )
-    model.save(str(to / "MLmodel"))  # type: ignore[no-untyped-call]
+    model.save(str(to / "MLmodel"))
     _write_environment(to)
 
 
