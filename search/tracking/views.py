@@ -15,6 +15,7 @@ from skipstack.search.study.records.selection import SETTLED
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.tracking.found import of_study
 from skipstack.search.tracking.stores import has_page
+from skipstack.spaces.activity import condition
 
 SAVED: Final = "mlflow.sharedViewState."
 """What the tags of saved views begin with."""
@@ -76,7 +77,7 @@ def _drawn(record: StudyRecord, study_id: str, axes: list[str]) -> Mapping[str, 
         **_page(f"{of_study(study_id)} AND tags.`skipstack.kind` = 'trial'"),
         "runsHiddenMode": "FIRST_20_RUNS",
         "runListHidden": True,
-        "compareRunCharts": _charts(axes, record.measure.name),
+        "compareRunCharts": _charts([path for path in axes if not condition(record.space, path)], record.measure.name),
         "compareRunSections": [section],
         "isAccordionReordered": True,
         "globalLineChartConfig": {"xAxisKey": "step", "lineSmoothness": 0, "selectedXAxisMetricKey": ""},
@@ -103,7 +104,9 @@ def _confirms(record: StudyRecord) -> bool:
 
 
 def _charts(axes: list[str], measure: str) -> list[dict[str, Any]]:
-    """How each trial learns, what each reached, and which values of the axes went with it."""
+    """How each trial learns, what each reached, and which values of the axes went with it: of those that every trial
+    has, since the page leaves out the lines of the others.
+    """
     common: dict[str, Any] = {
         "metricSectionId": OURS,
         "deleted": False,

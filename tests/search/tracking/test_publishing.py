@@ -40,7 +40,11 @@ from tests.search.tracking.test_tracking import KILLED, Call, Calls, Killed
 
 pytestmark = pytest.mark.long
 
-AXES = {"model.stack.depth": {"choice": [1, 3]}, "model.stack.composition": {"choice": [0, 2]}}
+AXES = {
+    "model.stack.depth": {"choice": [1, 3]},
+    "model.stack.composition": {"choice": [0, 2]},
+    "training.optimiser.learning_rate": {"choice": [0.01, 0.02], "when": {"model.stack.depth": [3]}},
+}
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +166,13 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
         assert len(found) == (len(runs_of(uri, folder)) if key == own else len(read_study(folder).trials))
     columns = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}"])["state"])["selectedColumns"]
     assert {f"params.`axis.{path}`" for path in AXES} < set(columns)
+    charts = json.loads(json.loads(tags[f"mlflow.sharedViewState.{own}-charts"])["state"])["compareRunCharts"]
+    (lines,) = (each for each in charts if each["type"] == "PARALLEL")
+    always = [
+        set(run.data.params) for run in runs_of(uri, folder).values() if run.data.tags["skipstack.kind"] == "trial"
+    ]
+    assert lines["selectedParams"]
+    assert set(lines["selectedParams"]) <= set.intersection(*always), "the page leaves out a trial that lacks one"
 
 
 def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Path, tmp_path: Path) -> None:
