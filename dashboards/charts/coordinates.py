@@ -46,7 +46,10 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
     )
     names = list(columns)
     x = alt.X(
-        "axis:N", title=None, scale=alt.Scale(domain=names), axis=alt.Axis(labelExpr=_last_name(), labelLimit=STEP)
+        "axis:N",
+        title=None,
+        scale=alt.Scale(domain=names),
+        axis=alt.Axis(labelExpr=_last_name(), labelLimit=STEP, labelAngle=0, labelFontSize=10),
     )
     y = alt.Y("height:Q", title=None, axis=None, scale=alt.Scale(domain=[INACTIVE - 0.05, 1.05]))
     scale = alt.Scale(domain=[0, 0.5, 1], range=[ORANGE, "#d9d9d9", BLUE])

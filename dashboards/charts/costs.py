@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.quantities import shown, some_of, value_title
-from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, PURPLE, Look, colours, data, finished, shapes
+from skipstack.dashboards.charts.states import kinds, present
+from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
 from skipstack.data.tasks.measure import Measure
 
 Cost = Literal["seconds", "parameters", "latency"]
@@ -17,12 +18,6 @@ TITLES: Final[dict[Cost, str]] = {
     "parameters": "parameters of one network",
     "latency": "seconds for 1,000 tokens",
 }
-
-WHOLE, STOPPED, OTHER = LOOKS = (
-    Look("trained to its end", BLUE),
-    Look("stopped", ORANGE, "triangle-up"),
-    Look("ended otherwise, or running", PURPLE, "square"),
-)
 
 MOST: Final = 1000
 """Trials that are drawn at most, those on the front aside."""
@@ -37,12 +32,12 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     rows = known.assign(
         value=known["dev"] * shown(measure),
         cost=known[cost].astype(float),
-        kind=known["state"].map({"completed": WHOLE.name, "stopped": STOPPED.name}).fillna(OTHER.name),
+        kind=kinds(known["state"]),
     )[["value", "cost", "kind"]]
     front = pareto_front(rows, larger_is_better=measure.factor > 0)
     every = max(1, -(-len(rows) // MOST))
     drawn = pd.concat([rows.iloc[::every], front]).loc[lambda both: ~both.index.duplicated()]
-    present = [look for look in LOOKS if look.name in set(drawn["kind"])]
+    there = present(drawn["kind"])
     wide = len(rows) > 0 and rows["cost"].max() > 20 * rows["cost"].min()
     x = alt.X(
         "cost:Q",
@@ -62,8 +57,8 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
         .encode(
             x=x,
             y=y,
-            color=alt.Color("kind:N", scale=colours(present)),
-            shape=alt.Shape("kind:N", scale=shapes(present)),
+            color=alt.Color("kind:N", scale=colours(there)),
+            shape=alt.Shape("kind:N", scale=shapes(there)),
         ),
         alt.Chart(data(front)).mark_point(filled=True, size=40, color=INK, opacity=1).encode(x=x, y=y),
     ]

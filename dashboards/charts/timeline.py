@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.quantities import some_of
-from skipstack.dashboards.charts.states import OTHER, STOPPED, WHOLE, present
+from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, data, finished
 
 MOST: Final = 600
@@ -27,7 +27,7 @@ def timeline(spans: pd.DataFrame) -> Any:
     rows = drawn.assign(
         began=(drawn["began"] - start) / seconds,
         until=(drawn["until"] - start) / seconds,
-        kind=drawn["state"].map({"completed": WHOLE.name, "stopped": STOPPED.name}).fillna(OTHER.name),
+        kind=kinds(drawn["state"]),
     )
     there = present(rows["kind"])
     chart = (

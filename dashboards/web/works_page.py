@@ -9,7 +9,7 @@ import streamlit as st
 from skipstack.dashboards.explored.exploration_report import ABOUT
 from skipstack.dashboards.pictures.picture import Drawn
 from skipstack.dashboards.pictures.search_pictures import search_charts
-from skipstack.dashboards.web.elements import charts, sentence
+from skipstack.dashboards.web.elements import chart, charts, sentence
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trials_shown import chosen_axes, chosen_trials, trials_table
 
@@ -76,7 +76,8 @@ def _trials(seen: "Exploration") -> Iterator[Drawn]:
     trials = chosen_trials(seen)
     axes = chosen_axes(seen, MOST_AXES)
     none = "" if len(trials) and trials["score"].notna().any() else "no trial with a score is chosen"
-    yield Drawn("Trials across the axes", none or (lambda: parallel_coordinates(trials, seen.measure, axes)))
+    lines = Drawn("Trials across the axes", none or (lambda: parallel_coordinates(trials, seen.measure, axes)))
+    chart(lines, "works across the axes")  # as wide as the page
     yield Drawn("Distribution of scores", none or (lambda: distribution(trials, seen.measure)))
     few = "" if len(trials) > 2 and axes else "it takes three trials"
     yield Drawn("Footprint", none or few or (lambda: footprint(placed(trials, seen.domains), trials, seen.measure)))
