@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import is_quantity, is_wide, ordered, text_of, texts
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
 from skipstack.data.tasks.measure import Measure
 
@@ -70,7 +70,7 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
         f"Each line is a trial; the dark one is trial {drawn.index[-1]}, the best of them",
         "Blue lines are the better half, orange ones the worse.",
         some_of(len(drawn), len(known), "trials"),
-        f"Not drawn: {lost:,} trials without a score." if lost else "",
+        not_drawn(lost, "trial", "without a score"),
     )
 
 

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
 from skipstack.data.tasks.measure import Measure
@@ -68,7 +68,7 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
         f"{len(front):,} of {len(rows):,} trials are beaten by none that costs less",
         "These are filled, on the line.",
         some_of(len(drawn), len(rows), "trials"),
-        f"Not drawn: {silent:,} trials without a score or a cost." if silent else "",
+        not_drawn(silent, "trial", "without a score or a cost"),
     )
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from skipstack.dashboards.charts.quantities import shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
 BEST, WHOLE, STOPPED, OTHER = LOOKS = (
@@ -87,5 +88,6 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
 
 def _without(means: pd.DataFrame, finite: pd.DataFrame, trials: pd.DataFrame) -> str:
     lost, silent = len(means) - len(finite), len(trials) - finite["trial"].nunique()
-    said = [f"{lost:,} epochs without a finite value"] * bool(lost) + [f"{silent:,} trials without any"] * bool(silent)
+    lacking = ((lost, "epoch", "without a finite value"), (silent, "trial", "without any"))
+    said = [f"{counted(count, noun)} {why}" for count, noun, why in lacking if count]
     return f"Not drawn: {', '.join(said)}." if said else ""

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, shown, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, dashes, data, finished
 from skipstack.data.tasks.measure import Measure
@@ -49,5 +49,5 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
         chart,
         f"Half of {len(known):,} trials are worse than {median:.2f}; the best has {best:.2f}",
         "Further to the right is better.",
-        f"Not drawn: {silent:,} trials without a score." if silent else "",
+        not_drawn(silent, "trial", "without a score"),
     )

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, shown
+from skipstack.dashboards.charts.quantities import difference_title, not_drawn, shown
 from skipstack.dashboards.charts.theme import BLUE, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
 from skipstack.data.tasks.measure import Measure
 
@@ -39,7 +39,7 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
     return finished(
         alt.vconcat(*panels, spacing=8).resolve_scale(x="shared"),
         told or f"{confirmed:,} confirmed and {len(rows) - confirmed:,} exploratory effects",
-        f"Not drawn: {lost:,} values without an effect." if lost else "",
+        not_drawn(lost, "value", "without an effect"),
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, is_wide, placed
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished
 from skipstack.data.tasks.measure import Measure
 
@@ -109,4 +109,4 @@ def _parts(values: "pd.Series[Any]") -> tuple[list[Any], list[Any]]:
 
 def _silent(trials: pd.DataFrame, known: pd.DataFrame) -> str:
     lost = len(trials) - len(known)
-    return f"Not drawn: {lost:,} trials without a score, or in which one of the axes is not active." if lost else ""
+    return not_drawn(lost, "trial", "without a score, or in which one of the axes is not active")

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
 from skipstack.data.tasks.measure import Measure
@@ -61,5 +61,5 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
         f"Trial {steps['trial'].iloc[-1]} is the best so far" if len(steps) else "No trial has a score",
         "The line is the best so far.",
         some_of(len(drawn), len(rows), "trials"),
-        f"Not drawn: {silent:,} trials without a score." if silent else "",
+        not_drawn(silent, "trial", "without a score"),
     )

@@ -5,7 +5,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, shown
+from skipstack.dashboards.charts.quantities import difference_title, not_drawn, shown
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
 from skipstack.data.tasks.measure import Measure
 
@@ -51,5 +51,5 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
         alt.layer(*layers).properties(height=alt.Step(20)),
         f"{agree:,} of {len(both):,} differences have the sign of the paper's",
         "Differences to the base, the paper's to its own.",
-        f"Not drawn: {lost:,} rows without a difference." if lost else "",
+        not_drawn(lost, "row", "without a difference"),
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes
 from skipstack.data.tasks.measure import Measure
@@ -63,5 +63,5 @@ def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
         "The score of each trial, over each axis alone",
         "Other axes differ, too, and stopped trials would have gone on to gain.",
         some_of(len(drawn), len(scored), "trials"),
-        f"Not drawn: {silent:,} trials without a score." if silent else "",
+        not_drawn(silent, "trial", "without a score"),
     )

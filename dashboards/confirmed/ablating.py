@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from skipstack.dashboards.pages.page import Block, Listing, Page, Sentence
-from skipstack.dashboards.report.quantities import counted, duration, number
+from skipstack.dashboards.report.quantities import duration, number
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.labels import label

@@ -11,7 +11,8 @@ from typing import Any
 from skipstack.dashboards.confirmed.estimates import MARK, confirmed_numbers, estimate_text, meaning
 from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures
-from skipstack.dashboards.report.quantities import NONE, counted, heading_of, with_error
+from skipstack.dashboards.report.quantities import NONE, heading_of, with_error
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.against import ComparedRow, Comparison
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skipstack.dashboards.pages.page import Numbers
-from skipstack.dashboards.report.quantities import NONE, counted, with_error
+from skipstack.dashboards.report.quantities import NONE, with_error
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow
 from skipstack.search.confirmation.differences import Split

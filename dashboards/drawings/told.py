@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from skipstack.dashboards.drawings.earlier import summary
 from skipstack.dashboards.drawings.inside import equations
-from skipstack.dashboards.report.quantities import counted
+from skipstack.data.basis.counted import counted
 from skipstack.models.diagram.graph import Diagram, Part, Reading
 
 

@@ -3,7 +3,7 @@
 from statistics import fmean
 
 from skipstack.dashboards.report.naming import listed, settings
-from skipstack.dashboards.report.quantities import counted
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.exploration.table import BASE, BEST, Row

@@ -6,7 +6,8 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Row, Sentence, Table
-from skipstack.dashboards.report.quantities import NONE, counted, scored
+from skipstack.dashboards.report.quantities import NONE, scored
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.exploration.framed import pairs

@@ -11,7 +11,8 @@ from skipstack.dashboards.explored.exploration_parts import blocks, contents
 from skipstack.dashboards.explored.exploration_table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.pages.page import Block, Listing, Numbers, Page, Report, Sentence
 from skipstack.dashboards.pictures.search_pictures import search_pictures
-from skipstack.dashboards.report.quantities import NONE, counted, reason_in_words, scored
+from skipstack.dashboards.report.quantities import NONE, reason_in_words, scored
+from skipstack.data.basis.counted import counted
 from skipstack.search.exploration.exploration import Exploration, Trial
 from skipstack.search.exploration.table import BASELINE, Row
 from skipstack.search.study.records.parts import value_text

@@ -6,7 +6,7 @@ from typing import Any
 from skipstack.dashboards.explored.exploration_parts import contents
 from skipstack.dashboards.explored.trial_events import TrialEvents
 from skipstack.dashboards.pages.page import Numbers
-from skipstack.dashboards.report.quantities import counted
+from skipstack.data.basis.counted import counted
 from skipstack.search.frames.trace import Traced, made_of, of_numbers
 
 

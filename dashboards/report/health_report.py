@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.report.quantities import NONE, counted
+from skipstack.dashboards.report.quantities import NONE
 from skipstack.dashboards.report.warned import lines
+from skipstack.data.basis.counted import counted
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.health.health import Health, SplitHealth
 from skipstack.data.health.spoiling import percent

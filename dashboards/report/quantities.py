@@ -25,11 +25,6 @@ def duration(value: float | None, factor: float = 1) -> str:
     return f"{number(seconds, 1 / 60)} min" if seconds < 90 * 60 else f"{number(seconds, 1 / 3600)} h"
 
 
-def counted(count: int, noun: str, nouns: str | None = None) -> str:
-    """``1 trial``, ``1,200 trials``."""
-    return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
-
-
 def heading_of(heading: str, measure: Measure) -> str:
     """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
     return heading.replace("%", measure.unit)

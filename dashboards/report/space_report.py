@@ -7,7 +7,7 @@ from typing import Any
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Listing, Numbers, Page, Report, Row, Table
 from skipstack.dashboards.report.meanings import meaning
-from skipstack.dashboards.report.quantities import counted
+from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.search.config import StudyConfig
 from skipstack.search.planning.epochs import EpochSize

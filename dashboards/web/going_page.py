@@ -79,7 +79,7 @@ def _numbers(standing: Standing) -> None:
         "state": standing.state,
         "trials ended": f"{standing.ended:,} of {standing.total:,}",
         f"best {measure.label} on dev" + (" (%)" if measure.in_points else ""): value,
-        "workers busy": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
+        "trials running": f"{len(standing.running):,}" if standing.state != "finished" else NONE,
         "time left, about": duration(standing.seconds_left),
         "trials a minute": NONE if standing.per_minute is None else f"{standing.per_minute:.1f}",
         "epochs trained": f"{standing.epochs:,}",

@@ -66,7 +66,7 @@ def test_learning_curves_have_a_line_a_trial_and_a_cross_where_one_was_stopped()
     assert sorted(filter(None, lines)) == sorted([INK, INK, BLUE, ORANGE])
     assert "accuracy on dev (%)" in drawing.words
     assert "1 of 4 trials were stopped early" in words(chart)
-    assert "Not drawn: 2 epochs without a finite value, 1 trials without any." in words(chart)
+    assert "Not drawn: 2 epochs without a finite value, 1 trial without any." in words(chart)
 
 
 def test_of_many_learning_curves_some_are_drawn_and_how_many_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_confirmed_effects_have_intervals_and_exploratory_ones_none() -> None:
     assert len(drawing.coloured("rule", BLUE)) == 1
     lowest, highest = min(symbols, key=place), max(symbols, key=place)
     assert [lowest.get("stroke"), highest.get("stroke")] == [BLUE, ORANGE]
-    assert words(chart) == "2 confirmed and 2 exploratory effects. Not drawn: 1 values without an effect."
+    assert words(chart) == "2 confirmed and 2 exploratory effects. Not drawn: 1 value without an effect."
     assert "effect on accuracy (points)" in drawing.words
     looked = Drawing(effects(frame.assign(confirmed=False), ACCURACY))
     assert looked.coloured("rule", BLUE) == []  # whatever the frame has as its ends
@@ -213,7 +213,7 @@ def test_a_papers_differences_stand_beside_ours() -> None:
     assert sorted(filter(None, by_colour)) == sorted([INK, INK, BLUE, ORANGE, ORANGE])
     assert len(drawing.coloured("rule", BLUE)) == 1
     assert words(chart).startswith("1 of 2 differences have the sign of the paper's.")
-    assert words(chart).endswith("Not drawn: 1 rows without a difference.")
+    assert words(chart).endswith("Not drawn: 1 row without a difference.")
     assert "difference in accuracy on test (points)" in drawing.words
 
 

@@ -51,7 +51,7 @@ def test_history_has_every_trial_in_order_and_the_best_so_far() -> None:
     corners = sorted({(float(x), float(y)) for x, y in steps})
     assert sorted({height for _, height in corners}) == pytest.approx(sorted({heights[0], heights[1], heights[3]}))
     assert "Trial 3 is the best so far." in words(chart)
-    assert "Not drawn: 1 trials without a score." in words(chart)
+    assert "Not drawn: 1 trial without a score." in words(chart)
 
 
 def test_the_best_perplexity_so_far_is_the_lowest() -> None:

@@ -58,7 +58,7 @@ def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
     seen = study_frames(runs / "deep" / "begun").trials
     running = (seen["state"] == "running").sum()
     assert page.metrics["trials ended"] == f"{len(seen) - running} of 30"
-    assert page.metrics["workers busy"] == str(running)
+    assert page.metrics["trials running"] == str(running)
     assert page.metrics["best accuracy on dev (%)"] == f"{100 * seen['dev'].max():.2f}"
     assert page.metrics["epochs trained"] == str(seen["epochs"].sum())
     points = page.charts[f"Trial {seen['dev'].idxmax()} is the best so far"].rows[1]
