@@ -16,10 +16,9 @@ from skipstack.dashboards.report.quantities import NONE, duration, reason_in_wor
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
-from skipstack.search.study.records.parts import short_text
+from skipstack.search.study.records.parts import short_name
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.spaces.domains import Choice, Domain, Json
 
 SECONDS_BETWEEN_LINES = 2.0
 """Where there is no terminal, lines come no faster than this."""
@@ -182,7 +181,7 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
     base = record.space.base_point()
     names = dict(_short_names(list(record.space.domains)))
     return [
-        f"{names[path]} {_label(domain, trial.point[path])}"
+        f"{names[path]} {short_name(domain, trial.point[path])}"
         for path, domain in record.space.domains.items()
         if path in trial.point and (path not in base or canonical_json(base[path]) != canonical_json(trial.point[path]))
     ]
@@ -194,13 +193,6 @@ def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
     for path, name in zip(paths, last, strict=True):
         alone = last.count(name) == 1 and name != "kind"
         yield path, name if alone else ".".join(path.split(".")[-2:])
-
-
-def _label(domain: Domain, value: Json) -> str:
-    """The value's name if it has one; else the value itself, numbers rounded."""
-    if isinstance(domain, Choice) and (name := domain.name(value)):
-        return name
-    return short_text(value)
 
 
 def _score(trial: TrialRecord) -> str:

@@ -275,6 +275,11 @@ def called(corpus: Corpus) -> str:
             return corpus.kind
 
 
+def title_of(corpus: Corpus) -> str:
+    """What tables call a corpus: its name, or else its kind."""
+    return corpus.name if corpus.kind == "named" else corpus.kind
+
+
 class VocabularyConfig(Frozen):
     """Which forms of the training split become words of their own; the others are unknown."""
 

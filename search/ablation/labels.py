@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from skipstack.search.ledger.events import Settled
 from skipstack.search.ledger.roles import ListedRow, Role
-from skipstack.search.study.records.parts import short_text
-from skipstack.spaces.domains import Choice, Json
+from skipstack.search.study.records.parts import short_name
 from skipstack.spaces.space import Space
 
 
@@ -64,17 +63,9 @@ def _values(space: Space, settled: Settled, role: Role, axis: str) -> tuple[str,
     """What the axis has without the change, and with it."""
     base = space.base_point()
     winner = next(row.point for row in settled.rows for each in row.roles if _is_winner(each, role))
-    before = base[axis] if axis in base else space.usual(axis)
-    return _text(space, axis, before), _text(space, axis, winner[axis])
+    domain, before = space.domains[axis], base[axis] if axis in base else space.usual(axis)
+    return short_name(domain, before), short_name(domain, winner[axis])
 
 
 def _is_winner(each: Role, role: Role) -> bool:
     return each.kind == "winner" and each.winner == role.winner
-
-
-def _text(space: Space, axis: str, value: Json) -> str:
-    domain = space.domains[axis]
-    name = domain.name(value) if isinstance(domain, Choice) else None
-    if name is not None:
-        return name
-    return short_text(value)

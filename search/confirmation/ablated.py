@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import title_of
 from skipstack.search.ablation.labels import label, reference
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
@@ -22,8 +23,7 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     asked = [_row(record, record.settled, role, each, trained) for role, each in questions(trained)]
     rows = confirm(asked, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
-    corpus = record.study.space.base.data.corpus
-    own = corpus.name if corpus.kind == "named" else corpus.kind
+    own = title_of(record.study.space.base.data.corpus)
     return Confirmation(
         study=record.study.name,
         corpus=", ".join(filter(None, corpora)) or own,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from skipstack.data.corpora.config import title_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm
 from skipstack.search.confirmation.designs import why_not_by_design
@@ -75,10 +76,9 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     ours = confirm(asked, split=split, only_described=only_described, randomise=randomise)
     rows = tuple(_row(row, table.base, each, split, record.measure) for row, each in zip(table.rows, ours, strict=True))
     pairs = [pair for row in rows if (pair := _pair(row, split)) is not None]
-    corpus = base.data.corpus
     return Comparison(
         study=record.study.name,
-        corpus=corpus.name if corpus.kind == "named" else corpus.kind,
+        corpus=title_of(base.data.corpus),
         table=name,
         title=table.title,
         note=table.note,

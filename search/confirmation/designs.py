@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import title_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
 from skipstack.search.decisions.proposers.config import WALKS
@@ -49,10 +50,9 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
     if why_not_by_design(record):
         return None
     rows = list(_rows(record))
-    corpus = record.study.space.base.data.corpus
     return Confirmation(
         study=record.study.name,
-        corpus=corpus.name if corpus.kind == "named" else corpus.kind,
+        corpus=title_of(record.study.space.base.data.corpus),
         measure=record.measure,
         rows=confirm(rows, randomise=randomise),
         reach=reach(rows, TENTH_OF_A_POINT) if record.measure.in_points else None,

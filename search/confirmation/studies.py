@@ -7,6 +7,7 @@ import pandas as pd
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import title_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm
@@ -77,10 +78,9 @@ def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = Fal
     rows = [*_rows({name: {each.config: each for each in found} for name, found in confirmed.items()})]
     winners = {name: trial for name, record in records.items() if (trial := _winner(record, prepared)) is not None}
     rows += _section(WINNER, winners) if len(winners) > 1 else []
-    corpus = one.study.space.base.data.corpus
     budgets = {name: _budgets(record) for name, record in records.items()}
     return Studies(
-        corpus=corpus.name if corpus.kind == "named" else corpus.kind,
+        corpus=title_of(one.study.space.base.data.corpus),
         measure=one.measure,
         explored=tuple(_explored(records, budgets)),
         budgets=pd.concat([each.assign(study=name) for name, each in budgets.items()], ignore_index=True),

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import Corpus
+from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.events import Placed
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.tracking.entry import LONGEST, Read
@@ -13,8 +13,7 @@ from skipstack.spaces.domains import Choice, Domain, Json
 
 def corpus_read(corpus: Corpus, fingerprint: str) -> Read:
     """A corpus of this config and this content."""
-    name = corpus.name if corpus.kind == "named" else corpus.kind
-    return Read(name, fingerprint, canonical_json(corpus.model_dump(mode="json")))
+    return Read(title_of(corpus), fingerprint, canonical_json(corpus.model_dump(mode="json")))
 
 
 def source_tags(placed: Placed) -> dict[str, str]:

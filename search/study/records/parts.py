@@ -65,6 +65,12 @@ def short_text(value: Json) -> str:
     return f"{value:.4g}" if isinstance(value, float) else value_text(value)
 
 
+def short_name(domain: Domain, value: Json) -> str:
+    """A value of an axis where there is little room: its name, if it has one."""
+    named = domain.name(value) if isinstance(domain, Choice) else None
+    return named or short_text(value)
+
+
 def _single(value: Json, name: str | None = None) -> Part:
     text = canonical_json(value)  # with ==, the values 1, 1.0 and true would be one
     return Part(name or value_text(value), lambda other: canonical_json(other) == text)
