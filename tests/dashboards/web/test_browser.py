@@ -3,8 +3,10 @@
 Its pictures stay in the folder that pytest keeps (``--basetemp``).
 """
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 
 from skipstack.dashboards.web.app import PAGES
 from tests.command_line import typed
+from tests.search.tracking.servers import mlflow_server
 from tests.test_house import ROOT
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -28,6 +31,11 @@ QUESTIONS = {
     "At what cost?": "Score and latency",
 }
 """Of what works, and the last thing that each page says."""
+
+SMALL = [
+    *("--set", "data.corpus.train=60", "--set", "data.corpus.dev=20", "--set", "data.corpus.test=20"),
+    *("--set", "model.stack.hidden=4", "--trials", "6", "--epochs", "6", "--engine", "serial", "--device", "cpu"),
+]
 
 DRAWN = ".stVegaLiteChart canvas, .stVegaLiteChart svg.marks"
 
@@ -172,3 +180,37 @@ def test_a_study_that_runs_is_seen_filtered_and_taken_away(
         pictured(page, folder, "takeaway", width)
     monkeypatch.chdir(folder)
     assert "as exported" in typed("verify", bundle).out
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A tracking server that has a study whose folder is gone."""
+    folder = tmp_path_factory.mktemp("gone")
+    with mlflow_server(folder, f"sqlite:///{folder / 'mlflow.db'}") as uri:
+        with command(folder, "search", "quickstart", *SMALL, "--out", "study", "--tracking-uri", uri) as study:
+            study.communicate(timeout=600)
+        shutil.rmtree(folder / "study")
+        yield uri
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_study_is_seen_from_its_server_alone(browser: Any, store: str, width: int, tmp_path: Path) -> None:
+    """Its folder is gone, and so is what only the folder had: the weights."""
+    with command(tmp_path, "dashboard", "--tracking-uri", store) as server:
+        assert server.stdout is not None
+        with opened(browser, server.stdout.readline().strip(), width) as page:
+            page.wait_for_selector("[data-testid=stDataFrame] canvas")
+            page.get_by_text("1 study", exact=True).wait_for()
+            last = {GOING: "Where it runs", WORKS: "Slices", TRUST: "commonest tags", TAKEAWAY: "Inside a network"}
+            for number, (question, said) in enumerate(last.items()):
+                ask(page, question)
+                page.get_by_text(said, exact=True).first.wait_for()
+                page.wait_for_selector("[data-testid=stImage] img" if question == TAKEAWAY else DRAWN)
+                pictured(page, tmp_path, f"server-{number}", width)
+            page.get_by_text("No bundle: the weights of no trial are here.").wait_for()
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Everything (JSON)").click()
+            download.value.save_as(tmp_path / "everything.json")
+    told = typed("report", "mlflow:quickstart", "--tracking-uri", store, "--format", "json").out
+    assert json.loads((tmp_path / "everything.json").read_text()) == json.loads(told)
