@@ -73,6 +73,7 @@ def newcomer(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Newcom
     }
     made = Newcomer(home, {**told, MIRROR: server.address, **lend(home / "skipstack")})
     assert "best: trial" in made.types("make quickstart")
+    assert made.types("cd / && python -c 'import skipstack; print(skipstack.__file__)'").startswith(str(made.clone))
     return made
 
 
@@ -116,7 +117,7 @@ def generated() -> dict[str, bytes]:
     """Files in the format of the card."""
     made = AgreementCorpus(kind="agreement", train=300, dev=100, test=100)
     splits = read_splits(made, data_dir=None, folder=Path())
-    return {f"{split}.conll": b"\n".join(map(lines, getattr(splits, split))) for split in SPLITS}
+    return {f"{split}.conll": b"\n".join(map(lines, splits[split])) for split in SPLITS}
 
 
 def lines(sentence: Any) -> bytes:
