@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from sysconfig import get_paths
 from venv import EnvBuilder
@@ -101,6 +102,11 @@ def lend(source: Path) -> dict[str, str]:
     """
     EnvBuilder(symlinks=True).create(source / ".venv")
     _find_the_rest(source / ".venv")
+    for program in entry_points(group="console_scripts"):
+        if program.name != "skipstack":
+            path = source / ".venv" / "bin" / program.name
+            path.write_text(f"#!/usr/bin/env python\nfrom {program.module} import {program.attr} as main\nmain()\n")
+            path.chmod(0o755)
     # Of an option that begins with "no", pip reads 0 as yes.
     return {"PYTHON": sys.executable, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
 
