@@ -53,11 +53,13 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, address: str, width: int) -> Iterator[Any]:
-    """The first page; nothing may be wrong in the browser's console, and nothing come from another server."""
+    """The first page; nothing may be wrong in the browser's console, nothing about charts may seem wrong there (WARN),
+    and nothing come from another server.
+    """
     page = browser.new_page(viewport={"width": width, "height": 900}, accept_downloads=True)
     page.set_default_timeout(MILLISECONDS)
     wrong: list[str] = []
-    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" or "WARN" in said.text else None)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: None if _own(request.url, address) else wrong.append(request.url))
     page.goto(address)
