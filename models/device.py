@@ -3,6 +3,7 @@
 import time
 
 import torch
+from pynvml import NVMLError
 
 from skipstack.data.basis.errors import UserError
 
@@ -27,6 +28,18 @@ def clock(device: torch.device) -> float:
 def device_memory() -> int:
     """Bytes of the first GPU of this process. Raises UserError where torch finds none."""
     return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)
+
+
+def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
+    """Of a GPU: percent of the last second or less in which it computed, None where the driver does not say; bytes that
+    are taken, and all it has. By whatever processes.
+    """
+    free, total = torch.cuda.mem_get_info(device)
+    try:
+        busy = float(torch.cuda.utilization(device))
+    except (NVMLError, RuntimeError):  # such as a part of a GPU (MIG)
+        busy = None
+    return busy, total - free, total
 
 
 def limit_memory(device: torch.device, limit: int | None) -> None:

@@ -22,6 +22,7 @@ from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.search.tracking.views import address
 from skipstack.search.trials.deferred import DeferredWorker
+from skipstack.search.trials.metered import MeteredWorker
 
 EngineName = Literal["ray", "serial"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -50,7 +51,8 @@ class Execution:
     ``address``: of a running Ray cluster; None or ``local`` starts one for the study. ``gpus_per_trial``: the share of
     a GPU that a trial on Ray takes, or ``auto``: where there are GPUs, by the memory that its config needs. Without a
     share it computes on a CPU. The engine ``serial`` heeds ``device`` alone. ``tracking_uri``: None is
-    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``say`` takes what may be worth knowing, ``warn``
+    ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
+    what they take of their machines. ``say`` takes what may be worth knowing, ``warn``
     what was lost or is missing. Raises UserError for a value that is none of those allowed.
     """
 
@@ -59,6 +61,7 @@ class Execution:
     gpus_per_trial: Share = "auto"
     device: DeviceName = "auto"
     tracking_uri: str | None = None
+    system_metrics: bool = False
     say: Say = unsaid
     warn: Say = unsaid
     watch: Watch = unwatched
@@ -82,7 +85,13 @@ class Execution:
     def start(self) -> Engine:
         """The engine, ready to train."""
         address = None if self.address == "local" else self.address
-        return start_engine(self.engine, address=address, gpus_per_trial=self.gpus_per_trial, device=self.device)
+        return start_engine(
+            self.engine,
+            address=address,
+            gpus_per_trial=self.gpus_per_trial,
+            device=self.device,
+            system_metrics=self.system_metrics,
+        )
 
     def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
         """Writes into MLflow what happens after ``past``, and what it lacks of it."""
@@ -122,17 +131,19 @@ def share(given: str | float) -> Share:
     return number
 
 
-def start_engine(name: EngineName, *, address: str | None, gpus_per_trial: Share, device: DeviceName) -> Engine:
+def start_engine(
+    name: EngineName, *, address: str | None, gpus_per_trial: Share, device: DeviceName, system_metrics: bool
+) -> Engine:
     """The engine that trains with our networks. Raises UserError where it cannot start."""
+    worker = MeteredWorker if system_metrics else DeferredWorker
     if name == "serial":
         from skipstack.models.device import choose_device  # torch takes seconds to import
-        from skipstack.search.trials.worker import TrainingWorker
 
-        return SerialEngine(TrainingWorker, choose_device(device).type)
+        return SerialEngine(worker, choose_device(device).type)
     from skipstack.search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
 
     return RayEngine(
-        DeferredWorker,
+        worker,
         address=address,
         gpus_per_trial=gpus_per_trial,
         device=device,

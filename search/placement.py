@@ -15,7 +15,7 @@ from skipstack.search.provenance import provenance
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.tracking.stores import URI, from_anywhere
 
-OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri")
+OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri", "system_metrics")
 """The fields of an execution that are written down."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}

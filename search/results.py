@@ -58,6 +58,10 @@ class Study:
         """A row for each sentence of the test split, for each seed of each trial that was tested: what was counted."""
         return self.frames.sentences.copy()
 
+    def usage(self) -> "pd.DataFrame":
+        """A row for each epoch of which it was measured what the worker took of its machine, if that was asked for."""
+        return self.frames.usage.copy()
+
     def events(self) -> "pd.DataFrame":
         """A row for each event of the ledger: all that is known of the study."""
         return self.frames.events.copy()

@@ -74,6 +74,7 @@ def search(
     gpus_per_trial: Share | None = None,
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
+    system_metrics: bool | None = None,
     progress: bool = False,
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
@@ -92,7 +93,7 @@ def search(
     config, corpora = load_study(
         study, scale=scale, corpus=corpus, overrides=settings or {}, trials=trials, epochs=epochs, seeds=seeds
     )
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
     return _finished(begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora))
 
@@ -106,6 +107,7 @@ def resume(
     gpus_per_trial: Share | None = None,
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
+    system_metrics: bool | None = None,
     progress: bool = False,
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
@@ -115,7 +117,7 @@ def resume(
     """
     from skipstack.search.running import resume as ready
 
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, folder)
     return _finished(ready(Path(folder), where, enough=enough))
 
 
@@ -131,6 +133,7 @@ def extend(
     gpus_per_trial: Share | None = None,
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
+    system_metrics: bool | None = None,
     progress: bool = False,
 ) -> Study:
     """Go on with a study, finished or not, with more than was asked for at first.
@@ -140,7 +143,7 @@ def extend(
     """
     from skipstack.search.running import extend as ready
 
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, folder)
     run = ready(
         Path(folder),
         where,
@@ -166,6 +169,7 @@ def ablate(
     gpus_per_trial: Share | None = None,
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
+    system_metrics: bool | None = None,
     progress: bool = False,
 ) -> Study:
     """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
@@ -185,7 +189,7 @@ def ablate(
     from skipstack.search.study.records.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, progress, folder)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, folder)
     corpora = (corpus,) if isinstance(corpus, str) else corpus
     made = experiment(record, seeds=seeds, top=top, corpora=corpora, path=path, time=time.time())
     if made.compares:
@@ -241,6 +245,7 @@ def _execution(
     gpus_per_trial: Share | None,
     device: DeviceName | None,
     tracking_uri: str | None,
+    system_metrics: bool | None,
     progress: bool,
     before: AnyPath | None = None,
 ) -> Execution:
@@ -252,8 +257,9 @@ def _execution(
 
     from skipstack.search.placement import execution_of
 
-    options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial}
-    where = execution_of({**options, "device": device, "tracking_uri": tracking_uri}, _path(before))
+    options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial, "device": device}
+    beside = {"tracking_uri": tracking_uri, "system_metrics": system_metrics}
+    where = execution_of({**options, **beside}, _path(before))
     if progress:
         from skipstack.dashboards.commands.running import watched
 

@@ -1,6 +1,5 @@
 """Every command of the README and of the guide is run as it stands; what the pages name is there."""
 
-import os
 import re
 import runpy
 import shutil
@@ -26,6 +25,7 @@ from skipstack.search.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
 from tests.data.corpora.serving import serving
 from tests.install.environments import hostile
+from tests.install.environments import shell as run
 from tests.oracles import networks
 from tests.pages import GUIDE, README, ROOT, TYPED, WRITTEN, Page
 
@@ -93,16 +93,6 @@ def studies(quickstart: Path) -> Path:
     small = "--scale small --corpus grammar --seeds 1"
     run(quickstart, shortened(f"skipstack search wu2017/topologies {small} --out runs/topologies"))
     return quickstart
-
-
-def run(folder: Path, command: str) -> str:
-    """What a shell prints that finds `skipstack` on its path; the command must succeed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ran = subprocess.run(
-        command, shell=True, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, f"{command}\n{ran.stdout}\n{ran.stderr}"
-    return ran.stdout
 
 
 @pytest.mark.long

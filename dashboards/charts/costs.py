@@ -42,7 +42,7 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     x = alt.X(
         "cost:Q",
         title=TITLES[cost],
-        axis=alt.Axis(format="~s"),
+        axis=alt.Axis(format="~s" if len(rows) and rows["cost"].max() >= 1000 else "~g"),
         scale=alt.Scale(zero=False, type="log" if wide else "linear"),
     )
     y = alt.Y(

@@ -51,9 +51,8 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
     x = alt.X(
         "epoch:Q", title="epoch", axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(zero=False, nice=False)
     )
-    colour = alt.Color(
-        "kind:N", scale=colours(present), legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
-    )
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=400)
+    colour = alt.Color("kind:N", scale=colours(present), legend=legend)
     lines = (
         alt.Chart(data(drawn))
         .mark_line(strokeWidth=1, opacity=0.6)
@@ -62,7 +61,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
             y=y,
             detail="trial:N",
             color=colour,
-            strokeDash=alt.StrokeDash("kind:N", scale=dashes(present), legend=None),
+            strokeDash=alt.StrokeDash("kind:N", scale=dashes(present), legend=legend),
         )
     )
     layers = [

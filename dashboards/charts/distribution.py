@@ -32,14 +32,15 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
     rows = pd.concat(parts)
     there = present(rows["kind"])
     scale = alt.Scale(zero=False, reverse=measure.factor < 0, type="linear" if measure.in_points else "log")
+    legend = alt.Legend(symbolType="stroke", symbolSize=400)
     chart = (
         alt.Chart(data(rows))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("value:Q", title=value_title(measure), scale=scale),
             y=alt.Y("share:Q", title="trials that are this good or worse (%)"),
-            color=alt.Color("kind:N", scale=colours(there), legend=alt.Legend(symbolType="stroke", symbolSize=400)),
-            strokeDash=alt.StrokeDash("kind:N", scale=dashes(there), legend=None),
+            color=alt.Color("kind:N", scale=colours(there), legend=legend),
+            strokeDash=alt.StrokeDash("kind:N", scale=dashes(there), legend=legend),
         )
     )
     silent = len(trials) - len(known)

@@ -13,6 +13,7 @@ from skipstack.dashboards.commands.options import (
     EngineName,
     SharePerTrial,
     StudyPath,
+    SystemMetrics,
     TrackingUri,
     whole,
 )
@@ -54,14 +55,15 @@ def ablate(
     gpus_per_trial: SharePerTrial = None,
     device: Device = None,
     engine: EngineName = None,
+    system_metrics: SystemMetrics = None,
 ) -> int:
     """Train the base and the best config again, and what lies between them, on seeds that the search has not seen.
 
     The rows: the base; the best config; the best config without one of its changes, for each of them; the base with
     each of them alone. Nothing is stopped, and every row is measured on test once.
 
-    Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
-    command before; the defaults named below are those of a new study.
+    Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
+    are as in the command before; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.confirmed.ablating import ablation_page, nothing_to_compare
     from skipstack.search.ablation.experiment import experiment
@@ -84,6 +86,12 @@ def ablate(
         return 0
     say_page(page)
     where = execution(
-        study, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+        study,
+        engine=engine,
+        address=address,
+        gpus_per_trial=gpus_per_trial,
+        device=device,
+        tracking_uri=tracking_uri,
+        system_metrics=system_metrics,
     )
     return finish(ablated(study, where, made.number, first))

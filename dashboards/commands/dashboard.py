@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from skipstack.dashboards.commands.options import StoreOfStudy, located
 from skipstack.data.basis.errors import UserError
+
+STORE: Final = "mlflow:"
+"""Stands for all studies of a store."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,7 +23,8 @@ def dashboard(
         list[Path] | None,
         typer.Argument(
             metavar="[FOLDER]...",
-            help="Folders, with all studies that lie below them, or mlflow:NAME. Left out: runs, or this folder.",
+            help="Folders, with all studies that lie below them, or mlflow:NAME; mlflow: stands for all studies of a "
+            "store. Left out: those of --tracking-uri, or else runs, or this folder.",
         ),
     ] = None,
     port: Annotated[
@@ -37,20 +41,36 @@ def dashboard(
     """
     from skipstack.dashboards.web.found import studies_below
 
-    given = folders or [Path("runs") if Path("runs").is_dir() else Path()]
+    here = Path("runs") if Path("runs").is_dir() else Path()
+    given = folders or [here if tracking_uri is None else Path(STORE)]
     local = [path for path in given if not _in_mlflow(path)]
     for path in local:
         if not path.is_dir():
-            raise UserError(f"{path}: no such folder (allowed: a folder with studies below it, or mlflow:NAME)")
+            raise UserError(
+                f"{path}: no such folder (allowed: a folder with studies below it, mlflow:NAME, or --tracking-uri URI "
+                "alone)"
+            )
     if local and not studies_below(local) and len(local) == len(given):
         raise UserError(
             f"{', '.join(map(str, local))}: no study below (allowed: a folder that `skipstack search` made, or one "
             "above it)"
         )
-    received = {str(path): located(path, tracking_uri) for path in given if _in_mlflow(path)}
+    received: dict[str, Path] = {}
+    for path in given:
+        if _in_mlflow(path):
+            received |= _received(path, tracking_uri)
     from skipstack.dashboards.web.serving import serve
 
     serve(local, received, port=port, browser=not no_browser and sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def _received(path: Path, tracking_uri: str | None) -> dict[str, Path]:
+    """The folders of what stands at an address in MLflow."""
+    if str(path) != STORE:
+        return {str(path): located(path, tracking_uri)}
+    from skipstack.search.tracking.reading import all_located
+
+    return all_located(tracking_uri)
 
 
 def _in_mlflow(path: Path) -> bool:

@@ -15,6 +15,7 @@ from skipstack.dashboards.commands.options import (
     EngineName,
     SharePerTrial,
     StudyPath,
+    SystemMetrics,
     TrackingUri,
     whole,
 )
@@ -53,11 +54,12 @@ def extend(
     gpus_per_trial: SharePerTrial = None,
     device: Device = None,
     engine: EngineName = None,
+    system_metrics: SystemMetrics = None,
 ) -> int:
     """Add trials, seeds or values of axes to a study, finished or not, and run what is new.
 
-    Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
-    command before; the defaults named below are those of a new study.
+    Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
+    are as in the command before; the defaults named below are those of a new study.
     """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
@@ -66,7 +68,13 @@ def extend(
     from skipstack.search.running import extend as extended
 
     where = execution(
-        study, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+        study,
+        engine=engine,
+        address=address,
+        gpus_per_trial=gpus_per_trial,
+        device=device,
+        tracking_uri=tracking_uri,
+        system_metrics=system_metrics,
     )
     more = extended(
         study,

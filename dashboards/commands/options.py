@@ -87,6 +87,14 @@ EngineName = Annotated[
     Literal["ray", "serial"] | None,
     typer.Option("--engine", help="`ray`, the default, or `serial`: one trial after another, in this process."),
 ]
+SystemMetrics = Annotated[
+    bool | None,
+    typer.Option(
+        "--system-metrics/--no-system-metrics",
+        help="Measure with each epoch what workers take of their machines: processor, memory, GPU.",
+        show_default=False,
+    ),
+]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 AnyStudyPath = Annotated[
     Path,

@@ -37,7 +37,7 @@ INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
 
 
-def execution(before: Path | None = None, *, gpus_per_trial: str | None, **options: str | None) -> Execution:
+def execution(before: Path | None = None, *, gpus_per_trial: str | None, **options: str | bool | None) -> Execution:
     """Where trials run by the options, or where those are None as in the study in the folder ``before``; with progress
     and messages on stderr.
     """

@@ -20,6 +20,7 @@ from skipstack.dashboards.commands.options import (
     Settings,
     SharePerTrial,
     Study,
+    SystemMetrics,
     TrackingUri,
     Trials,
     WarmStart,
@@ -53,6 +54,7 @@ def search(
     gpus_per_trial: SharePerTrial = None,
     device: Device = None,
     engine: EngineName = None,
+    system_metrics: SystemMetrics = None,
 ) -> int:
     """Run a study: propose trials, train them, stop the worse ones early, record and rank them."""
     config, corpus_folder = studied(
@@ -72,7 +74,12 @@ def search(
     from skipstack.search.running import begin
 
     where = execution(
-        engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+        engine=engine,
+        address=address,
+        gpus_per_trial=gpus_per_trial,
+        device=device,
+        tracking_uri=tracking_uri,
+        system_metrics=system_metrics,
     )
     path = free_name(Path("runs"), config.name) if out is None else out
     return finish(begin(config, path, where, data_dir=data_dir, corpus_folder=corpus_folder))
@@ -85,19 +92,26 @@ def resume(
     gpus_per_trial: SharePerTrial = None,
     device: Device = None,
     engine: EngineName = None,
+    system_metrics: SystemMetrics = None,
     enough: Annotated[
         bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
     ] = False,
 ) -> int:
     """Continue an interrupted study: finish the trials that were running, then run those still to come.
 
-    Of --tracking-uri, --address, --gpus-per-trial, --device and --engine, those that are not given are as in the
-    command before; the defaults named below are those of a new study.
+    Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
+    are as in the command before; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.running import resume as resumed
 
     where = execution(
-        folder, engine=engine, address=address, gpus_per_trial=gpus_per_trial, device=device, tracking_uri=tracking_uri
+        folder,
+        engine=engine,
+        address=address,
+        gpus_per_trial=gpus_per_trial,
+        device=device,
+        tracking_uri=tracking_uri,
+        system_metrics=system_metrics,
     )
     return finish(resumed(folder, where, enough=enough))

@@ -37,7 +37,10 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
             st.download_button(label, data, f"{name}.{suffix}", mime, on_click="ignore", key=f"download {form}")
     kept = [number for number in ranked if _weights(of, number).exists()]
     if not kept:
-        sentence("No bundle: the weights of no trial are here.", pale=True)
+        sentence(
+            "No bundle: the weights of no trial are here. In MLflow, the best network of a study is a logged model.",
+            pale=True,
+        )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="bundles"):
         number = st.selectbox("Bundle of trial", kept, key="bundled", width=160)

@@ -13,8 +13,20 @@ import streamlit as st
 from skipstack.dashboards.progress.counts import Level, StudyCounts
 from skipstack.dashboards.progress.progress import differences
 from skipstack.dashboards.report.quantities import reason_in_words
-from skipstack.search.ledger.events import FAULTS, Decided, Ended, Event, Interrupted, Placed, Resumed, Retried, Started
+from skipstack.search.ledger.events import (
+    FAULTS,
+    Decided,
+    Ended,
+    Event,
+    Interrupted,
+    Placed,
+    Resumed,
+    Retried,
+    Started,
+    Used,
+)
 from skipstack.search.ledger.ledger import Ledger, events_of
+from skipstack.search.ledger.usage import Usage
 from skipstack.search.study.records.bulk import bulk_record
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import is_long
@@ -52,8 +64,9 @@ class Standing:
     """Where a study stood at the last event that was read, at ``time`` in Unix seconds.
 
     ``per_minute`` and ``seconds_left`` are by the pace since the study was last taken up, None where it is not known.
-    ``running``: by trial that trains now its last epoch, and what it has that the base has not. ``spans``: when workers
-    trained which trial (``SPANS``), in Unix seconds.
+    ``running``: by trial that trains now its last epoch, and what it has that the base has not. ``usage``: by trial
+    what its worker took of its machine the last time that it said so, while the study was followed. ``spans``: when
+    workers trained which trial (``SPANS``), in Unix seconds.
     """
 
     state: str
@@ -65,6 +78,7 @@ class Standing:
     seconds_left: float | None
     levels: tuple[Level, ...]
     running: dict[int, tuple[int, str]]
+    usage: dict[int, Usage]
     spans: pd.DataFrame
     faults: tuple[Fault, ...]
     placed: Placed | None
@@ -84,6 +98,7 @@ class Followed:
         self._open: dict[int, float] = {}
         self._spans: list[tuple[int, float, float, str]] = []
         self._faults: list[Fault] = []
+        self._usage: dict[int, Usage] = {}
         self._placed: Placed | None = None
         self._standing: Standing | None = None
         self.seconds = 0.0
@@ -139,6 +154,8 @@ class Followed:
                 if event.reason in FAULTS:
                     what = reason_in_words(event.reason)
                     self._faults.append(Fault(event.time, number, what, event.message, again=False))
+            case Used(trial=number):
+                self._usage[number] = event.usage
             case Decided(trial=number, decision="pause"):
                 self._close(number, "paused")
             case _:
@@ -173,6 +190,7 @@ class Followed:
             running={
                 each.number: (len(each.reports), ", ".join(differences(record, each)) or "the base") for each in trials
             },
+            usage={number: self._usage[number] for number in self._open if number in self._usage},
             spans=pd.DataFrame(spans, columns=list(SPANS)),
             faults=tuple(self._faults),
             placed=self._placed,

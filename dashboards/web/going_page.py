@@ -14,6 +14,7 @@ from skipstack.dashboards.progress.progress import reached
 from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
+from skipstack.search.ledger.usage import Usage
 
 EVERY: Final = 3.0
 """Seconds between two looks at a study that runs; the page changes in place."""
@@ -46,9 +47,8 @@ def _look(path: Path) -> None:
         table(*_rungs(standing.levels))
     with right:
         heading("Workers", level=3)
-        rows = [[f"trial {number}", str(epoch), has] for number, (epoch, has) in sorted(standing.running.items())]
-        if rows:
-            table(("trains now", "epochs", "differs from the base in"), rows)
+        if standing.running:
+            table(*_workers(standing))
         else:
             sentence("None trains a trial.")
     charts(going_charts(standing), f"going {path}")
@@ -97,6 +97,24 @@ def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
     states = list(dict.fromkeys(state for level in levels for state, count in level.counts.items() if count))
     rows = [[reached(level), *(f"{level.counts[state] or ''}" for state in states)] for level in levels]
     return ["reached", *map(reason_in_words, states)], rows
+
+
+def _workers(standing: Standing) -> tuple[list[str], list[list[str]]]:
+    """What trains now; with what it takes of its machine, where workers measure that."""
+    used = standing.usage
+    rows = [
+        [f"trial {number}", str(epoch), *(_taken(used.get(number)) if used else ()), has]
+        for number, (epoch, has) in sorted(standing.running.items())
+    ]
+    metered = ("machine", "processor %", "memory", "GPU %") if used else ()
+    return ["trains now", "epochs", *metered, "differs from the base in"], rows
+
+
+def _taken(usage: Usage | None) -> tuple[str, ...]:
+    if usage is None:
+        return (NONE,) * 4
+    gpu = NONE if usage.gpu is None else f"{usage.gpu:.0f}"
+    return usage.machine, f"{usage.process_cpu:.0f}", f"{usage.process_memory / 1e9:.2f} GB", gpu
 
 
 def _faults(standing: Standing) -> None:

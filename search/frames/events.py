@@ -1,4 +1,4 @@
-"""The ledger as a frame: every event, with its number."""
+"""The ledger as a frame: every event, with its number; and what workers took of their machines."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -49,6 +49,20 @@ def events(past: Past, numbers: Collection[int] | None = None) -> pd.DataFrame:
     ]
     names = [column.name for column in COLUMNS["events"]]
     return framed("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+
+def usage(past: Past) -> pd.DataFrame:
+    """A row for each epoch of the search of which the ``past`` says what its worker took of its machine; see
+    ``COLUMNS``.
+
+    Raises UserError as ``Ledger.replay`` does.
+    """
+    rows = [
+        {**each.plain, **each.plain["usage"], "event": each.number}
+        for each in told(past)
+        if each.plain["kind"] == "used"
+    ]
+    return framed("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
 
 
 def _json(plain: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.exploration.exploration import Exploration, explore
 from skipstack.search.exploration.reached import reached
 from skipstack.search.frames.curves import curves, sentences
-from skipstack.search.frames.events import events
+from skipstack.search.frames.events import events, usage
 from skipstack.search.frames.kept import as_parquet, keep, kept, stamp
 from skipstack.search.frames.trials import seeds, trials
 from skipstack.search.ledger.events import CorpusPrepared
@@ -139,6 +139,11 @@ class StudyFrames:
         return events(self.past)
 
     @cached_property
+    def usage(self) -> pd.DataFrame:
+        """A row for each epoch of which it was measured what the worker took of its machine."""
+        return usage(self.past)
+
+    @cached_property
     def space(self) -> Space:
         """The space that was searched."""
         return Space(self.study.space)
@@ -163,7 +168,7 @@ class StudyFrames:
     def to_parquet(self, folder: Path) -> None:
         """Write every frame to ``folder``, which is made if need be, as a Parquet file of its name."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name in (*MADE, "events"):
+        for name in (*MADE, "usage", "events"):
             (folder / f"{name}.parquet").write_bytes(as_parquet(getattr(self, name)))
 
     def _made(self, name: str) -> pd.DataFrame:

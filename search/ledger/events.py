@@ -23,6 +23,7 @@ from skipstack.data.tasks.measures import MeasureName
 from skipstack.search.ledger.roles import LeftOut, ListedRow
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
+from skipstack.search.ledger.usage import Usage
 
 
 def _number(value: float) -> float | str:
@@ -156,6 +157,20 @@ class Decided(_Happened):
     rung: PositiveInt | None
 
 
+class Used(_Happened):
+    """What a worker took of its machine while a trial trained an epoch, where that is asked for. Nothing reads it that
+    decides.
+
+    ``seeds``: those that it trained, as in ``Reported``.
+    """
+
+    kind: Literal["used"] = "used"
+    trial: NonNegativeInt
+    epoch: PositiveInt
+    seeds: tuple[int, ...] = ()
+    usage: Usage
+
+
 class Promoted(_Happened):
     """A trial that was paused goes on; a worker takes it up next."""
 
@@ -256,7 +271,8 @@ class Placed(_Happened):
     which Ray cluster, and in which store MLflow keeps its runs. Neither address has a secret in it.
 
     ``place`` stands for the folder where the study lay then. ``command`` was typed, without its secrets, by ``user``;
-    ``commit`` is that of the code. Each is empty where it is not known.
+    ``commit`` is that of the code. Each is empty where it is not known. ``system_metrics``: workers measure what they
+    take of their machines.
     """
 
     kind: Literal["placed"] = "placed"
@@ -266,6 +282,7 @@ class Placed(_Happened):
     gpus_per_trial: float | Literal["auto"]
     device: str
     tracking_uri: str | None
+    system_metrics: bool = False
     command: str = ""
     user: str = ""
     commit: str = ""
@@ -342,6 +359,7 @@ OwnEvent = Annotated[
     | Reused
     | Started
     | Reported
+    | Used
     | Decided
     | Promoted
     | Retried

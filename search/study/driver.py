@@ -26,6 +26,7 @@ from skipstack.search.ledger.events import (
     Started,
     Tested,
     Untested,
+    Used,
 )
 from skipstack.search.study.decider import Decider
 from skipstack.search.study.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
@@ -142,6 +143,10 @@ class Driver:
         for event in events[1:]:
             self._state.apply(event)
         self._write(events)
+        if result.usage is not None:
+            self._tell(
+                Used(time=reported.time, trial=number, epoch=result.epoch, seeds=reported.seeds, usage=result.usage)
+            )
         if decision.action == "continue" and self._state.ends_group(reported):
             self._waiting.append(number)
             return replace(decision, action="pause")  # its further seeds are another task

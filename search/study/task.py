@@ -7,6 +7,7 @@ from typing import Literal
 
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.ledger.usage import Usage
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -91,7 +92,8 @@ def task_of(
 class EpochResult:
     """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1.
 
-    ``latency``: seconds that reading 1,000 tokens of dev took one lane; None where nobody measured it.
+    ``latency``: seconds that reading 1,000 tokens of dev took one lane; ``usage``: what the worker took of its machine.
+    Each is None where nobody measured it.
     """
 
     epoch: int
@@ -99,6 +101,7 @@ class EpochResult:
     metrics: Metrics
     seconds: float
     latency: float | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

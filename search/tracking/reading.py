@@ -6,11 +6,14 @@ runs no code.
 
 import atexit
 import shutil
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.tracking.connection import connected, told
 from skipstack.search.tracking.found import search
@@ -35,24 +38,61 @@ def located(study: Path, tracking_uri: str | None) -> Path:
     text = str(study)
     if study.exists() or not text.startswith((STUDY, RUN)):
         return study
+    uri = _store(text, tracking_uri)
+    with told(text, uri):
+        client = connected(uri)
+        folder = _received(client, _run(client, text))
+    if folder is None:
+        raise UserError(
+            f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync DIR "
+            "--tracking-uri URI` writes it)"
+        )
+    return folder
+
+
+def all_located(tracking_uri: str | None) -> dict[str, Path]:
+    """All studies of a store that has copies of their ledgers, the latest first: by address a temporary folder.
+
+    The address has the study's name, or its id where several have that name. Raises UserError where there is none.
+    """
+    uri = _store(STUDY, tracking_uri)
+    with told(STUDY, uri):
+        client = connected(uri)
+        runs = sorted(_studies(client), key=lambda run: -(run.info.start_time or 0))
+        names = Counter(run.data.params.get("study") for run in runs)
+        found = {}
+        for run in runs:
+            name = run.data.params.get("study")
+            if (folder := _received(client, run)) is not None:
+                found[f"{STUDY}{name if names[name] == 1 else run.data.tags['skipstack.study']}"] = folder
+    if not found:
+        raise UserError(f"{STUDY} {without_secrets(uri)} has no study (allowed: a store that `skipstack search` wrote)")
+    return found
+
+
+def _store(text: str, tracking_uri: str | None) -> str:
+    """The URI of the store that has what stands at an address."""
     uri = chosen_store(tracking_uri)
     if uri is None:
         raise UserError(f"{text}: in which store? (allowed: with --tracking-uri URI, or {URI} in the environment)")
+    return uri
+
+
+def _received(client: "MlflowClient", run: "Run") -> Path | None:
+    """A temporary folder with the ledger of the study whose own run this is; None where the run has no copy of it."""
+    if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
+        return None
     folder = Path(mkdtemp(prefix="skipstack-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     ledger = StudyFolder(folder).ledger
     ledger.mkdir()
-    with told(text, uri):
-        client = connected(uri)
-        run = _run(client, text)
-        if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
-            raise UserError(
-                f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync "
-                "DIR --tracking-uri URI` writes it)"
-            )
-        received = client.download_artifacts(run.info.run_id, LEDGER, str(folder))
-        Path(received).rename(ledger / "000001.parquet")
+    Path(client.download_artifacts(run.info.run_id, LEDGER, str(folder))).rename(ledger / "000001.parquet")
     return folder
+
+
+def _studies(client: "MlflowClient") -> "Iterator[Run]":
+    """The own runs of all studies of a store."""
+    return search(client, [each.experiment_id for each in client.search_experiments()], STUDIES)
 
 
 def _run(client: "MlflowClient", text: str) -> "Run":
@@ -64,7 +104,7 @@ def _run(client: "MlflowClient", text: str) -> "Run":
             run = run if above is None else client.get_run(above)
         return run
     wanted = text.removeprefix(STUDY)
-    runs = list(search(client, [each.experiment_id for each in client.search_experiments()], STUDIES))
+    runs = list(_studies(client))
     by_id = {run.data.tags["skipstack.study"]: run for run in runs}
     named = {study_id: run for study_id, run in by_id.items() if run.data.params.get("study") == wanted}
     if wanted in by_id:

@@ -36,11 +36,12 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
     Untested,
+    Used,
 )
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.tracking.entry import LONGEST, Entry, RunKey, note
-from skipstack.search.tracking.texts import as_file, axis_value, corpus_read, source_tags
+from skipstack.search.tracking.texts import as_file, axis_value, corpus_read, source_tags, system_metrics
 
 
 class ExpectedRuns:
@@ -95,6 +96,9 @@ class ExpectedRuns:
                 self._entry(event.trial).tags["skipstack.reused"] = source
             case Reported(trial=number):
                 self._report(event, self.record.trials[number])
+            case Used(trial=number):
+                if event.seeds in ((), self.record.trials[number].reports[0].seeds):
+                    self._measure(number, system_metrics(event.usage), event.epoch, time)
             case Decided(trial=number, rung=int(rung)):
                 self._entry(number).tags["skipstack.rung"] = str(rung)
             case Retried(trial=number):

@@ -1,11 +1,12 @@
-"""What stands in the runs, as MLflow takes it: text."""
+"""What stands in the runs, as MLflow takes it: text, and numbers by the names that it knows."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import Corpus, title_of
 from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.usage import Usage
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.tracking.entry import LONGEST, Read
 from skipstack.spaces.domains import Choice, Domain, Json
@@ -25,6 +26,32 @@ def source_tags(placed: Placed) -> dict[str, str]:
         "mlflow.user": placed.user,
     }
     return {name: value for name, value in tags.items() if value}
+
+
+MEGABYTE: Final = 1e6
+"""Bytes, as MLflow counts them."""
+
+
+def system_metrics(usage: Usage) -> dict[str, float]:
+    """What a worker took of its machine, by MLflow's names of system metrics, where it has one, and in its units.
+
+    Of the machine and of the GPU it is what all took that ran there, as MLflow's own are; ``process``: the worker.
+    """
+    metrics = {
+        "cpu_utilization_percentage": usage.machine_cpu,
+        **_memory("system", usage.machine_memory, usage.machine_memory_total),
+        "process_cpu_utilization_percentage": usage.process_cpu,
+        "process_memory_usage_megabytes": usage.process_memory / MEGABYTE,
+    }
+    if usage.gpu is not None:
+        metrics["gpu_0_utilization_percentage"] = usage.gpu
+    if usage.gpu_memory is not None and usage.gpu_memory_total is not None:
+        metrics |= _memory("gpu_0", usage.gpu_memory, usage.gpu_memory_total)
+    return {f"system/{name}": value for name, value in metrics.items()}
+
+
+def _memory(of: str, used: int, total: int) -> dict[str, float]:
+    return {f"{of}_memory_usage_megabytes": used / MEGABYTE, f"{of}_memory_usage_percentage": 100 * used / total}
 
 
 def axis_value(domain: Domain, value: Json) -> str:

@@ -17,6 +17,7 @@ from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page
 from skipstack.dashboards.pages.rendering import render
 from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
+from tests.dashboards.compiling import TEX, compiled
 from tests.oracles.latex import Printed, printed
 from tests.search.made_up import history, study
 
@@ -95,33 +96,6 @@ def test_the_report_of_a_study_is_a_table_with_its_notes_and_the_text_around_it(
     assert "trials: " not in table
     assert table.count("--") == 0
     assert r"\textdagger{}: not trained to its end." in table
-
-
-TEX = {name: shutil.which(name) for name in ("pdflatex", "lualatex", "xelatex")}
-
-
-def compiled(folder: Path, written: str, engine: str = "pdflatex") -> str:
-    """The log of a file that compiles without an error, and prints all of it."""
-    (folder / "report.tex").write_text(written)
-    program = TEX[engine]
-    if program is None or not _has(folder, "booktabs.sty"):
-        pytest.skip(f"no {engine} with booktabs here (Debian: texlive-latex-recommended)")
-    command = [program, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "report.tex"]
-    for _ in range(2):  # the second time it knows the numbers of its tables
-        ran = subprocess.run(command, cwd=folder, capture_output=True, check=False)
-        log = (folder / "report.log").read_text(errors="replace")
-        assert ran.returncode == 0, log[-3000:]
-    assert (folder / "report.pdf").stat().st_size > 1000
-    assert not re.findall(r"Overfull.*|Missing character.*|.*undefined.*|LaTeX Warning.*|.*too large.*", log)
-    return log
-
-
-def _has(folder: Path, name: str) -> bool:
-    finder = shutil.which("kpsewhich")
-    return (
-        finder is not None
-        and subprocess.run([finder, name], cwd=folder, capture_output=True, check=False).returncode == 0
-    )
 
 
 @pytest.mark.slow

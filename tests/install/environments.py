@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 from sysconfig import get_paths
 from venv import EnvBuilder
@@ -50,6 +51,22 @@ def skipstack(programs: Path, folder: Path, *arguments: str, given: str = "", **
     return ran.stdout
 
 
+def shell(folder: Path, command: str, programs: Path = Path(sys.executable).parent, **environment: str) -> str:
+    """What a shell prints that finds the ``programs`` of an environment on its path; the command must succeed."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{command}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
 def checkout(folder: Path) -> Path:
     """A copy of the files that git knows, in which building leaves what it leaves."""
     ignored = shutil.ignore_patterns(".*", "runs", "build", "*.egg-info", "__pycache__")
@@ -73,9 +90,28 @@ def install(built: Path, folder: Path, python: str | None = None) -> Path:
         EnvBuilder(symlinks=True).create(folder)
     else:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
-    programs, versions = folder / "bin", f"python{sys.version_info.major}.{sys.version_info.minor}"
-    into = ["--python", programs / "python", "install", "--quiet", "--no-deps", "--no-index", built]
+    into = ["--python", folder / "bin" / "python", "install", "--quiet", "--no-deps", "--no-index", built]
     subprocess.run([sys.executable, "-m", "pip", *into], check=True, capture_output=True)
-    # As a plain path: the links of editable installs that lie there do not count.
+    _find_the_rest(folder)
+    return folder / "bin"
+
+
+def lend(source: Path) -> dict[str, str]:
+    """What the environment has to say so that `make` in a checkout installs it within seconds and without a network:
+    it finds what skipstack needs where these tests do, and pip has nothing to download.
+    """
+    EnvBuilder(symlinks=True).create(source / ".venv")
+    _find_the_rest(source / ".venv")
+    for program in entry_points(group="console_scripts"):
+        if program.name != "skipstack":
+            path = source / ".venv" / "bin" / program.name
+            path.write_text(f"#!/usr/bin/env python\nfrom {program.module} import {program.attr} as main\nmain()\n")
+            path.chmod(0o755)
+    # Of an option that begins with "no", pip reads 0 as yes.
+    return {"PYTHON": sys.executable, "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+
+
+def _find_the_rest(folder: Path) -> None:
+    """As a plain path: the links of editable installs that lie there do not count."""
+    versions = f"python{sys.version_info.major}.{sys.version_info.minor}"
     (folder / "lib" / versions / "site-packages" / "rest.pth").write_text(get_paths()["purelib"])
-    return programs

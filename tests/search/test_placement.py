@@ -64,18 +64,20 @@ def command(*arguments: str) -> object:
 
 
 def test_resume_does_as_the_command_before_it_unless_it_is_told_otherwise(started: list[dict[str, Any]]) -> None:
-    where = ("--address", "10.0.0.1:6379", "--gpus-per-trial", "0.25", "--device", "cpu")
+    where = ("--address", "10.0.0.1:6379", "--gpus-per-trial", "0.25", "--device", "cpu", "--system-metrics")
     assert command("search", "quickstart", *QUICK, "--out", "study", *where, "--tracking-uri", STORE) == 130
     first = {"engine": "ray", "address": "10.0.0.1:6379", "gpus_per_trial": 0.25, "device": "cpu", "store": STORE}
+    first |= {"system_metrics": True}
     assert started == [first]
     assert command("resume", "study") == 130
     assert command("extend", "study", "--trials", "1") == 130
     with pytest.raises(KeyboardInterrupt):
         skipstack.resume("study")
     assert started == [first] * 4
-    assert command("resume", "study", "--address", "local", "--gpus-per-trial", "auto") == 130
+    other = ("--address", "local", "--gpus-per-trial", "auto", "--no-system-metrics")
+    assert command("resume", "study", *other) == 130
     assert command("resume", "study") == 130
-    assert started[4:] == [{**first, "address": None, "gpus_per_trial": "auto"}] * 2
+    assert started[4:] == [{**first, "address": None, "gpus_per_trial": "auto", "system_metrics": False}] * 2
     told = [event for event in Ledger(Path("study/ledger")).read() if isinstance(event, Placed)]
     assert len(told) == 2, "what stays as it is, is not written again"
 

@@ -33,6 +33,7 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
     Untested,
+    Used,
     VectorsPrepared,
     WarmStarted,
 )
@@ -137,7 +138,7 @@ class StudyRecord:
                 ablation = self.ablations.setdefault(number, StudyRecord())
                 ablation.events = self.events
                 ablation.apply(event.event)
-            case Interrupted() | Placed():
+            case Interrupted() | Placed() | Used():
                 pass
             case _:
                 assert_never(event)

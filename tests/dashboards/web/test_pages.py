@@ -10,6 +10,8 @@ import pytest
 
 from skipstack.dashboards.web.app import PAGES
 from skipstack.search.frames.study_frames import StudyFrames, study_frames
+from skipstack.search.ledger.events import Ended, Reported, Used
+from skipstack.search.ledger.usage import Usage
 from tests.dashboards.web.shown import Opened, write
 from tests.search.confirmation.test_confirmation import CONFIG, trials
 from tests.search.made_up import DEPTH, RATE, history, opening, study
@@ -65,6 +67,26 @@ def test_how_it_goes_is_what_the_ledger_says(runs: Path) -> None:
     assert {row["trial"]: row["value"] for row in points} == {
         number: pytest.approx(100 * dev) for number, dev in seen["dev"].dropna().items()
     }
+
+
+def test_where_workers_measure_what_they_take_it_stands_beside_what_they_train(tmp_path: Path) -> None:
+    usage = Usage(
+        machine="node-7",
+        process=12,
+        process_cpu=97.6,
+        process_memory=1_234_000_000,
+        machine_cpu=50.0,
+        machine_memory=2,
+        machine_memory_total=3,
+    )
+    events = list(islice(history(study(trials=30), seed=1), 61))
+    over = {event.trial for event in events if isinstance(event, Ended)}
+    last = [event for event in events if isinstance(event, Reported) and event.trial not in over][-1]
+    write(tmp_path / "begun", [*events, Used(time=last.time, trial=last.trial, epoch=last.epoch, usage=usage)])
+    workers = Opened(tmp_path, GOING, study="begun").text.split("Workers")[1]
+    said = " ".join(workers.split())
+    assert "epochs machine processor % memory GPU % differs" in said
+    assert f"trial {last.trial} {last.epoch} node-7 98 1.23 GB –" in said
 
 
 def test_what_works_is_described_and_a_filter_leaves_some_of_the_trials(runs: Path, frames: StudyFrames) -> None:

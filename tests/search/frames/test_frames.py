@@ -25,7 +25,7 @@ from tests.search import made_up
 from tests.search.changed import searched
 from tests.search.toy import FailingWorker, open_toy, run_toy, toy_study
 
-ALL = (*MADE, "events")
+ALL = (*MADE, "usage", "events")
 
 
 def toy(path: Path, **search: Any) -> Path:

@@ -33,6 +33,7 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
 from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.ledger.usage import Usage
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)  # no -0.0
 NUMBERS = st.floats().map(lambda number: number + 0.0)
@@ -124,6 +125,14 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         source=COUNTS,
         config_identity=st.text(),
         code_version=st.text(),
+    ),
+    happened.Used: st.builds(
+        happened.Used,
+        time=FINITE,
+        trial=COUNTS,
+        epoch=EPOCHS,
+        seeds=st.lists(SEEDS, max_size=2).map(tuple),
+        usage=st.builds(Usage, machine=st.text(), process_cpu=FINITE, machine_cpu=FINITE, gpu=st.none() | FINITE),
     ),
     Decided: st.builds(Decided, time=FINITE, trial=COUNTS, epoch=EPOCHS, rung=st.none() | EPOCHS, decision=DECISIONS),
     Promoted: st.builds(Promoted, time=FINITE, trial=COUNTS),

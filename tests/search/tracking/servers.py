@@ -1,5 +1,6 @@
 """`mlflow server` and `mlflow models serve` as people start them, and a PostgreSQL of a test's own."""
 
+import json
 import os
 import secrets
 import shutil
@@ -9,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 POSTGRES = Path("/usr/lib/postgresql/15/bin")
 """Where Debian keeps the programs of PostgreSQL."""
@@ -31,11 +32,25 @@ def mlflow_server(folder: Path, store: str) -> Iterator[str]:
 
 
 @contextmanager
-def served(folder: Path, model: str, store: str) -> Iterator[str]:
-    """`mlflow models serve` of a model that lies in the store, in the environment of the tests; its address."""
+def served(folder: Path, model: str, store: str, python: Path = Path(sys.executable)) -> Iterator[str]:
+    """`mlflow models serve` of a model that lies in the store, in the environment of an interpreter; its address."""
     own = ["models", "serve", "--model-uri", model, "--env-manager", "local"]
-    with _mlflow(folder, *own, port=free_port(), MLFLOW_TRACKING_URI=store) as address:
+    with _mlflow(folder, *own, port=free_port(), python=python, MLFLOW_TRACKING_URI=store) as address:
         yield address
+
+
+def answered(address: str, texts: Sequence[str]) -> list[list[list[str]]]:
+    """What a served model answers: of each text, each word with its tag."""
+    asked = json.dumps({"dataframe_split": {"columns": ["text"], "data": [[text] for text in texts]}}).encode()
+    request = Request(f"{address}/invocations", asked, {"Content-Type": "application/json"})
+    with urlopen(request, timeout=60) as answer:
+        found = json.loads(answer.read())["predictions"]
+    return [[list(pair) for pair in zip(row["words"], row["tags"], strict=True)] for row in found]
+
+
+def predicted(printed: str) -> list[list[list[str]]]:
+    """The same as `skipstack predict` prints it."""
+    return [[line.split("\t") for line in sentence.splitlines()] for sentence in printed.strip().split("\n\n")]
 
 
 @contextmanager
@@ -89,13 +104,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def _mlflow(folder: Path, *arguments: str, port: int, **environment: str) -> Iterator[str]:
+def _mlflow(
+    folder: Path, *arguments: str, port: int, python: Path = Path(sys.executable), **environment: str
+) -> Iterator[str]:
     """A command of MLflow that serves, with all the processes that it starts."""
     folder.mkdir(parents=True, exist_ok=True)
     address, log = f"http://127.0.0.1:{port}", folder / f"{port}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "mlflow", *arguments, "--host", "127.0.0.1", "--port", str(port)],
+            [python, "-m", "mlflow", *arguments, "--host", "127.0.0.1", "--port", str(port)],
             stdout=file,
             stderr=file,
             start_new_session=True,
@@ -103,7 +120,7 @@ def _mlflow(folder: Path, *arguments: str, port: int, **environment: str) -> Ite
                 **os.environ,
                 "MLFLOW_DISABLE_TELEMETRY": "true",
                 "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-                "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
+                "PATH": os.pathsep.join((str(python.parent), os.environ["PATH"])),
                 **environment,
             },
         )

@@ -31,6 +31,7 @@ from skipstack.search.study.records.reading import read_study
 from skipstack.search.synchronised import recorded
 from skipstack.search.tracking import background, publishing
 from skipstack.search.tracking.model_folder import LOADER, save_model
+from skipstack.search.tracking.reading import all_located
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
 from tests.search.ablation.toys import planted
@@ -206,6 +207,12 @@ def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Pa
     assert frame.equals(skipstack.open(folder).trials())
     with pytest.raises(UserError, match=f"got 2 studies of this name .allowed: one, mlflow: and .*{ids[0]}"):
         skipstack.open(f"mlflow:{named}", tracking_uri=uri)
+    every = all_located(uri)
+    assert {f"mlflow:{each}" for each in ids} <= set(every)
+    for each, path in zip(ids, (folder, other), strict=True):
+        assert skipstack.open(every[f"mlflow:{each}"]).trials().equals(skipstack.open(path).trials())
+    with pytest.raises(UserError, match="has no study"):
+        all_located(f"sqlite:///{tmp_path / 'empty.db'}")
     with pytest.raises(UserError, match="unknown study 'toys'"):
         skipstack.open("mlflow:toys", tracking_uri=uri)
     with pytest.raises(UserError, match="in which store"):

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 import pytest
 
@@ -16,7 +15,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from tests.command_line import typed
 from tests.search.tracking import agreement
-from tests.search.tracking.servers import POSTGRES, mlflow_server, postgresql, served
+from tests.search.tracking.servers import POSTGRES, answered, mlflow_server, postgresql, predicted, served
 from tests.search.tracking.test_publishing import held, runs_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -131,11 +130,6 @@ def test_the_served_model_answers_with_the_tags_that_predict_gives(together: Tog
     (model,) = runs_of(together.uri, folder)[None, None].outputs.model_outputs
     bundle = tmp_path / "bundle"
     assert typed("export", str(folder), "--to", str(bundle)).code == 0
-    lines = typed("predict", str(bundle), stdin="\n".join(TEXTS).encode()).out.strip().split("\n\n")
-    expected = [[line.split("\t") for line in sentence.splitlines()] for sentence in lines]
+    expected = predicted(typed("predict", str(bundle), stdin="\n".join(TEXTS).encode()).out)
     with served(tmp_path, f"models:/{model.model_id}", together.uri) as address:
-        asked = json.dumps({"dataframe_split": {"columns": ["text"], "data": [[text] for text in TEXTS]}}).encode()
-        request = Request(f"{address}/invocations", asked, {"Content-Type": "application/json"})
-        with urlopen(request, timeout=60) as answer:
-            found = json.loads(answer.read())["predictions"]
-    assert [[list(pair) for pair in zip(row["words"], row["tags"], strict=True)] for row in found] == expected
+        assert answered(address, TEXTS) == expected

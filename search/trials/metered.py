@@ -1,0 +1,58 @@
+"""The worker that also measures what it takes of its machine (``search/ledger/usage.py``)."""
+
+import os
+import socket
+from dataclasses import replace
+from typing import final
+
+import psutil
+
+from skipstack.search.ledger.usage import Usage
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
+from skipstack.search.trials.deferred import DeferredWorker
+
+
+@final
+class MeteredWorker(Worker):
+    """Trains as a ``DeferredWorker`` does, number for number.
+
+    An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading it.
+    """
+
+    def __init__(self, task: TrialTask) -> None:
+        super().__init__(task)
+        self._worker: Worker = DeferredWorker(task)
+
+    def run_epoch(self) -> EpochResult:
+        """The next epoch, with its usage."""
+        process = psutil.Process()
+        process.cpu_percent(), psutil.cpu_percent()  # from here on
+        result = self._worker.run_epoch()
+        machine = psutil.virtual_memory()
+        usage = Usage(
+            machine=socket.gethostname(),
+            process=os.getpid(),
+            process_cpu=process.cpu_percent(),
+            process_memory=process.memory_info().rss,
+            machine_cpu=psutil.cpu_percent(),
+            machine_memory=machine.used,
+            machine_memory_total=machine.total,
+            **_of_gpu(self.task.device),
+        )
+        return replace(result, usage=usage)
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """What a ``DeferredWorker`` tests."""
+        return DeferredWorker.test(task)
+
+
+def _of_gpu(device: str) -> dict[str, float | int | None]:
+    """What is known of the GPU on which a trial is trained; nothing of a CPU."""
+    from skipstack.models.device import choose_device, gpu_usage  # torch is loaded where trials are trained
+
+    chosen = choose_device(device)
+    if chosen.type != "cuda":
+        return {}
+    busy, used, total = gpu_usage(chosen)
+    return {"gpu": busy, "gpu_memory": used, "gpu_memory_total": total}
