@@ -3,7 +3,6 @@
 import time
 
 import torch
-from pynvml import NVMLError
 
 from skipstack.data.basis.errors import UserError
 
@@ -34,6 +33,8 @@ def gpu_usage(device: torch.device) -> tuple[float | None, int, int]:
     """Of a GPU: percent of the last second or less in which it computed, None where the driver does not say; bytes that
     are taken, and all it has. By whatever processes.
     """
+    from pynvml import NVMLError  # training alone does without it
+
     free, total = torch.cuda.mem_get_info(device)
     try:
         busy = float(torch.cuda.utilization(device))

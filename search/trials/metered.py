@@ -26,7 +26,8 @@ class MeteredWorker(Worker):
     def run_epoch(self) -> EpochResult:
         """The next epoch, with its usage."""
         process = psutil.Process()
-        process.cpu_percent(), psutil.cpu_percent()  # from here on
+        for percent in (process.cpu_percent, psutil.cpu_percent):
+            percent()  # the next call counts from here
         result = self._worker.run_epoch()
         machine = psutil.virtual_memory()
         usage = Usage(
