@@ -84,13 +84,8 @@ class Training:
         rates = [
             training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes
         ]
-        self.change_rates(torch.tensor(rates, dtype=torch.float64))
+        self.learning_rate_R = torch.tensor(rates, dtype=torch.float64)
         self.error_R = torch.full((len(rates),), torch.nan, dtype=torch.float64)
-
-    def change_rates(self, rate_R: Tensor) -> None:
-        """The learning rates from here on, and what updates read of them, on the device since they change."""
-        self.learning_rate_R = rate_R
-        self.rate_R = rate_R.to(self.device, dtype_of(self.config))
 
     def run_epoch(self, tick: Callable[[], None] = lambda: None) -> EpochReport:
         """Train on every sentence once, evaluate on dev, set the next learning rates; otherwise as ``train_epoch``."""
@@ -102,10 +97,9 @@ class Training:
         reading = clock(self.device) - trained
         error_R = torch.tensor(dev.error, dtype=torch.float64)
         left = self.config.epochs - self.epoch
-        rate_R = next_learning_rate(
+        self.learning_rate_R = next_learning_rate(
             self.config.schedule, learning_rate_R, self.error_R, error_R, done=self.epoch, left=left
         )
-        self.change_rates(rate_R)
         self.error_R = error_R
         return EpochReport(
             epoch=self.epoch,
@@ -151,10 +145,10 @@ class Training:
         self.model.train()
         self.model.begin(self.epoch)
         memory = Memory() if TASKS[self.corpus.stored.task].continues else None
-        totals = []
+        totals, rate_R = [], self._rates()
         for _, (tokens, gold) in self.loader(self.batches(), memory):
             tick()
-            totals.append(self.update(tokens, gold))
+            totals.append(self.update(tokens, gold, rate_R))
         self.epoch += 1
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
@@ -171,9 +165,9 @@ class Training:
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
         """One update from ``batch``, which goes on from ``memory``."""
-        return self.update(*self.loader.load(batch, memory))
+        return self.update(*self.loader.load(batch, memory), self._rates())
 
-    def update(self, tokens: Tokens, gold: Gold) -> tuple[Tensor, Tensor]:
+    def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
         """One update: the summed loss_R before it, and the tags_R it was summed over.
 
         The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
@@ -192,8 +186,12 @@ class Training:
             self.pretrained.hold()
         if self.config.clip_norm is not None:
             clip(self.optimiser.parameters, self.config.clip_norm)
-        self.optimiser.step(self.rate_R)
+        self.optimiser.step(rate_R)
         return loss_R.detach(), tags_R
+
+    def _rates(self) -> Tensor:
+        """The learning rates where updates read them: rate_R."""
+        return self.learning_rate_R.to(self.device, dtype_of(self.config))
 
     def evaluate(self, split: str) -> Evaluation:
         """What every lane reaches on ``split`` as it stands now."""
@@ -214,7 +212,7 @@ class Training:
         """Continue where ``state_dict`` was called."""
         self.model.load_state_dict(_under("model.", state))
         self.optimiser.load(_under("optimiser.", state))
-        self.change_rates(state["learning_rate"].clone())
+        self.learning_rate_R = state["learning_rate"].clone()
         self.error_R = state["dev_error"].clone()
         self.epoch = int(state["epoch"])
         self.streams.set_state(state["dropout_streams"], self.epoch)

@@ -96,7 +96,7 @@ def _trained(
         device=choose_device(task.device),
     )
     for epoch, rate in enumerate(rates, start=1):
-        training.change_rates(torch.tensor([rate], dtype=torch.float64))
+        training.learning_rate_R = torch.tensor([rate], dtype=torch.float64)
         [loss] = training.train_epoch().tolist()
         tell(f"trial {task.number}, seed {seed}: epoch {epoch} of {len(rates)} on train and dev, loss {loss:.4f}")
     weights = training.model.state_dict()
