@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.arrays import Flags, Ids
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.batches import Batch
 from skipstack.models.heads.base import Gold
 from skipstack.models.inputs.base import Embedder, LexiconTensors
@@ -84,7 +84,7 @@ def on_device(
     }
     if batch.heads_RTB is not None:
         own["heads"] = batch.heads_RTB
-    lane_N, sentence_N = np.nonzero(np.broadcast_to(_open(batch), (lanes, batch.lengths_RB.shape[1])))
+    lane_N, sentence_N = _open(batch, lanes)
     places = {"lane": lane_N, "sentence": sentence_N}
     forms = {} if distinct is None else {"distinct": distinct.forms_RN, "place": distinct.place_RP}
     there = sent({**own, **places, **forms}, device)
@@ -121,8 +121,12 @@ def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
     return [part.view(tuple(shape)) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _open(batch: Batch) -> Flags:
-    """Whether each sentence has a tag that train does not have: open_RB."""
-    inside_RUB = np.arange(batch.tags_RUB.shape[1])[:, None] < batch.tag_counts_RB[:, None, :]
-    open_RB: Flags = np.any((batch.tags_RUB < 0) & inside_RUB, axis=1)
-    return open_RB
+def _open(batch: Batch, lanes: int) -> tuple[Ids, Ids]:
+    """The sentences that have a tag which train does not have: lane_N and sentence_N."""
+    lacking_RUB = batch.tags_RUB < 0
+    if np.count_nonzero(lacking_RUB) == lacking_RUB.size - batch.tag_counts_RB.sum():  # all that is lacking is padding
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    inside_RUB = np.arange(lacking_RUB.shape[1])[:, None] < batch.tag_counts_RB[:, None, :]
+    open_RB = np.any(lacking_RUB & inside_RUB, axis=1)
+    lane_N, sentence_N = np.nonzero(np.broadcast_to(open_RB, (lanes, open_RB.shape[1])))
+    return lane_N, sentence_N
