@@ -16,11 +16,13 @@ from skipstack.models.config import ModelConfig
 from skipstack.models.device import clock
 from skipstack.models.evaluate import Evaluation, evaluate, on_device
 from skipstack.models.inputs.base import Embedder, LexiconTensors
+from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.inputs.pretrained import PretrainedRows
 from skipstack.models.lanes import Lane
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import TrainingConfig
-from skipstack.models.training.optimisers import clip, optimiser, penalise
+from skipstack.models.training.gradients import clip, penalise
+from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.pretraining import pretrain
 from skipstack.models.training.schedule import next_learning_rate
 
@@ -74,6 +76,9 @@ class Training:
         self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
+        for each in self.model.modules():
+            if isinstance(each, Lookup):
+                each.by_row = not training.l2 and self.optimiser.by_row(each.table)
         self.epoch = 0
         rates = [
             training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes
