@@ -134,5 +134,8 @@ class TrainingConfig(Frozen):
     window: PositiveInt = 35
     """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how
     many places the text is read side by side. Other corpora do not read this."""
-    precision: Literal["float32", "float64"] = "float32"
-    """Of all numbers of the network."""
+    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    """Of all numbers of the network. ``bfloat16``: they are of float32, and in updates the factors of large matrix
+    products are rounded to bfloat16 (``models/products.py``): those of wide layers take half the time where processors
+    multiply it, from 16 sentences an update on. Chains, trees, evaluations and what a network decides are in
+    float32."""

@@ -19,6 +19,7 @@ from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.inputs.pretrained import PretrainedRows
 from skipstack.models.lanes import Lane
+from skipstack.models.products import in_bfloat16
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.gradients import clip, penalise
@@ -155,7 +156,8 @@ class Training:
         another. ``memory``: what the batch goes on from.
         """
         tokens, gold = on_device(batch, len(self.lanes), self.device, memory)
-        loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
+        with in_bfloat16(self.config.precision == "bfloat16"):
+            loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
         tags_R = torch.as_tensor(batch.tag_counts_RB.sum(axis=1), device=self.device).expand(len(self.lanes))
         self.model.zero_grad()
         count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
@@ -195,7 +197,7 @@ class Training:
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:
-    """The numbers that ``training.precision`` names."""
+    """The numbers of the network that ``training.precision`` names."""
     return torch.float64 if training.precision == "float64" else torch.float32
 
 
