@@ -25,6 +25,7 @@ from skipstack.models.initialise import initialise
 from skipstack.models.inputs.build import build_embedder
 from skipstack.models.lanes import Dropout, Lane, Streams, rates
 from skipstack.models.model import Network, Stacked
+from skipstack.models.parameters import made_on
 from skipstack.models.skips.build import build_skip
 from skipstack.models.skips.config import DynamicSkipConfig
 from skipstack.models.skips.layers import DynamicSkipLstm
@@ -93,12 +94,15 @@ def unfilled(
     """
     check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
     streams = Streams([lane.seed for lane in lanes], "dropout", device)
+    return made_on(device, dtype, lambda: _network(config, sizes, lanes, streams)), streams
+
+
+def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: Streams) -> Network:
     embedder = build_embedder(
         config.embedder, words=sizes.words, characters=sizes.characters, lanes=lanes, streams=streams
     )
     dropout = Dropout(rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
     below = config.embedder.input_size
-    model: Network
     match config.stack:
         case StackConfig():
             stack = build_stack(config.stack, below, lanes, dropout)
@@ -107,13 +111,12 @@ def unfilled(
             head = build_head(
                 config.head, features=stack.features, tags=sizes.tags, transitions=sizes.transitions, streams=streams
             )
-            model = Stacked(embedder, stack, head, pooling=pooling, reinforce=reinforce)
+            return Stacked(embedder, stack, head, pooling=pooling, reinforce=reinforce)
         case FeedbackConfig():
             layer, own_head = build_feedback(config.stack, below=below, lanes=len(lanes), tags=sizes.tags)
-            model = FeedbackTagger(embedder, layer, own_head, dropout)
+            return FeedbackTagger(embedder, layer, own_head, dropout)
         case _:
             assert_never(config.stack)
-    return model.to(dtype=dtype, device=device), streams
 
 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:

@@ -6,6 +6,9 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 
+SIMULATED = "simulated"
+"""The type of the device that is not there (``models/accelerator/simulated.py``)."""
+
 
 def choose_device(name: str) -> torch.device:
     """``auto`` takes a GPU where there is one; ``cpu`` and ``cuda`` are taken at their word, UserError where absent."""
@@ -22,6 +25,11 @@ def clock(device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
+
+
+def generator_on(device: torch.device) -> torch.Generator:
+    """A source of random numbers for tensors on ``device``; on one that is only simulated nothing is drawn."""
+    return torch.Generator("cpu" if device.type == SIMULATED else device)
 
 
 def device_memory() -> int:

@@ -26,7 +26,9 @@ class Ensemble(Network):
         """What each member decides from, features_RUBF, and how many decisions there are, in one lane."""
         given = (tokens.forms_RTB, tokens.lengths_RB)
         forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
-        features_RUBF, counts_RB = self.members.read(Tokens(forms_RTB, lengths_RB, tokens.memory), lexicon)
+        distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)
+        read = Tokens(forms_RTB, lengths_RB, tokens.memory, distinct)
+        features_RUBF, counts_RB = self.members.read(read, lexicon)
         return features_RUBF, counts_RB[:1]
 
     @torch.no_grad()

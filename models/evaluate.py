@@ -7,16 +7,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.arrays import Ids, Numbers
+from skipstack.data.basis.arrays import Numbers
 from skipstack.data.store.batches import Batch, evaluation_batches, put_back
 from skipstack.data.store.stored import StoredCorpus
 from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.accuracy import accuracy, correct_tags
 from skipstack.data.tasks.measure import Counts, Measure, Predicted
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.heads.base import Gold
+from skipstack.models.heads.base import Decoded
+from skipstack.models.heads.doubts import settled
 from skipstack.models.inputs.base import LexiconTensors
-from skipstack.models.model import Network, Tokens
+from skipstack.models.loading import Loader, returned
+from skipstack.models.model import Network
 from skipstack.models.stack import Memory
 
 SENTENCES_AT_ONCE = 64
@@ -58,37 +60,46 @@ class Evaluation:
         return tuple(self.measure.error(counts.value) for counts in self.counts)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """What the network makes of one batch, wherever it was computed."""
+
+    batch: Batch
+    losses_RUB: Tensor
+    decoded: Decoded
+
+
 @torch.no_grad()
 def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
-    """Every lane on the same sentences; a gold tag that training never showed counts as an error."""
+    """Every lane on the same sentences; a gold tag that training never showed counts as an error.
+
+    Only when all has been read does anything come back from the device.
+    """
     model.eval()
     task = TASKS[corpus.task]
-    memory = Memory() if task.continues else None
     chosen = corpus.splits[split]
-    device = lexicon.word_F.device
+    read = settled(model.head, lexicon.word_F.device, lambda: list(_read(model, corpus, split, lexicon, lanes)))
     correct_R = np.zeros(lanes, dtype=np.int64)
-    loss_R = torch.zeros(lanes, dtype=torch.float64, device=device)
-    total = 0
     predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
     heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
     nats_RL = np.empty_like(predicted_RL, dtype=np.float64) if task.continues else None
-    for batch in evaluated(corpus, split):
-        tokens, gold = on_device(batch, lanes, device, memory)
-        losses_RUB, decoded = model.measure(tokens, gold, lexicon)
-        predicted_RUB = decoded.tags_RUB.cpu().numpy()
-        correct_R += correct_tags(predicted_RUB, batch.tags_RUB, batch.tag_counts_RB)
-        put_back(predicted_RUB, batch, predicted_RL)
-        if heads_RL is not None:
-            assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
-            put_back(decoded.heads_RTB.cpu().numpy(), batch, heads_RL)
-        if nats_RL is not None:
-            put_back(losses_RUB.cpu().numpy(), batch, nats_RL)
-        loss_R += losses_RUB.sum(dim=1).sum(dim=1)
-        total += int(batch.tag_counts_RB.sum())
+    for each, tags_RUB in zip(read, returned(each.decoded.tags_RUB for each in read), strict=True):
+        correct_R += correct_tags(tags_RUB, each.batch.tags_RUB, each.batch.tag_counts_RB)
+        put_back(tags_RUB, each.batch, predicted_RL)
+    if heads_RL is not None:
+        for each, heads_RTB in zip(read, returned(_heads(each.decoded) for each in read), strict=True):
+            put_back(heads_RTB, each.batch, heads_RL)
+    if nats_RL is not None:
+        for each, losses_RUB in zip(read, returned(each.losses_RUB for each in read), strict=True):
+            put_back(losses_RUB, each.batch, nats_RL)
+    total = sum(int(each.batch.tag_counts_RB.sum()) for each in read)
+    loss_R = torch.zeros(lanes, dtype=torch.float64, device=lexicon.word_F.device)
+    for each in read:
+        loss_R += each.losses_RUB.sum(dim=1).sum(dim=1)
     predicted = Predicted(
         correct=tuple(correct_R.tolist()),
         total=total,
-        loss=tuple((loss_R / total).tolist()),
+        loss=tuple((loss_R / total).cpu().tolist()),
         tags_RL=predicted_RL,
         heads_RN=heads_RL,
         nats_RL=nats_RL,
@@ -105,22 +116,21 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
     )
 
 
+def _read(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Iterator[_Read]:
+    loader = Loader(embedder=model.embedder, lexicon=lexicon, lanes=lanes, device=lexicon.word_F.device)
+    memory = Memory() if TASKS[corpus.task].continues else None
+    for batch, (tokens, gold) in loader(evaluated(corpus, split), memory):
+        yield _Read(batch, *model.measure(tokens, gold, lexicon))
+
+
+def _heads(decoded: Decoded) -> Tensor:
+    assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
+    return decoded.heads_RTB
+
+
 def evaluated(corpus: StoredCorpus, split: str) -> Iterator[Batch]:
     """What an evaluation reads: all sentences of a split, or its running text."""
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
     return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE)
-
-
-def on_device(batch: Batch, lanes: int, device: torch.device, memory: Memory | None = None) -> tuple[Tokens, Gold]:
-    """``batch`` as tensors, read and right; one that all lanes share is read by each without a copy.
-
-    ``memory`` is what it goes on from.
-    """
-
-    def shared(array: Ids) -> Tensor:
-        return torch.as_tensor(array, device=device).expand(lanes, *array.shape[1:])
-
-    heads_RTB = None if batch.heads_RTB is None else shared(batch.heads_RTB)
-    return Tokens(shared(batch.forms_RTB), shared(batch.lengths_RB), memory), Gold(shared(batch.tags_RUB), heads_RTB)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
+from skipstack.models.device import generator_on
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +35,7 @@ class Streams:
 
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
         self.seeds, self.name = tuple(seeds), name
-        self.generators = [torch.Generator(device).manual_seed(derive(seed, name)) for seed in seeds]
+        self.generators = [generator_on(device).manual_seed(derive(seed, name)) for seed in seeds]
 
     def uniform(self, like_R: Tensor) -> Tensor:
         """Numbers in [0, 1), of the shape of ``like_R`` (lane axis first); each lane's come from its own stream."""

@@ -10,6 +10,7 @@ from skipstack.models.config import Pooling
 from skipstack.models.heads.base import Decoded, Gold, Head
 from skipstack.models.heads.pooling import pooled
 from skipstack.models.inputs.base import Embedder, LexiconTensors
+from skipstack.models.inputs.lookup import Distinct
 from skipstack.models.skips.reinforce import Made, Reinforce, Rewards
 from skipstack.models.stack import Memory, Passed, Stack
 
@@ -18,12 +19,13 @@ from skipstack.models.stack import Memory, Passed, Stack
 class Tokens:
     """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end.
 
-    Texts that go on from batch to batch come with a ``memory``.
+    Texts that go on from batch to batch come with a ``memory``, and those of a batch with its ``distinct`` forms.
     """
 
     forms_RTB: Tensor
     lengths_RB: Tensor
     memory: Memory | None = None
+    distinct: Distinct | None = None
 
 
 class Network(nn.Module, ABC):
@@ -78,7 +80,7 @@ class Stacked(Network):
 
     def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
         """What the stack makes of the tokens: features_RTBF; what passes through it comes to the end of ``passed``."""
-        x_RTBI = self.embedder(tokens.forms_RTB, lexicon)
+        x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
         features_RTBF: Tensor = self.stack(x_RTBI, tokens.lengths_RB, passed, tokens.memory)
         return features_RTBF
 

@@ -1,10 +1,13 @@
 """What a parameter is for, said where it is made: how it starts, and whether L2 makes it smaller."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+Made = TypeVar("Made", bound=nn.Module)
 
 Start = Literal["fan_in", "orthogonal", "width", "zero"]
 """Initial values (``models/initialise.py``): normal, scaled by how many numbers are summed up; orthogonal blocks, one a
@@ -58,7 +61,15 @@ def parameter(*shape: int, role: Role) -> Parameter:
     return made
 
 
+def made_on(device: torch.device, dtype: torch.dtype, make: Callable[[], Made]) -> Made:
+    """The module that ``make`` makes, on ``device`` from the start, in numbers of ``dtype``."""
+    with device:
+        made = make()
+    return made if dtype == torch.get_default_dtype() else made.to(dtype)
+
+
 def role_of(value: Tensor) -> Role:
     """The role that a parameter was made with."""
-    assert isinstance(value, Parameter), "every parameter of a network is made by ``parameter``"
-    return value.role
+    role = getattr(value, "role", None)
+    assert isinstance(role, Role), "every parameter of a network is made by ``parameter``"
+    return role

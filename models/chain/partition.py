@@ -11,21 +11,43 @@ from skipstack.models.chain.program import Chain, alphas, ending, total
 from skipstack.models.chain.semirings import Log, MatrixLog
 
 
-def log_partition(chain: Chain) -> Tensor:
+class Doubts:
+    """Whether any of many log-partitions was not to be trusted. To ask at each would be to wait for the device each
+    time; they are asked about once, at the end, and computed again where one was.
+    """
+
+    def __init__(self) -> None:
+        self.arisen: Tensor | None = None
+
+    def note(self, doubtful_RB: Tensor) -> None:
+        """One more chain."""
+        doubtful = doubtful_RB.any()
+        self.arisen = doubtful if self.arisen is None else self.arisen | doubtful
+
+    def arose(self) -> bool:
+        """Waits for the device."""
+        return self.arisen is not None and bool(self.arisen.cpu())
+
+
+def log_partition(chain: Chain, doubts: Doubts | None = None) -> Tensor:
     """The log-partition log Z = log sum_t exp r(t) over all taggings t of each sentence: log_partition_RB.
 
     Its gradient is the marginals: P(t_i = k) for an emission, the expected number of uses for a transition. A sentence
     whose taggings are all forbidden has log Z = -inf, and no gradient. The matrix product serves ordinary scores;
-    sentences in which it lost what matters, which it tells by itself, go through the exact semiring.
+    sentences in which it lost what matters, which it tells by itself, go through the exact semiring. With ``doubts``
+    they do not, and it is noted that there is one.
     """
     total_RB: Tensor
     doubtful_RB: Tensor
     total_RB, doubtful_RB = _MatrixLogPartition.apply(  # type: ignore[no-untyped-call]
-        chain.emissions_RTBK, chain.start_RK, chain.transition_RKK, chain.end_RK, chain.lengths_RB
+        chain.emissions_RTBK, chain.start_RK, chain.transition_RKK, chain.end_RK, chain.lengths_RB, doubts is None
     )
+    if doubts is not None:
+        doubts.note(doubtful_RB)
+        return total_RB
     if not doubtful_RB.any():
         return total_RB
-    hard = chain.alone(doubtful_RB)
+    hard = chain.alone(*doubtful_RB.nonzero(as_tuple=True))
     return total_RB.masked_scatter(doubtful_RB, total(hard, alphas(hard, Log()), Log()))
 
 
@@ -41,9 +63,18 @@ class _MatrixLogPartition(Function):
 
     @staticmethod
     def forward(
-        ctx: Any, emissions_RTBK: Tensor, start_RK: Tensor, transition_RKK: Tensor, end_RK: Tensor, lengths_RB: Tensor
+        ctx: Any,
+        emissions_RTBK: Tensor,
+        start_RK: Tensor,
+        transition_RKK: Tensor,
+        end_RK: Tensor,
+        lengths_RB: Tensor,
+        asks: bool,
     ) -> tuple[Tensor, Tensor]:
-        """log_partition_RB, and the sentences_RB in which it is not to be trusted."""
+        """log_partition_RB, and the sentences_RB in which it is not to be trusted.
+
+        ``asks``: whether it may look at its numbers, which spares what only doubtful ones need.
+        """
         chain = Chain(
             emissions_RTBK=emissions_RTBK,
             start_RK=start_RK,
@@ -62,7 +93,9 @@ class _MatrixLogPartition(Function):
         numbers = torch.finfo(s_RTBK.dtype)
         least = 4 * s_RTBK.shape[-1] * numbers.tiny / numbers.eps
         doubtful_RB = torch.zeros_like(lengths_RB, dtype=torch.bool)
-        if s_RTBK.numel() and not s_RTBK.amin() >= least:  # one that is no number is none that is large enough
+        if s_RTBK.numel() and not (
+            asks and s_RTBK.amin() >= least
+        ):  # one that is no number is none that is large enough
             read_RTBK = (emissions_RTBK[:, 1:] > -torch.inf) & chain.inside()[:, 1:].unsqueeze(-1)
             doubtful_RB = (~(s_RTBK >= least) & read_RTBK).any(dim=3).any(dim=1)
             p_RTBK, s_RTBK = p_RTBK.nan_to_num(), s_RTBK.nan_to_num().clamp_min(least)
@@ -88,7 +121,7 @@ class _MatrixLogPartition(Function):
             torch.div(mu[t + 1], s[t], out=q[t])
             mu[t].addcmul_(p[t], torch.bmm(q[t], back_RKK))
         used_RKK = torch.bmm(p_RTBK.flatten(1, 2).transpose(1, 2), q_RTBK.flatten(1, 2))
-        return mu_RTBK, mu_RTBK[:, 0].sum(dim=1), matrix_RKK * used_RKK, last_RBK.sum(dim=1), None
+        return mu_RTBK, mu_RTBK[:, 0].sum(dim=1), matrix_RKK * used_RKK, last_RBK.sum(dim=1), None, None
 
 
 def _stacked(kept_TRBK: list[Tensor], like_RTBK: Tensor) -> Tensor:

@@ -47,9 +47,8 @@ class Chain:
             transition_RKK=self.transition_RKK - largest_RK.unsqueeze(1),
         )
 
-    def alone(self, chosen_RB: Tensor) -> "Chain":
-        """The chosen sentences, each as a lane of its own, in the order of lanes and sentences; 0 behind their ends."""
-        lane, sentence = chosen_RB.nonzero(as_tuple=True)
+    def alone(self, lane: Tensor, sentence: Tensor) -> "Chain":
+        """The sentences at these places, each as a lane of its own; 0 behind their ends."""
         inside_NT1 = self.inside()[lane, :, sentence].unsqueeze(-1)
         return Chain(
             emissions_RTBK=self.emissions_RTBK[lane, :, sentence].where(inside_NT1, 0).unsqueeze(2),

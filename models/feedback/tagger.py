@@ -41,7 +41,8 @@ class FeedbackTagger(Network):
         return self.head.loss(self._side_by_side(scores_GTBK, tokens.lengths_RB), gold, tokens.lengths_RB)
 
     def _known(self, tokens: Tokens, lexicon: LexiconTensors) -> Known:
-        return self.layer.project(self.embedder(tokens.forms_RTB, lexicon), tokens.lengths_RB)
+        x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
+        return self.layer.project(x_RTBI, tokens.lengths_RB)
 
     def _side_by_side(self, scores_GTBK: Tensor, lengths_RB: Tensor) -> Tensor:
         """The scores of each token by all directions, in reading order: scores_RTBF, F = D * K."""

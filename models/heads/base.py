@@ -7,11 +7,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from skipstack.models.chain.partition import Doubts
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.products import product
 
 UNSEEN = -1
 """The id of a gold tag that the training split does not have: never predicted, never learned from."""
+
+
+Places = tuple[Tensor, Tensor]
+"""Some sentences of a batch: lane_N and sentence_N of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,10 @@ class Gold:
 
     tags_RUB: Tensor
     heads_RTB: Tensor | None = None
+    open: Places | None = None
+    """The sentences that have a tag which train does not have; None: they are found in the tags."""
+    counted_R: Tensor | None = None
+    """How many tags there are, those among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,14 @@ class Head(nn.Module, ABC):
         if not self.together:
             return log_RUBK
         return log_RUBK.logsumexp(dim=0, keepdim=True) - math.log(len(log_RUBK))
+
+    doubts: Doubts | None = None
+    """Where it notes whether a loss may be wrong, to be asked when many have been computed; None: each is right."""
+
+    @property
+    def may_doubt(self) -> bool:
+        """Whether its losses may be wrong where there are ``doubts``."""
+        return False
 
     @abstractmethod
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:

@@ -90,8 +90,10 @@ class BiaffineHead(Head):
         elsewhere_RTB = torch.arange(features_RTBF.shape[1], device=place_RB.device).view(-1, 1) != place_RB.unsqueeze(
             1
         )
-        own = Gold(*(each.masked_fill(elsewhere_RTB, UNSEEN) for each in (decoded.tags_RUB, decoded.heads_RTB)))
-        return self.loss(features_RTBF, own, lengths_RB)
+        tags_RTB, heads_RTB = (
+            each.masked_fill(elsewhere_RTB, UNSEEN) for each in (decoded.tags_RUB, decoded.heads_RTB)
+        )
+        return self.loss(features_RTBF, Gold(tags_RTB, heads_RTB), lengths_RB)
 
     def _roles(self, features_RTBF: Tensor) -> _Roles:
         lanes, _, sentences, features = features_RTBF.shape

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from skipstack.data.labels.transitions import Transitions
 from skipstack.models.chain.decode import best_tagging
-from skipstack.models.chain.partition import log_partition
+from skipstack.models.chain.partition import Doubts, log_partition
 from skipstack.models.chain.program import Chain, others, score
-from skipstack.models.heads.base import Decoded, Gold, LinearHead
+from skipstack.models.heads.base import Decoded, Gold, LinearHead, Places
 from skipstack.models.heads.config import CrfConfig, MarginConfig
 from skipstack.models.parameters import BIAS, SCORE, parameter
 
@@ -40,9 +40,14 @@ class ChainHead(LinearHead):
         if allowed is None:
             allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
         # The config and the tags tell them: they are no weights, and no file of weights holds them.
-        self.register_buffer("forbidden_start_K", torch.from_numpy(~allowed.start_K), persistent=False)
-        self.register_buffer("forbidden_between_KK", torch.from_numpy(~allowed.between_KK), persistent=False)
-        self.register_buffer("forbidden_end_K", torch.from_numpy(~allowed.end_K), persistent=False)
+        self.register_buffer("forbidden_start_K", torch.as_tensor(~allowed.start_K), persistent=False)
+        self.register_buffer("forbidden_between_KK", torch.as_tensor(~allowed.between_KK), persistent=False)
+        self.register_buffer("forbidden_end_K", torch.as_tensor(~allowed.end_K), persistent=False)
+
+    @property
+    def may_doubt(self) -> bool:
+        """Where its loss is a log-partition."""
+        return isinstance(self.config, CrfConfig)
 
     def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
         """The chain of each sentence."""
@@ -66,14 +71,14 @@ class ChainHead(LinearHead):
         log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
         structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens alone.
         """
-        chain, tags_RTB = self.chain(features_RTBF, lengths_RB), gold.tags_RUB
+        chain = self.chain(features_RTBF, lengths_RB)
         match self.config:
             case CrfConfig():
-                return log_partition(chain) - _log_observed(chain, tags_RTB)
+                return log_partition(chain, self.doubts) - _log_observed(chain, gold, self.doubts)
             case MarginConfig(discount=eta):
-                wrong_RTBK = others(tags_RTB, chain.emissions_RTBK.shape[-1]).to(chain.emissions_RTBK)
+                wrong_RTBK = others(gold.tags_RUB, chain.emissions_RTBK.shape[-1]).to(chain.emissions_RTBK)
                 augmented = replace(chain, emissions_RTBK=chain.emissions_RTBK + eta * wrong_RTBK)
-                return score(augmented, best_tagging(augmented)) - _best_observed(chain, tags_RTB)
+                return score(augmented, best_tagging(augmented)) - _best_observed(chain, gold)
             case _:
                 assert_never(self.config)
 
@@ -82,22 +87,26 @@ class ChainHead(LinearHead):
         return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
 
 
-def _log_observed(chain: Chain, tags_RTB: Tensor) -> Tensor:
+def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
     """The logarithm of sum_t' exp r(t') over the taggings t' that have the observed tags: score_RB."""
-    score_RB = score(chain, tags_RTB.clamp_min(0))
-    open_RB = _open(chain, tags_RTB)
-    if not open_RB.any():
+    score_RB, places = score(chain, gold.tags_RUB.clamp_min(0)), _open(chain, gold)
+    if not len(places[0]):
         return score_RB
-    return score_RB.masked_scatter(open_RB, log_partition(chain.observing(tags_RTB).alone(open_RB)))
+    observed_N1 = log_partition(chain.observing(gold.tags_RUB).alone(*places), doubts)
+    return score_RB.index_put(places, observed_N1.squeeze(1))
 
 
-def _best_observed(chain: Chain, tags_RTB: Tensor) -> Tensor:
+def _best_observed(chain: Chain, gold: Gold) -> Tensor:
     """The largest r of the taggings that have the observed tags: score_RB."""
-    if _open(chain, tags_RTB).any():
+    tags_RTB = gold.tags_RUB
+    if len(_open(chain, gold)[0]):
         tags_RTB = best_tagging(chain.observing(tags_RTB)).where(tags_RTB < 0, tags_RTB)
     return score(chain, tags_RTB.clamp_min(0))
 
 
-def _open(chain: Chain, tags_RTB: Tensor) -> Tensor:
-    """The sentences_RB that have an unobserved tag."""
-    return ((tags_RTB < 0) & chain.inside()).any(dim=1)
+def _open(chain: Chain, gold: Gold) -> Places:
+    """The sentences that have an unobserved tag."""
+    if gold.open is not None:
+        return gold.open
+    lane_N, sentence_N = ((gold.tags_RUB < 0) & chain.inside()).any(dim=1).nonzero(as_tuple=True)
+    return lane_N, sentence_N

@@ -7,8 +7,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.features import Lexicon
-from skipstack.models.inputs.lookup import Lookup
+from skipstack.data.store.vocabulary import BOUNDARY
+from skipstack.models.inputs.lookup import Distinct, DistinctForms, Lookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +22,16 @@ class LexiconTensors:
     prefix_FA: Tensor
     suffix_FA: Tensor
     spelling_FC: Tensor
+    lengths_F: Ids | None = None
+    """The characters of each form, one at least, known on the host; None: unknown."""
 
     @classmethod
     def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
         """The features of ``lexicon``, copied to ``device``."""
         arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA, lexicon.spelling_FC)
-        return cls(*(torch.as_tensor(array, device=device) for array in arrays))
+        word_F, capital_F, prefix_FA, suffix_FA, spelling_FC = (torch.as_tensor(each, device=device) for each in arrays)
+        lengths_F = (lexicon.spelling_FC != BOUNDARY).sum(axis=1).clip(min=1)
+        return cls(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, lengths_F)
 
 
 class Embedder(nn.Module, ABC):
@@ -38,5 +44,9 @@ class Embedder(nn.Module, ABC):
     """What becomes of pretrained ones in training."""
 
     @abstractmethod
-    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
-        """x_RTBI from form ids."""
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
+        """x_RTBI from form ids. ``distinct``: what ``distinct`` found of them; None: it is found now."""
+
+    def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
+        """The forms of which something is computed only once; None where nothing is."""
+        return None

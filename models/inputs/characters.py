@@ -12,7 +12,6 @@ from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConf
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.scanning import exporting
 from skipstack.models.stack import backwards
 from skipstack.models.time.layer import LayerSizes
 
@@ -32,15 +31,14 @@ class SpellingReader(nn.Module, ABC):
     def forward(self, ids_RNC: Tensor) -> Tensor:
         """y_RNF from ids padded with the boundary's at the end."""
         lengths_RN = (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
-        longest = ids_RNC.shape[-1] if exporting() else int(lengths_RN.max())
-        y_RNF = self.read(ids_RNC[..., :longest], lengths_RN)
+        y_RNF = self.read(ids_RNC, lengths_RN)
         for highway in self.highways:
             y_RNF = highway(y_RNF)
         return y_RNF
 
     @abstractmethod
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
-        """y_RNF of spellings of ``lengths_RN`` characters, one at least; the longest has C."""
+        """y_RNF of spellings of ``lengths_RN`` characters, one at least and C at most."""
 
 
 class CharacterCnn(SpellingReader):

@@ -12,7 +12,7 @@ from torch.nn import functional
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.config import FeatureMapConfig
-from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.inputs.lookup import Distinct, Lookup
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.products import product
@@ -91,7 +91,7 @@ class FeatureMapEmbedder(Embedder):
         self.highway = Highway(lanes, self.size) if config.layers == "convolution_pooling_highway" else None
         self.dropout = Dropout(dropout_R, streams)
 
-    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
         """What the stack reads of each token, from form ids."""
         words_RTB = lexicon.word_F[forms_RTB]
         x_RTBE = self.words(words_RTB) * (words_RTB != BOUNDARY).unsqueeze(-1)

@@ -3,13 +3,17 @@
 P tokens in any arrangement, N distinct forms of a lane, V those of all lanes.
 """
 
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.models.parameters import TABLE, parameter
 from skipstack.models.rows import LookUp
-from skipstack.models.scanning import exporting
 
 
 class Lookup(nn.Module):
@@ -38,28 +42,57 @@ class Lookup(nn.Module):
         return functional.embedding(ids + offsets, self.table.flatten(0, 1))
 
 
-class Distinct:
-    """The distinct forms of each lane, so that what is costly is computed once for each.
+class DistinctForms(NamedTuple):
+    """The distinct forms of each lane of a batch, known before any device has the batch.
 
-    ``forms_RN`` are ascending, and padded with the boundary, form 0, where a lane has fewer than another.
+    ``forms_RN`` are ascending, and padded with the boundary, form 0, where a lane has fewer than another. ``place_RP``:
+    of each token the place of its form among those of all lanes, lane after lane. ``longest``: characters of the
+    longest form; None where it is not known.
     """
 
-    def __init__(self, forms_RP: Tensor, forms: int) -> None:
-        """``forms``: how many there are in the corpus."""
+    forms_RN: Ids
+    place_RP: Ids
+    longest: int | None
+
+
+def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
+    """Those of a batch. ``lengths_F``: the characters of every form, if they are known."""
+    lanes, forms = len(forms_RP), int(forms_RP.max(initial=0)) + 1
+    first_R = np.arange(lanes) * forms
+    found_V, row_RP = np.unique(forms_RP + first_R.reshape(-1, *[1] * (forms_RP.ndim - 1)), return_inverse=True)
+    lane_V = found_V // forms
+    count_R = np.bincount(lane_V, minlength=lanes)
+    place_V = np.arange(len(found_V)) - (count_R.cumsum() - count_R)[lane_V]
+    forms_RN = np.zeros((lanes, count_R.max(initial=0)), dtype=np.int64)
+    forms_RN[lane_V, place_V] = found_V - first_R[lane_V]
+    place_RP = (lane_V * forms_RN.shape[1] + place_V)[row_RP].reshape(forms_RP.shape)
+    longest = None if lengths_F is None else int(lengths_F[forms_RN].max(initial=1))
+    return DistinctForms(forms_RN, place_RP, longest)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The distinct forms of each lane, so that what is costly is computed once for each: ``DistinctForms``."""
+
+    forms_RN: Tensor
+    place_RP: Tensor
+    longest: int | None = None
+
+    @classmethod
+    def all(cls, forms_RP: Tensor, forms: int) -> Self:
+        """As if each of the corpus's ``forms`` stood there: the shapes do not depend on which do, as in a program."""
         lanes = forms_RP.shape[0]
         first_R = torch.arange(lanes, device=forms_RP.device) * forms
-        own_RP = forms_RP + first_R.view(-1, *[1] * (forms_RP.dim() - 1))
-        if exporting():  # a program's shapes may not depend on which forms there are: it computes all
-            self.forms_RN = torch.arange(forms, device=forms_RP.device).expand(lanes, forms)
-            self.place_RP = own_RP
-            return
-        found_V, row_RP = torch.unique(own_RP, return_inverse=True)
-        lane_V = found_V // forms
-        count_R = lane_V.bincount(minlength=lanes)
-        place_V = torch.arange(len(found_V), device=found_V.device) - (count_R.cumsum(0) - count_R)[lane_V]
-        self.forms_RN = found_V.new_zeros(lanes, int(count_R.max()))
-        self.forms_RN[lane_V, place_V] = found_V - first_R[lane_V]
-        self.place_RP = (lane_V * self.forms_RN.shape[1] + place_V)[row_RP]
+        return cls(
+            torch.arange(forms, device=forms_RP.device).expand(lanes, forms),
+            forms_RP + first_R.view(-1, *[1] * (forms_RP.dim() - 1)),
+        )
+
+    def shared(self, lanes: int) -> "Distinct":
+        """Those of one lane, read by each of so many."""
+        first_R = torch.arange(lanes, device=self.place_RP.device) * self.forms_RN.shape[1]
+        place_RP = self.place_RP + first_R.view(-1, *[1] * (self.place_RP.dim() - 1))
+        return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
     def spread(self, values_RNF: Tensor) -> Tensor:
         """What was computed of each form, at every token that has it: values_RPF."""

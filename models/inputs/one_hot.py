@@ -8,6 +8,7 @@ from torch import Tensor
 from skipstack.data.store.vocabulary import FIRST_KNOWN
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.config import OneHotConfig
+from skipstack.models.inputs.lookup import Distinct
 from skipstack.models.lanes import Dropout, Streams
 
 
@@ -25,7 +26,7 @@ class OneHotEmbedder(Embedder):
 
     unit_VI: Tensor
 
-    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
         """x_RTBI from form ids."""
         dropped: Tensor = self.dropout(self.unit_VI[lexicon.word_F[forms_RTB]])
         return dropped

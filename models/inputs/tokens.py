@@ -5,18 +5,21 @@ S = T and the margins of the window, W tokens of the window.
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.characters import SpellingReader
 from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.inputs.lookup import Distinct, Lookup
+from skipstack.models.inputs.lookup import Distinct, DistinctForms, Lookup, distinct_forms
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.products import product
+from skipstack.models.scanning import exporting
 
 
 class WindowGate(nn.Module):
@@ -70,23 +73,30 @@ class TokenEmbedder(Embedder):
         self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
         self.dropout = Dropout(dropout_R, streams)
 
-    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors) -> Tensor:
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
         """x_RTBI from form ids."""
         margin = self.tokens // 2
         forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin))
-        parts = [self._window(part) for part in self._parts(forms_RSB, lexicon)]
+        parts = [self._window(part) for part in self._parts(forms_RSB, lexicon, distinct)]
         if self.window_gate is not None:
             parts[0] = self.window_gate(parts[0])
         window_RTBWE = torch.cat(parts, dim=-1)
         dropped: Tensor = self.dropout(window_RTBWE.flatten(3))
         return dropped
 
+    def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
+        """Those of all windows, if their spellings are read."""
+        if self.spelling is None:
+            return None
+        margin = self.tokens // 2
+        return distinct_forms(np.pad(forms_RTB, ((0, 0), (margin, margin), (0, 0))), lexicon.lengths_F)
+
     def _window(self, token_RSBE: Tensor) -> Tensor:
         """x_RTBWE: each token with those around it."""
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
-    def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors) -> list[Tensor]:
+    def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Tensor]:
         """The vectors of each token, words first, as far as the config has them."""
         parts = []
         if self.words is not None:
@@ -98,6 +108,16 @@ class TokenEmbedder(Embedder):
             affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
             parts.append(self.characters(torch.cat(affixes, dim=-1)).flatten(-2))
         if self.spelling is not None:
-            distinct = Distinct(forms_RSB, lexicon.spelling_FC.shape[0])
-            parts.append(distinct.spread(self.spelling(lexicon.spelling_FC[distinct.forms_RN])))
+            distinct = _distinct(forms_RSB, lexicon) if distinct is None else distinct
+            spelling_FC = lexicon.spelling_FC[:, : distinct.longest]
+            parts.append(distinct.spread(self.spelling(spelling_FC[distinct.forms_RN])))
         return parts
+
+
+def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
+    """The forms of tokens that come without a batch in which they were found."""
+    if exporting():
+        return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])
+    found = distinct_forms(forms_RSB.cpu().numpy(), lexicon.lengths_F)
+    forms_RN, place_RP = (torch.as_tensor(ids, device=forms_RSB.device) for ids in (found.forms_RN, found.place_RP))
+    return Distinct(forms_RN, place_RP, found.longest)

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -73,19 +74,22 @@ class FixedSkipLstm(SkipLayer):
 class DynamicSkipLstm(SkipLayer):
     """The LSTM over lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a ~ p_t (gui2019; ``SkipLoop``)."""
 
+    shares_R: Tensor
+
     def __init__(
         self, sizes: LayerSizes, config: DynamicSkipConfig, shares_R: Sequence[float], streams: Streams
     ) -> None:
         super().__init__(sizes, config.reach)
         self.policy = policy_of(config, sizes)
         self.config = config
-        self.shares_R = tuple(shares_R)
+        # In float64, whatever the network computes with: the config tells them, and no file of weights holds them.
+        self.register_buffer("shares_R", torch.as_tensor(np.array(shares_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
         """The policy chooses; what it chose by is kept for its gradient."""
         directions = len(pre_GTBX) // len(self.shares_R)
-        share_G = pre_GTBX.new_tensor(self.shares_R).repeat_interleave(directions)
+        share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
         choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
         state_SGBY, back_GTB, read = self.chosen(pre_GTBX, start_JGBY, share_G, choose)
         before_GTBH = state_SGBY[self.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)

@@ -49,12 +49,12 @@ class PlacePolicy(Policy):
 
     def _codes(self, first: int, steps: int) -> Tensor:
         """The codes of the J last places of steps ``first`` and on, the latest place first: code_TEJ."""
-        code_SE = _waves(first - self.reach, first + steps - 1).to(self.output)
+        code_SE = _waves(first - self.reach, first + steps - 1, self.output.device).to(self.output.dtype)
         return code_SE.unfold(0, self.reach, 1).flip(-1)
 
 
-def _waves(first: int, end: int) -> Tensor:
+def _waves(first: int, end: int, device: torch.device) -> Tensor:
     """The codes of places ``first`` to ``end`` - 1: code_SE."""
-    rate = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), RATES, dtype=torch.float64)
-    turned = torch.arange(first, end).unsqueeze(1) * rate
+    rate = torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), RATES, dtype=torch.float64, device=device)
+    turned = torch.arange(first, end, device=device).unsqueeze(1) * rate
     return torch.cat([turned.sin(), turned.cos()], dim=1)

@@ -14,11 +14,15 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.device import clock
-from skipstack.models.evaluate import Evaluation, evaluate, on_device
+from skipstack.models.evaluate import Evaluation, evaluate
+from skipstack.models.heads.base import Gold
+from skipstack.models.heads.doubts import attempted
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.inputs.pretrained import PretrainedRows
 from skipstack.models.lanes import Lane
+from skipstack.models.loading import Loader
+from skipstack.models.model import Tokens
 from skipstack.models.products import in_bfloat16
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import TrainingConfig
@@ -76,6 +80,8 @@ class Training:
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
+        self.loader = Loader(embedder=self.model.embedder, lexicon=self.lexicon, lanes=len(lanes), device=device)
+        self.trusting = self.model.head.may_doubt and device.type != "cpu"
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
         for each in self.model.modules():
             if isinstance(each, Lookup):
@@ -124,16 +130,31 @@ class Training:
 
         The first epoch begins with pretraining, if there is any, so a resumed run has no need to repeat it. ``tick`` is
         called before every update; what it raises ends the epoch.
+
+        On a device that computes on while the program goes on, losses that may be wrong are asked about at the end
+        (``models/heads/doubts.py``); where one was, the epoch is undone and repeated with losses that are right, and
+        so are those that follow.
         """
         if self.epoch == 0:
             self.pretrain()
+        if not self.trusting:
+            return self._trained(tick)
+        before = {name: tensor.to("cpu", copy=True) for name, tensor in self.state_dict().items()}
+        loss_R, doubted = attempted(self.model.head, lambda: self._trained(tick))
+        if not doubted:
+            return loss_R
+        self.trusting = False
+        self.load_state_dict(before)
+        return self._trained(tick)
+
+    def _trained(self, tick: Callable[[], None]) -> Tensor:
         self.model.train()
         self.model.begin(self.epoch)
         memory = Memory() if TASKS[self.corpus.stored.task].continues else None
-        totals = []
-        for batch in self.batches():
+        totals, rate_R = [], self._rates()
+        for _, (tokens, gold) in self.loader(self.batches(), memory):
             tick()
-            totals.append(self.step(batch, memory))
+            totals.append(self.update(tokens, gold, rate_R))
         self.epoch += 1
         loss_R = torch.stack([loss for loss, _ in totals]).sum(dim=0)
         return loss_R / torch.stack([tags for _, tags in totals]).sum(dim=0)
@@ -149,16 +170,20 @@ class Training:
         )
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
-        """One update from ``batch``: the summed loss_R before it, and the tags_R it was summed over.
+        """One update from ``batch``, which goes on from ``memory``."""
+        return self.update(*self.loader.load(batch, memory), self._rates())
+
+    def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
+        """One update: the summed loss_R before it, and the tags_R it was summed over.
 
         The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
         the penalty on its weights if there is one; lanes are added up, so the gradient of one never holds anything of
-        another. ``memory``: what the batch goes on from.
+        another.
         """
-        tokens, gold = on_device(batch, len(self.lanes), self.device, memory)
+        tags_R = gold.counted_R
+        assert tags_R is not None, "a batch knows how many tags it has"
         with in_bfloat16(self.config.precision == "bfloat16"):
             loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
-        tags_R = torch.as_tensor(batch.tag_counts_RB.sum(axis=1), device=self.device).expand(len(self.lanes))
         self.model.zero_grad()
         count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())
@@ -168,8 +193,12 @@ class Training:
             self.pretrained.hold()
         if self.config.clip_norm is not None:
             clip(self.optimiser.parameters, self.config.clip_norm)
-        self.optimiser.step(self.learning_rate_R.to(self.device, loss_R.dtype))
+        self.optimiser.step(rate_R)
         return loss_R.detach(), tags_R
+
+    def _rates(self) -> Tensor:
+        """The learning rates where updates read them: rate_R."""
+        return self.learning_rate_R.to(self.device, dtype_of(self.config))
 
     def evaluate(self, split: str) -> Evaluation:
         """What every lane reaches on ``split`` as it stands now."""
@@ -209,7 +238,7 @@ def _pretrained(embedder: Embedder, corpus: PreparedCorpus) -> PretrainedRows | 
 
 
 def _numbers(values_R: Tensor) -> tuple[float, ...]:
-    return tuple(values_R.double().tolist())
+    return tuple(values_R.double().cpu().tolist())
 
 
 def _under(prefix: str, state: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -59,7 +59,7 @@ class LaneAdam(LaneOptimiser):
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Along the corrected mean over the root of the corrected square."""
         dense = {name: gradient.contiguous() for name, gradient in gradients.items()}
-        done = [float(self.steps - 1)] * len(dense)
+        done = float(self.steps - 1)
         for lane, rate in enumerate(learning_rate_R.unbind()):
             adam(
                 [self.parameters[name][lane] for name in dense],
@@ -67,7 +67,9 @@ class LaneAdam(LaneOptimiser):
                 self._of_lane("mean", dense, lane),
                 self._of_lane("square", dense, lane),
                 max_exp_avg_sqs=[],
-                state_steps=list(torch.tensor(done, device=learning_rate_R.device).unbind()),  # adam counts on in them
+                state_steps=list(
+                    rate.new_full((len(dense),), done, dtype=torch.float32).unbind()
+                ),  # adam counts on in them
                 fused=True,
                 amsgrad=False,
                 beta1=self.config.beta1,

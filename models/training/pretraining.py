@@ -20,7 +20,7 @@ from skipstack.models.feedback.tagger import FeedbackTagger
 from skipstack.models.initialise import initialise
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.model import Network
-from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.parameters import BIAS, WEIGHT, made_on, parameter
 from skipstack.models.training.config import PretrainingConfig
 from skipstack.models.training.optimisers import optimiser
 
@@ -90,8 +90,11 @@ def vectors(
     """
     lanes, rows, size = like_RVE.shape
     own = [derive(seed, "pretraining", name) for seed in seeds]
-    model = WindowModel(lanes=lanes, rows=rows, size=size, window=2 * config.context, hidden=config.hidden)
-    model.to(like_RVE)
+    model = made_on(
+        like_RVE.device,
+        like_RVE.dtype,
+        lambda: WindowModel(lanes=lanes, rows=rows, size=size, window=2 * config.context, hidden=config.hidden),
+    )
     initialise(model, own, scale)
     update = optimiser(config.optimiser, dict(model.named_parameters()))
     windows_NW = torch.as_tensor(windows(ids_N, split, config.context, boundary), device=like_RVE.device)

@@ -16,7 +16,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.store.batches import Batch
 from skipstack.models.build import Sizes, build
 from skipstack.models.device import choose_device, clock
-from skipstack.models.evaluate import evaluated, on_device
+from skipstack.models.evaluate import evaluated
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training, dtype_of
 from skipstack.search.planning.plan import Measurement, Meter, Room
@@ -189,7 +189,7 @@ def middles(order: Sequence[int], runs: int) -> list[int]:
 @torch.no_grad()
 def _read(training: Training, batch: Batch) -> None:
     """The costly part of an evaluation."""
-    training.model.measure(*on_device(batch, len(training.lanes), training.device), training.lexicon)
+    training.model.measure(*training.loader.load(batch), training.lexicon)
 
 
 def _kept_for_backward(training: Training, batch: Batch) -> int:

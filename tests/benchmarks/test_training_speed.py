@@ -19,7 +19,7 @@ from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import evaluated, on_device
+from skipstack.models.evaluate import evaluated
 from skipstack.models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
 from skipstack.models.lanes import Lane
 from skipstack.models.training.config import Constant, Sgd, TrainingConfig
@@ -67,7 +67,7 @@ class Ours:
         """Dev, decided on batch by batch, as an evaluation does."""
         self.run.model.eval()
         for batch in evaluated(self.run.corpus.stored, "dev"):
-            self.run.model.decode(on_device(batch, 1, self.run.device)[0], self.run.lexicon)
+            self.run.model.decode(self.run.loader.load(batch)[0], self.run.lexicon)
             yield int(batch.lengths_RB.sum())
 
 

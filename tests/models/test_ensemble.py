@@ -7,10 +7,11 @@ from torch import Tensor
 
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
-from skipstack.models.evaluate import evaluate, evaluated, on_device
+from skipstack.models.evaluate import evaluate, evaluated
 from skipstack.models.heads.base import UNSEEN, Gold
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.lanes import Lane
+from skipstack.models.loading import on_device
 from skipstack.models.trained import lane_of, trained
 from tests.models.corpora import small_corpus
 

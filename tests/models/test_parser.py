@@ -16,11 +16,11 @@ from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
-from skipstack.models.evaluate import on_device
 from skipstack.models.heads.base import Decoded, Gold
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.insight import views
 from skipstack.models.lanes import Lane
+from skipstack.models.loading import on_device
 from skipstack.models.model import Stacked
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.loop import Training

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from skipstack.models import products
 from skipstack.models.config import ModelConfig
-from skipstack.models.evaluate import on_device
 from skipstack.models.heads.arcs import ArcScores, RelationScores
 from skipstack.models.heads.base import LinearHead
 from skipstack.models.lanes import Lane
@@ -76,7 +75,7 @@ def test_a_chain_is_as_exact_as_in_float32(name: str, monkeypatch: pytest.Monkey
     """From the same scores the loss of the head and its gradients are the same to the last bit."""
     run = training(ONCE, Lane(seed=3), Lane(seed=4), model=NETWORKS[name], precision="float32")
     batch = max(run.batches(), key=lambda batch: batch.forms_RTB.shape[1])
-    tokens, gold = on_device(batch, 2, torch.device("cpu"))
+    tokens, gold = run.loader.load(batch)
     scores_RTBK = generated(*gold.tags_RUB.shape, 3).requires_grad_()
     monkeypatch.setattr(LinearHead, "scores", lambda head, features: scores_RTBK)
     found = []

@@ -345,10 +345,8 @@ def test_other_lanes_other_sentences_and_padding_change_nothing(
         data.draw(st.integers(0, 2**32 - 1)), lengths=lengths, spread=spread, forbidden=BIO if constrained else {}
     )
     together = results(chain)
-    chosen = torch.zeros(lanes, count, dtype=torch.bool)
     lane, sentence = data.draw(st.integers(0, lanes - 1)), data.draw(st.integers(0, count - 1))
-    chosen[lane, sentence] = True
-    length, alone = lengths[lane][sentence], chain.alone(chosen)
+    length, alone = lengths[lane][sentence], chain.alone(torch.tensor([lane]), torch.tensor([sentence]))
     alone = results(replace(alone, emissions_RTBK=alone.emissions_RTBK[:, :length]))
     for ours, expected in zip(together[:2], alone[:2], strict=True):
         assert torch.allclose(ours[lane, sentence], expected[0, 0], rtol=1e-13, atol=1e-12)

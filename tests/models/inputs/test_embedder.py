@@ -12,7 +12,7 @@ from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
-from skipstack.models.inputs.lookup import Distinct
+from skipstack.models.inputs.lookup import Distinct, distinct_forms
 from skipstack.models.inputs.tokens import TokenEmbedder
 from skipstack.models.lanes import Streams
 from tests.models.corpora import WORDS, small_corpus
@@ -132,7 +132,9 @@ def test_every_token_of_every_lane_is_its_own_window_of_features(config: Embedde
 )
 def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(forms: list[list[list[int]]]) -> None:
     forms_RTB = torch.tensor(forms)
-    distinct = Distinct(forms_RTB, 7)
+    found = distinct_forms(forms_RTB.numpy(), np.array([1, 2, 3, 4, 5, 6, 7]))
+    assert found.longest == 1 + int(forms_RTB.max())
+    distinct = Distinct(torch.from_numpy(found.forms_RN), torch.from_numpy(found.place_RP))
     longest = max(len(lane.unique()) for lane in forms_RTB)
     for own, lane in zip(distinct.forms_RN.tolist(), forms_RTB, strict=True):
         expected = sorted({*lane.flatten().tolist()})

@@ -23,11 +23,12 @@ from skipstack.data.tasks.perplexity import MeanLoss
 from skipstack.models.build import Sizes
 from skipstack.models.cells.config import GateKind, Topology
 from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import Evaluation, evaluate, on_device
+from skipstack.models.evaluate import Evaluation, evaluate
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import CrfConfig, MarginConfig
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
 from skipstack.models.lanes import Lane
+from skipstack.models.loading import on_device
 from skipstack.models.skips.config import DynamicSkipConfig, SkipConfig
 from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import read_tensors, write_tensors

@@ -20,10 +20,11 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import evaluate, on_device
+from skipstack.models.evaluate import evaluate
 from skipstack.models.heads.base import Gold
 from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig
 from skipstack.models.lanes import Lane
+from skipstack.models.loading import on_device
 from skipstack.models.model import Tokens
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import Adam, TrainingConfig

@@ -1,0 +1,102 @@
+"""What a program does on a device: operations, the bytes that they move, copies, waits."""
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from torch import Tensor
+
+LAUNCHES_NOTHING = frozenset(
+    f"aten::{name}"
+    for name in (
+        "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view", "lift_fresh", "set_"
+    )
+)  # fmt: skip
+"""Operations that only make room, or look at what is there in another way."""
+
+READS_ROWS = frozenset(f"aten::{name}" for name in ("embedding", "gather", "index", "index_select"))
+"""Operations that read of their first tensor as much as they put out."""
+
+WRITES_PLACES = frozenset(f"aten::{name}" for name in ("index_put_", "_index_put_impl_"))
+"""Operations that write at places, their second argument; where flags name the places, the host has to count them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What an operation of torch does on a device.
+
+    ``into``: the argument that it writes and returns, by its place and its name; None where it returns another tensor.
+    """
+
+    launches: bool
+    reads_rows: bool
+    writes_places: bool
+    into: tuple[int, str] | None
+
+
+@functools.cache
+def operation(func: Any) -> Operation:
+    """From its schema: what returns a part of an argument as it is launches nothing."""
+    schema = func._schema
+    views = [each.alias_info is not None and not each.alias_info.is_write for each in schema.returns]
+    nothing = schema.name in LAUNCHES_NOTHING or (bool(views) and all(views))
+    written = [
+        (place, each.name)
+        for place, each in enumerate(schema.arguments)
+        if each.alias_info is not None and each.alias_info.is_write
+    ]
+    alone = len(written) == len(schema.returns) == 1
+    return Operation(
+        launches=not nothing,
+        reads_rows=schema.name in READS_ROWS,
+        writes_places=schema.name in WRITES_PLACES,
+        into=written[0] if alone else None,
+    )
+
+
+@dataclass(slots=True)
+class Work:
+    """``launches`` of operations, each counted once however many kernels it takes; ``moved``: bytes of their arguments
+    and results; ``sent`` and ``returned``: bytes copied from and to the host; ``waits``: copies that the host waits
+    for.
+    """
+
+    launches: int = 0
+    moved: int = 0
+    sent: int = 0
+    returned: int = 0
+    waits: int = 0
+
+    def add(self, what: Operation, read: Sequence[Tensor], made: Any) -> None:
+        """One operation. An argument that is written and returned counts twice, as does what it is computed from."""
+        if not what.launches:
+            return
+        results = made if isinstance(made, list | tuple) else [made]
+        written = _bytes(each for each in results if isinstance(each, Tensor))
+        first, others = (written, read[1:]) if what.reads_rows else (0, read)
+        self.launches += 1
+        self.moved += written + first + _bytes(others)
+
+    def copy_there(self, source: Tensor, *, waits: bool) -> None:
+        """One copy from the host."""
+        self.sent += source.nbytes
+        self.waits += waits
+
+    def copy_back(self, source: Tensor) -> None:
+        """One copy to the host, which waits until it is there."""
+        self.returned += source.nbytes
+        self.waits += 1
+
+    def __sub__(self, before: "Work") -> "Work":
+        """What was done since ``before``."""
+        return Work(*(getattr(self, each.name) - getattr(before, each.name) for each in fields(Work)))
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    """What they take in memory; what is repeated along an axis without being stored counts once."""
+    return sum(
+        each.itemsize * math.prod(size for size, step in zip(each.shape, each.stride(), strict=True) if step)
+        for each in tensors
+    )

@@ -1,0 +1,128 @@
+"""Batches on their way to the device that reads them."""
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skipstack.data.basis.arrays import Flags, Ids
+from skipstack.data.store.batches import Batch
+from skipstack.models.heads.base import Gold
+from skipstack.models.inputs.base import Embedder, LexiconTensors
+from skipstack.models.inputs.lookup import Distinct, DistinctForms
+from skipstack.models.model import Tokens
+from skipstack.models.stack import Memory
+
+Made = TypeVar("Made")
+
+AHEAD = 2
+"""Batches that are made before they are asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loader:
+    """Makes batches what a network reads on ``device``, for ``lanes`` lanes.
+
+    What is known of a batch is found on the host, in numpy: nobody has to ask the device for it. A CPU reads arrays
+    where they are. Another device gets them in one copy from pinned memory, for which nothing waits, while a thread
+    makes the batches that follow.
+    """
+
+    embedder: Embedder
+    lexicon: LexiconTensors
+    lanes: int
+    device: torch.device
+
+    def __call__(
+        self, batches: Iterable[Batch], memory: Memory | None = None
+    ) -> Iterator[tuple[Batch, tuple[Tokens, Gold]]]:
+        """Each batch, and what is read of it and right; ``memory`` is what they go on from."""
+        made = ((batch, self.distinct(batch)) for batch in batches)
+        for batch, distinct in made if self.device.type == "cpu" else ahead(made):
+            yield batch, on_device(batch, self.lanes, self.device, memory, distinct)
+
+    def load(self, batch: Batch, memory: Memory | None = None) -> tuple[Tokens, Gold]:
+        """A batch by itself."""
+        return on_device(batch, self.lanes, self.device, memory, self.distinct(batch))
+
+    def distinct(self, batch: Batch) -> DistinctForms | None:
+        """What the network reads only once of each form."""
+        return self.embedder.distinct(batch.forms_RTB, self.lexicon)
+
+
+def ahead(made: Iterator[Made]) -> Iterator[Made]:
+    """The same, made by a thread while those before are used. What it raises is raised here, in its place."""
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        coming = deque(thread.submit(next, made, None) for _ in range(AHEAD))
+        while (each := coming.popleft().result()) is not None:
+            coming.append(thread.submit(next, made, None))
+            yield each
+
+
+def on_device(
+    batch: Batch,
+    lanes: int,
+    device: torch.device,
+    memory: Memory | None = None,
+    distinct: DistinctForms | None = None,
+) -> tuple[Tokens, Gold]:
+    """``batch`` as tensors, read and right; one that all lanes share is read by each without a copy.
+
+    ``memory`` is what it goes on from, ``distinct`` the forms of which something is computed only once.
+    """
+    own = {
+        "forms": batch.forms_RTB,
+        "lengths": batch.lengths_RB,
+        "tags": batch.tags_RUB,
+        "counted": batch.tag_counts_RB.sum(axis=1),
+    }
+    if batch.heads_RTB is not None:
+        own["heads"] = batch.heads_RTB
+    lane_N, sentence_N = np.nonzero(np.broadcast_to(_open(batch), (lanes, batch.lengths_RB.shape[1])))
+    places = {"lane": lane_N, "sentence": sentence_N}
+    forms = {} if distinct is None else {"distinct": distinct.forms_RN, "place": distinct.place_RP}
+    there = sent({**own, **places, **forms}, device)
+    shared = {name: there[name].expand(lanes, *there[name].shape[1:]) for name in own}
+    gold = Gold(shared["tags"], shared.get("heads"), (there["lane"], there["sentence"]), shared["counted"])
+    if distinct is None:
+        return Tokens(shared["forms"], shared["lengths"], memory), gold
+    found = Distinct(there["distinct"], there["place"], distinct.longest)
+    found = found if len(distinct.forms_RN) == lanes else found.shared(lanes)
+    return Tokens(shared["forms"], shared["lengths"], memory, found), gold
+
+
+def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
+    """Arrays as tensors on ``device``: on a CPU themselves, elsewhere parts of one copy, for which nobody waits."""
+    if device.type == "cpu":
+        return {name: torch.as_tensor(array) for name, array in arrays.items()}
+    whole = torch.from_numpy(np.concatenate([array.ravel() for array in arrays.values()]))
+    parts = _apart(whole.pin_memory().to(device, non_blocking=True), [array.shape for array in arrays.values()])
+    return dict(zip(arrays, parts, strict=True))
+
+
+def returned(values: Iterable[Tensor]) -> list[Ids]:
+    """Tensors on the host, by one copy, which waits for all that computes them."""
+    values = list(values)
+    if all(value.device.type == "cpu" for value in values):
+        return [value.numpy() for value in values]
+    whole = torch.cat([value.flatten() for value in values]).cpu()
+    return [part.numpy() for part in _apart(whole, [value.shape for value in values])]
+
+
+def _apart(whole: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
+    """The tensors of these shapes that stand in ``whole`` one after another."""
+    parts = torch.split(whole, [math.prod(shape) for shape in shapes])
+    return [part.view(tuple(shape)) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _open(batch: Batch) -> Flags:
+    """Whether each sentence has a tag that train does not have: open_RB."""
+    inside_RUB = np.arange(batch.tags_RUB.shape[1])[:, None] < batch.tag_counts_RB[:, None, :]
+    open_RB: Flags = np.any((batch.tags_RUB < 0) & inside_RUB, axis=1)
+    return open_RB
