@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
 
 
 class BlockLoop(torch.autograd.Function):
@@ -48,7 +48,7 @@ class BlockLoop(torch.autograd.Function):
         pre, h, tanh, read = gates_TGBX.unbind(), h_TGBH.unbind(), tanh_TGBH.unbind(), read_TGBH.unbind()
         a, b, q = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
         for t in range(steps):
-            plus_product(pre[t], h[t], step_GHX, out=pre[t])
+            add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.addcmul(a[t], i[t], s[t], out=tanh[t]).tanh_()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
 
 
 class LstmLoop(torch.autograd.Function):
@@ -42,7 +42,7 @@ class LstmLoop(torch.autograd.Function):
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
         pre, h, c, tanh = gates_TGBX.unbind(), h_TGBH.unbind(), c_TGBH.unbind(), tanh_TGBH.unbind()
         for t in range(steps):
-            plus_product(pre[t], h[t], step_GHX, out=pre[t])
+            add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], s[t])

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
 from skipstack.models.time.block_loop import each_step
 from skipstack.models.time.lstm_loop import factors
 
@@ -55,7 +55,7 @@ class ShortcutLoop(torch.autograd.Function):
         a, b = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH))
         k = None if kept_GTBH is None else kept_GTBH.unbind(1)
         for t in range(steps):
-            plus_product(pre[t], h[t], step_GHX, out=pre[t])
+            add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=v[t]).addcmul_(i[t], s[t])

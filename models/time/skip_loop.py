@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import add_product_, step_weight, transposed, weight_gradient
 from skipstack.models.time.lstm_loop import factors
 
 Choose = Callable[[int, Tensor], Tensor]
@@ -56,7 +56,7 @@ class SkipLoop(torch.autograd.Function):
             torch.sub(place_GB + last * place_GB.numel(), choose(t, h[last]), alpha=place_GB.numel(), out=rows[t])
             chosen_GBY = state_NY.index_select(0, rows[t].flatten()).view(groups, sentences, both)
             torch.lerp(state_SGBY[last], chosen_GBY, share_G11, out=mixed_TGBY[t])
-            plus_product(pre[t], mixed_h[t], step_GHX, out=pre[t])
+            add_product_(pre[t], mixed_h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], mixed_c[t], out=c[last + 1]).addcmul_(i[t], s[t])
