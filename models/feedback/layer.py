@@ -15,6 +15,7 @@ from skipstack.models.feedback.directions import Directions
 from skipstack.models.feedback.links import HiddenLink, Link, Weights
 from skipstack.models.heads.feedback import FeedbackHead
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
 
@@ -76,7 +77,7 @@ class FeedbackLayer(nn.Module):
         """I_t H + b for all time steps, with what the first ones read before the first position."""
         lanes, steps, sentences, _ = x_RTBI.shape
         weight_RIX = self.below.transpose(1, 2).flatten(2)
-        pre_RNX = torch.baddbmm(self.bias.flatten(1).unsqueeze(1), x_RTBI.flatten(1, 2), weight_RIX)
+        pre_RNX = product(x_RTBI.flatten(1, 2), weight_RIX, self.bias.flatten(1).unsqueeze(1))
         pre_RTBDX = pre_RNX.view(lanes, steps, sentences, len(self.directions), -1)
         pre_GTBX = self.directions.turn(pre_RTBDX.movedim(3, 1).flatten(0, 1), lengths_RB)
         labels, previous = (None if link is None else link.weights() for link in (self.labels, self.previous))

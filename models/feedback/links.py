@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.models.parameters import BIAS, TABLE, WEIGHT, parameter
+from skipstack.models.products import product
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Weights:
     def added(self, fed_GNQ: Tensor) -> Tensor:
         """What positions with these vectors, or labels fed_GN, add to those after them: added_GNWX."""
         if fed_GNQ.is_floating_point():
-            added_GNZ = torch.bmm(fed_GNQ, self.rows_GQZ)
+            added_GNZ = product(fed_GNQ, self.rows_GQZ)
         else:
             groups, labels, _ = self.rows_GQZ.shape
             first_G1 = torch.arange(0, groups * labels, labels, device=fed_GNQ.device).unsqueeze(1)

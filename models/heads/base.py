@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from skipstack.models.chain.partition import Doubts
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 
 UNSEEN = -1
 """The id of a gold tag that the training split does not have: never predicted, never learned from."""
@@ -116,7 +117,7 @@ class LinearHead(Head):
     def scores(self, features_RUBF: Tensor) -> Tensor:
         """p: scores_RUBK."""
         rows = features_RUBF.flatten(1, 2)
-        return torch.baddbmm(self.bias, rows, self.weight).view(*features_RUBF.shape[:3], -1)
+        return product(rows, self.weight, self.bias).view(*features_RUBF.shape[:3], -1)
 
     def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
         """p, averaged over lanes that decide together."""

@@ -18,6 +18,7 @@ from skipstack.models.heads.trees import best_tree
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 
 SLOPE = 0.1
 """Of the leaky rectifier, below zero."""
@@ -98,7 +99,7 @@ class BiaffineHead(Head):
         lanes, _, sentences, features = features_RTBF.shape
         root_R1BF = self.root.table.unsqueeze(2).expand(lanes, 1, sentences, features)
         places_RSBF = torch.cat([root_R1BF, features_RTBF], dim=1)
-        rows = torch.baddbmm(self.bias, places_RSBF.flatten(1, 2), self.weight)
+        rows = product(places_RSBF.flatten(1, 2), self.weight, self.bias)
         read = self.dropout(functional.leaky_relu(rows, SLOPE)).view(*places_RSBF.shape[:3], -1)
         arc_dependents, arc_heads, relation_dependents, relation_heads = read.split(self.sizes, dim=-1)
         return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)

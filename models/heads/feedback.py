@@ -2,11 +2,11 @@
 
 import math
 
-import torch
 from torch import Tensor
 
 from skipstack.models.heads.base import Decoded, Gold, Head, log_loss
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 
 
 class FeedbackHead(Head):
@@ -24,7 +24,7 @@ class FeedbackHead(Head):
 
     def scores(self, hidden_GNH: Tensor) -> Tensor:
         """O_d h + b_d, the logits of each direction: scores_GNK."""
-        return torch.baddbmm(self.bias.flatten(0, 1).unsqueeze(1), hidden_GNH, self.weight.flatten(0, 1))
+        return product(hidden_GNH, self.weight.flatten(0, 1), self.bias.flatten(0, 1).unsqueeze(1))
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """-c_t log y_t (eq. 1) of the gold tags: loss_RB (nats). Padding counts nothing: counts are not needed."""

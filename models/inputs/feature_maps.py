@@ -15,6 +15,7 @@ from skipstack.models.inputs.config import FeatureMapConfig
 from skipstack.models.inputs.lookup import Distinct, Lookup
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 
 
 class Convolution(nn.Module):
@@ -41,7 +42,7 @@ class Convolution(nn.Module):
         sets = []
         for q, (weight, bias) in enumerate(zip(self.weights, biases, strict=True), start=1):
             first = (before - (q - 1) // 2) * self.size
-            sets.append(torch.baddbmm(bias, grams[..., first : first + q * self.size], weight))
+            sets.append(product(grams[..., first : first + q * self.size], weight, bias))
         return torch.cat(sets, dim=-1).view(*x_RTBE.shape[:3], -1)
 
 
@@ -68,7 +69,7 @@ class Highway(nn.Module):
 
     def forward(self, made_RTBE: Tensor, x_RTBE: Tensor) -> Tensor:
         """y_RTBE."""
-        gate = torch.sigmoid(torch.baddbmm(self.bias, x_RTBE.flatten(1, 2), self.weight)).view_as(x_RTBE)
+        gate = torch.sigmoid(product(x_RTBE.flatten(1, 2), self.weight, self.bias)).view_as(x_RTBE)
         return torch.lerp(x_RTBE, made_RTBE, gate)
 
 

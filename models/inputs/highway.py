@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 
 CARRY = -2.0
 """What is added to the gate's argument, so that a new layer lets most of its input pass."""
@@ -25,6 +26,6 @@ class HighwayLayer(nn.Module):
 
     def forward(self, y_RNF: Tensor) -> Tensor:
         """z_RNF."""
-        made_RNF = torch.relu(torch.baddbmm(self.bias, y_RNF, self.weight))
-        gate_RNF = torch.sigmoid(torch.baddbmm(self.bias_gate + CARRY, y_RNF, self.weight_gate))
+        made_RNF = torch.relu(product(y_RNF, self.weight, self.bias))
+        gate_RNF = torch.sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
         return torch.lerp(y_RNF, made_RNF, gate_RNF)

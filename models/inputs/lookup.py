@@ -13,10 +13,15 @@ from torch.nn import functional
 
 from skipstack.data.basis.arrays import Ids
 from skipstack.models.parameters import TABLE, parameter
+from skipstack.models.rows import LookUp
 
 
 class Lookup(nn.Module):
     """A table of vectors for each lane."""
+
+    by_row = False
+    """Whether the table's gradient has only the rows that were looked up (``models/rows.py``): what trains it says
+    whether it can read that."""
 
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
@@ -31,6 +36,9 @@ class Lookup(nn.Module):
         """The vectors of ``ids`` (lane axis first), concatenated nowhere: one axis more than ``ids``."""
         lanes = self.table.shape[0]
         offsets = torch.arange(lanes, device=ids.device).mul_(self.rows).view(-1, *[1] * (ids.dim() - 1))
+        if self.by_row:
+            vectors: Tensor = LookUp.apply(self.table, ids + offsets)  # type: ignore[no-untyped-call]
+            return vectors
         return functional.embedding(ids + offsets, self.table.flatten(0, 1))
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store.vectors import Pretrained
+from skipstack.models.rows import by_row
 
 
 class PretrainedRows:
@@ -33,5 +34,10 @@ class PretrainedRows:
 
     def hold(self) -> None:
         """Take frozen rows out of the gradient; to be called between the backward pass and what reads gradients."""
-        if self.frozen and self.table.grad is not None:
+        if not self.frozen or self.table.grad is None:
+            return
+        if self.table.grad.is_sparse:
+            _, row_U, values_UE = by_row(self.table)
+            values_UE[torch.isin(row_U, self.rows_P)] = 0
+        else:
             self.table.grad[:, self.rows_P] = 0

@@ -18,6 +18,7 @@ from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.inputs.lookup import Distinct, DistinctForms, Lookup, distinct_forms
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.products import product
 from skipstack.models.scanning import exporting
 
 
@@ -37,7 +38,7 @@ class WindowGate(nn.Module):
     def forward(self, words_RTBWE: Tensor) -> Tensor:
         """The words of each window, weighed."""
         rows = words_RTBWE.flatten(3).flatten(1, 2)
-        gate_RTBW = torch.sigmoid(torch.baddbmm(self.bias, rows, self.weight)).view(words_RTBWE.shape[:4])
+        gate_RTBW = torch.sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
         return words_RTBWE * gate_RTBW.unsqueeze(-1)
 
 

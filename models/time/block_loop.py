@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
+
 
 class BlockLoop(torch.autograd.Function):
     """m_t = i_t s_t + a_t,   h_t = o_t (tanh(m_t) + q_t) + b_t                        (wu2017 eqs 7-8, Table 2)
@@ -39,20 +41,21 @@ class BlockLoop(torch.autograd.Function):
         h_TGBH = gates_TGBX.new_empty(steps + 1, groups, sentences, hidden)
         h_TGBH[0] = 0 if start_GBH is None else start_GBH
         tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
+        step_GHX = step_weight(weight_GHX, sentences)
         read_TGBH = tanh_TGBH if shared_GTBH is None else torch.empty_like(tanh_TGBH)
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [2 * hidden, hidden], dim=-1))
         i, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
         pre, h, tanh, read = gates_TGBX.unbind(), h_TGBH.unbind(), tanh_TGBH.unbind(), read_TGBH.unbind()
         a, b, q = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
         for t in range(steps):
-            pre[t].baddbmm_(h[t], weight_GHX)
+            add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.addcmul(a[t], i[t], s[t], out=tanh[t]).tanh_()
             if shared_GTBH is not None:
                 torch.add(tanh[t], q[t], out=read[t])
             torch.addcmul(b[t], o[t], read[t], out=h[t + 1])
-        ctx.save_for_backward(weight_GHX, gates_TGBX, h_TGBH[:-1], tanh_TGBH, read_TGBH)
+        ctx.save_for_backward(step_GHX, gates_TGBX, h_TGBH[:-1], tanh_TGBH, read_TGBH)
         ctx.added = [added is not None for added in (internal_GTBH, output_GTBH, shared_GTBH)]
         return h_TGBH[1:].transpose(0, 1).contiguous()
 
@@ -60,7 +63,7 @@ class BlockLoop(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of pre, U and what the skip adds."""
-        weight_GHX, gates_TGBX, before_TGBH, tanh_TGBH, read_TGBH = ctx.saved_tensors
+        step_GHX, gates_TGBX, before_TGBH, tanh_TGBH, read_TGBH = ctx.saved_tensors
         hidden = tanh_TGBH.shape[-1]
         i, o, s = torch.split(gates_TGBX, hidden, dim=-1)
         to_m_TGBH = o * (1 - tanh_TGBH * tanh_TGBH)
@@ -71,15 +74,15 @@ class BlockLoop(torch.autograd.Function):
         torch.mul(i, 1 - s * s, out=of_s).mul_(to_m_TGBH)
         h_TGBH = torch.empty_like(tanh_TGBH)
         pre, h, by_gate = pre_TGBX.unbind(), h_TGBH.unbind(), pre_TGBX.unflatten(-1, (3, hidden)).unbind()
-        above, transposed_GXH = above_GTBH.unbind(1), weight_GHX.transpose(1, 2)
+        above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         h[-1].copy_(above[-1])
         for t in reversed(range(len(pre))):
             if t + 1 < len(pre):
-                torch.baddbmm(above[t], pre[t + 1], transposed_GXH, out=h[t])
+                plus_product(above[t], pre[t + 1], transposed_GXH, out=h[t])
             by_gate[t].mul_(h[t].unsqueeze(2))
         pre_GTBX, h_GTBH = pre_TGBX.transpose(0, 1).contiguous(), h_TGBH.transpose(0, 1)
         before_GTBH = before_TGBH.transpose(0, 1)
-        weight = torch.bmm(before_GTBH.flatten(1, 2).transpose(1, 2), pre_GTBX.flatten(1, 2))
+        weight = weight_gradient(before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2), step_GHX)
         internal, output, shared = ctx.added
         internal_GTBH = (h_TGBH * to_m_TGBH).transpose(0, 1) if internal else None
         shared_GTBH = (h_TGBH * o).transpose(0, 1) if shared else None

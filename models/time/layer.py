@@ -4,8 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
+
+from skipstack.models.products import product
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,8 +71,5 @@ def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None)
     """X W + b for every time step and sentence in one batched matrix product: pre_GTBX."""
     groups, steps, sentences, size = x_GTBI.shape
     rows, weight = x_GTBI.reshape(groups, steps * sentences, size), weight_RDIX.flatten(0, 1)
-    if bias_RDX is None:
-        pre = torch.bmm(rows, weight)
-    else:
-        pre = torch.baddbmm(bias_RDX.flatten(0, 1).unsqueeze(1), rows, weight)
-    return pre.view(groups, steps, sentences, -1)
+    bias = None if bias_RDX is None else bias_RDX.flatten(0, 1).unsqueeze(1)
+    return product(rows, weight, bias).view(groups, steps, sentences, -1)

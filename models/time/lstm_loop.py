@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
+
 
 class LstmLoop(torch.autograd.Function):
     """h_t for all t, and the last state, from pre_t = W below_t + b, U and the first state, zeros where none is given
@@ -35,16 +37,17 @@ class LstmLoop(torch.autograd.Function):
         if start_2GBH is not None:
             h_TGBH[0], c_TGBH[0] = start_2GBH
         tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
+        step_GHX = step_weight(weight_GHX, sentences)
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
         pre, h, c, tanh = gates_TGBX.unbind(), h_TGBH.unbind(), c_TGBH.unbind(), tanh_TGBH.unbind()
         for t in range(steps):
-            pre[t].baddbmm_(h[t], weight_GHX)
+            add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], s[t])
             torch.mul(o[t], torch.tanh(c[t + 1], out=tanh[t]), out=h[t + 1])
-        ctx.save_for_backward(weight_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH)
+        ctx.save_for_backward(step_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH)
         last_2GBH = torch.stack([h_TGBH[-1], c_TGBH[-1]])
         ctx.mark_non_differentiable(last_2GBH)
         return h_TGBH[1:].transpose(0, 1).contiguous(), last_2GBH
@@ -53,17 +56,17 @@ class LstmLoop(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None]:
         """The gradients of pre and U."""
-        weight_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
+        step_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden = width // 4
         to_cell, factor, forget = (part.unbind() for part in factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH))
         pre_TGBX = torch.empty_like(gates_TGBX)
         pre, pre_by_gate = pre_TGBX.unbind(), pre_TGBX.view(steps, groups, sentences, 4, hidden).unbind()
-        above, transposed_GXH = above_GTBH.unbind(1), weight_GHX.transpose(1, 2)
+        above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         h_GBH, carried_GBH = above[-1], torch.zeros_like(above[-1])
         for t in reversed(range(steps)):
             if t + 1 < steps:
-                h_GBH = torch.baddbmm(above[t], pre[t + 1], transposed_GXH)
+                h_GBH = plus_product(above[t], pre[t + 1], transposed_GXH)
             c_GBH = torch.addcmul(carried_GBH, h_GBH, to_cell[t])
             torch.mul(factor[t], c_GBH.unsqueeze(2), out=pre_by_gate[t])
             torch.mul(factor[t][:, :, 2], h_GBH, out=pre_by_gate[t][:, :, 2])
@@ -71,7 +74,7 @@ class LstmLoop(torch.autograd.Function):
         pre_GTBX = pre_TGBX.transpose(0, 1).contiguous()
         before_GTBH = h_TGBH[:-1].transpose(0, 1)
         rows_before, rows_pre = before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2)
-        return pre_GTBX, torch.bmm(rows_before.transpose(1, 2), rows_pre), None
+        return pre_GTBX, weight_gradient(rows_before, rows_pre, step_GHX), None
 
 
 def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple[Tensor, Tensor, Tensor]:

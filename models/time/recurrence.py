@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from skipstack.models.products import plus_product, step_weight, weight_gradient
+
 
 class Recurrence:
     """pre_t = x_t + U h_{t-1}, where x_t is what the pre-activations have before the loop.
@@ -15,25 +17,28 @@ class Recurrence:
     """
 
     def __init__(self, weight_GFX: Tensor, x_GTBX: Tensor) -> None:
-        self.constant_GFX = weight_GFX.detach()
+        self.constant_GFX = step_weight(weight_GFX, x_GTBX.shape[2])
         self.learns = torch.is_grad_enabled() and weight_GFX.requires_grad
         self.previous_TGBF: list[Tensor] = []
         if self.learns:
-            x_GTBX = _Tap.apply(x_GTBX, weight_GFX, self.previous_TGBF)  # type: ignore[no-untyped-call]
+            x_GTBX = _Tap.apply(x_GTBX, weight_GFX, self.constant_GFX, self.previous_TGBF)  # type: ignore[no-untyped-call]
         self.x_TGBX: tuple[Tensor, ...] = x_GTBX.unbind(1)
 
     def pre(self, step: int, h_GBF: Tensor) -> Tensor:
         """x_t + U h_{t-1}, to be called once for each step, in order."""
         if self.learns:
             self.previous_TGBF.append(h_GBF.detach())
-        return torch.baddbmm(self.x_TGBX[step], h_GBF, self.constant_GFX)
+        return plus_product(self.x_TGBX[step], h_GBF, self.constant_GFX)
 
 
 class _Tap(torch.autograd.Function):
     """x as it is; backward, also the gradient of U from that of x and the states that the loop has left."""
 
     @staticmethod
-    def forward(ctx: Any, x_GTBX: Tensor, weight_GFX: Tensor, previous_TGBF: list[Tensor]) -> Tensor:
+    def forward(
+        ctx: Any, x_GTBX: Tensor, weight_GFX: Tensor, constant_GFX: Tensor, previous_TGBF: list[Tensor]
+    ) -> Tensor:
+        ctx.constant_GFX = constant_GFX
         ctx.previous_TGBF = previous_TGBF
         return x_GTBX.view_as(x_GTBX)
 
@@ -41,5 +46,6 @@ class _Tap(torch.autograd.Function):
     def backward(ctx: FunctionCtx, *gradients: Any) -> Any:
         (pre_GTBX,) = gradients
         previous_GTBF = torch.stack(ctx.previous_TGBF, dim=1)  # type: ignore[attr-defined]
-        weight_GFX = torch.bmm(previous_GTBF.flatten(1, 2).transpose(1, 2), pre_GTBX.flatten(1, 2))
-        return pre_GTBX, weight_GFX, None
+        constant_GFX = ctx.constant_GFX  # type: ignore[attr-defined]
+        weight_GFX = weight_gradient(previous_GTBF.flatten(1, 2), pre_GTBX.flatten(1, 2), constant_GFX)
+        return pre_GTBX, weight_GFX, None, None

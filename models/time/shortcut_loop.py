@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
 from skipstack.models.time.block_loop import each_step
 from skipstack.models.time.lstm_loop import factors
 
@@ -46,6 +47,7 @@ class ShortcutLoop(torch.autograd.Function):
         if start_2GBH is not None:
             h_TGBH[0], c_TGBH[0] = start_2GBH
         tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
+        step_GHX = step_weight(weight_GHX, sentences)
         v_TGBH = c_TGBH[1:] if internal_GTBH is None and kept_GTBH is None else torch.empty_like(tanh_TGBH)
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
@@ -53,7 +55,7 @@ class ShortcutLoop(torch.autograd.Function):
         a, b = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH))
         k = None if kept_GTBH is None else kept_GTBH.unbind(1)
         for t in range(steps):
-            pre[t].baddbmm_(h[t], weight_GHX)
+            add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=v[t]).addcmul_(i[t], s[t])
@@ -66,7 +68,7 @@ class ShortcutLoop(torch.autograd.Function):
                     torch.add(v[t], a[t], out=c[t + 1])
                 torch.addcmul(b[t], o[t], tanh[t], out=h[t + 1])
         kept = () if kept_GTBH is None else (kept_GTBH, v_TGBH)
-        ctx.save_for_backward(weight_GHX, gates_TGBX, h_TGBH[:-1], c_TGBH, tanh_TGBH, *kept)
+        ctx.save_for_backward(step_GHX, gates_TGBX, h_TGBH[:-1], c_TGBH, tanh_TGBH, *kept)
         ctx.added = [added is not None for added in (internal_GTBH, output_GTBH)]
         last_2GBH = torch.stack([h_TGBH[-1], c_TGBH[-1]])
         ctx.mark_non_differentiable(last_2GBH)
@@ -76,7 +78,7 @@ class ShortcutLoop(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of pre, U, and the parts of the skip."""
-        weight_GHX, gates_TGBX, before_TGBH, c_TGBH, tanh_TGBH, *kept = ctx.saved_tensors
+        step_GHX, gates_TGBX, before_TGBH, c_TGBH, tanh_TGBH, *kept = ctx.saved_tensors
         to_v_TGBH, factor_TGB4H, forget_TGBH = factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH)
         back_TGBH = forget_TGBH  # from v_t' to the share of v_{t-1}' that comes through c_{t-1}
         if kept:
@@ -88,19 +90,19 @@ class ShortcutLoop(torch.autograd.Function):
         pre_TGBX, h_TGBH, v_TGBH = (torch.empty_like(each) for each in (gates_TGBX, tanh_TGBH, tanh_TGBH))
         pre, h, v, by_gate = (each.unbind() for each in (pre_TGBX, h_TGBH, v_TGBH, pre_TGBX.view_as(factor_TGB4H)))
         to_v, factor, back = (each.unbind() for each in (to_v_TGBH, factor_TGB4H, back_TGBH))
-        above, transposed_GXH = above_GTBH.unbind(1), weight_GHX.transpose(1, 2)
+        above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         carried_GBH = torch.zeros_like(h[-1])
         h[-1].copy_(above[-1])
         for t in reversed(range(len(pre))):
             if t + 1 < len(pre):
-                torch.baddbmm(above[t], pre[t + 1], transposed_GXH, out=h[t])
+                plus_product(above[t], pre[t + 1], transposed_GXH, out=h[t])
             torch.addcmul(carried_GBH, h[t], to_v[t], out=v[t])
             torch.mul(factor[t], v[t].unsqueeze(2), out=by_gate[t])
             torch.mul(factor[t][:, :, 2], h[t], out=by_gate[t][:, :, 2])
             carried_GBH = v[t] * back[t]
         pre_GTBX, h_GTBH = pre_TGBX.transpose(0, 1).contiguous(), h_TGBH.transpose(0, 1)
         before_GTBH = before_TGBH.transpose(0, 1)
-        weight = torch.bmm(before_GTBH.flatten(1, 2).transpose(1, 2), pre_GTBX.flatten(1, 2))
+        weight = weight_gradient(before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2), step_GHX)
         later_TGBH = torch.cat([v_TGBH[1:] * forget_TGBH[1:], torch.zeros_like(v_TGBH[:1])])  # c_t'
         kept_GTBH = None
         if kept:

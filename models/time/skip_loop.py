@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.products import add_product_, step_weight, transposed, weight_gradient
 from skipstack.models.time.lstm_loop import factors
 
 Choose = Callable[[int, Tensor], Tensor]
@@ -41,6 +42,7 @@ class SkipLoop(torch.autograd.Function):
         state_SGBY[:reach] = start_JGBY
         mixed_TGBY = gates_TGBX.new_empty(steps, groups, sentences, both)
         tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
+        step_GHX = step_weight(weight_GHX, sentences)
         row_TGB = torch.empty(steps, groups, sentences, dtype=torch.long, device=pre_GTBX.device)
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
@@ -54,12 +56,12 @@ class SkipLoop(torch.autograd.Function):
             torch.sub(place_GB + last * place_GB.numel(), choose(t, h[last]), alpha=place_GB.numel(), out=rows[t])
             chosen_GBY = state_NY.index_select(0, rows[t].flatten()).view(groups, sentences, both)
             torch.lerp(state_SGBY[last], chosen_GBY, share_G11, out=mixed_TGBY[t])
-            pre[t].baddbmm_(mixed_h[t], weight_GHX)
+            add_product_(pre[t], mixed_h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], mixed_c[t], out=c[last + 1]).addcmul_(i[t], s[t])
             torch.mul(o[t], torch.tanh(c[last + 1], out=tanh[t]), out=h[last + 1])
-        ctx.save_for_backward(weight_GHX, gates_TGBX, mixed_TGBY, tanh_TGBH, row_TGB, share_G)
+        ctx.save_for_backward(step_GHX, gates_TGBX, mixed_TGBY, tanh_TGBH, row_TGB, share_G)
         ctx.reach = reach
         last_T11 = torch.arange(reach - 1, reach - 1 + steps, device=pre_GTBX.device).view(-1, 1, 1)
         back_TGB = last_T11 - row_TGB.div(place_GB.numel(), rounding_mode="floor")
@@ -70,7 +72,7 @@ class SkipLoop(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, to_SGBY: Tensor, _: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
         """The gradients of pre, U and the states before the first step."""
-        weight_GHX, gates_TGBX, mixed_TGBY, tanh_TGBH, row_TGB, share_G = ctx.saved_tensors
+        step_GHX, gates_TGBX, mixed_TGBY, tanh_TGBH, row_TGB, share_G = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden, reach, share_G11 = width // 4, ctx.reach, share_G.view(-1, 1, 1)
         to_cell, factor, forget = (part.unbind() for part in factors(gates_TGBX, mixed_TGBY[..., hidden:], tanh_TGBH))
@@ -79,14 +81,14 @@ class SkipLoop(torch.autograd.Function):
         state_SGBY = to_SGBY.clone(memory_format=torch.contiguous_format)
         state_NY, rows = state_SGBY.view(-1, 2 * hidden), row_TGB.flatten(1).unbind()
         h, c = (part.unbind() for part in torch.split(state_SGBY, hidden, dim=-1))
-        transposed_GXH, mixed_GBY = weight_GHX.transpose(1, 2), torch.empty_like(state_SGBY[0])
+        transposed_GXH, mixed_GBY = transposed(step_GHX), torch.empty_like(state_SGBY[0])
         mixed_h, mixed_c = torch.split(mixed_GBY, hidden, dim=-1)
         for t in reversed(range(steps)):
             now = reach + t
             d_GBH = torch.addcmul(c[now], h[now], to_cell[t])
             torch.mul(factor[t], d_GBH.unsqueeze(2), out=pre_by_gate[t])
             torch.mul(factor[t][:, :, 2], h[now], out=pre_by_gate[t][:, :, 2])
-            mixed_h.copy_(torch.bmm(pre[t], transposed_GXH))
+            mixed_h.copy_(torch.bmm(pre[t].to(transposed_GXH.dtype), transposed_GXH))
             torch.mul(d_GBH, forget[t], out=mixed_c)
             chosen_GBY = mixed_GBY * share_G11
             state_SGBY[now - 1] += mixed_GBY - chosen_GBY
@@ -95,5 +97,5 @@ class SkipLoop(torch.autograd.Function):
             state_NY.index_copy_(0, rows[t], rows_NY)
         pre_GTBX = pre_TGBX.transpose(0, 1).contiguous()
         read_GTBH = mixed_TGBY[..., :hidden].transpose(0, 1)
-        weight = torch.bmm(read_GTBH.flatten(1, 2).transpose(1, 2), pre_GTBX.flatten(1, 2))
+        weight = weight_gradient(read_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2), step_GHX)
         return pre_GTBX, weight, state_SGBY[:reach], None, None

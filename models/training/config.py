@@ -27,6 +27,23 @@ class Adam(Frozen):
     epsilon: PositiveFloat = 1e-8
 
 
+class LazyAdam(Frozen):
+    """Adam that leaves alone the vectors which a batch does not look up, so that large vocabularies cost little.
+
+    Of a table of vectors (words, affixes, characters of an LSTM), a row that no token of the batch reads stays as it
+    is, and its two moving averages stay as they are, too. In Adam such rows have a gradient of 0: their averages fade,
+    and they move on along what is left of them for some steps. So rare words move less than under Adam, and their
+    averages remember the sentences that had them, however long ago. The correction for the start counts all updates, as
+    Adam does. All other weights, and all rows in a step that gives each a gradient (``l2``), are Adam's.
+    """
+
+    kind: Literal["lazy_adam"] = "lazy_adam"
+    learning_rate: PositiveFloat = 0.001
+    beta1: Share = 0.9
+    beta2: Share = 0.999
+    epsilon: PositiveFloat = 1e-8
+
+
 class Adagrad(Frozen):
     """AdaGrad (Duchi, Hazan and Singer, 2011); the learning rate is that of chen2017 (Table 2)."""
 
@@ -71,7 +88,7 @@ class Decay(Frozen):
     """Epochs with the first rate."""
 
 
-Optimiser = Annotated[Sgd | Adam | Adagrad, Field(discriminator="kind")]
+Optimiser = Annotated[Sgd | Adam | Adagrad | LazyAdam, Field(discriminator="kind")]
 Schedule = Annotated[Constant | Halving | Linear | Decay, Field(discriminator="kind")]
 
 
@@ -117,5 +134,8 @@ class TrainingConfig(Frozen):
     window: PositiveInt = 35
     """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how
     many places the text is read side by side. Other corpora do not read this."""
-    precision: Literal["float32", "float64"] = "float32"
-    """Of all numbers of the network."""
+    precision: Literal["float32", "float64", "bfloat16"] = "float32"
+    """Of all numbers of the network. ``bfloat16``: they are of float32, and in updates the factors of large matrix
+    products are rounded to bfloat16 (``models/products.py``): those of wide layers take half the time where processors
+    multiply it, from 16 sentences an update on. Chains, trees, evaluations and what a network decides are in
+    float32."""

@@ -18,13 +18,16 @@ from skipstack.models.evaluate import Evaluation, evaluate
 from skipstack.models.heads.base import Gold
 from skipstack.models.heads.doubts import attempted
 from skipstack.models.inputs.base import Embedder, LexiconTensors
+from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.inputs.pretrained import PretrainedRows
 from skipstack.models.lanes import Lane
 from skipstack.models.loading import Loader
 from skipstack.models.model import Tokens
+from skipstack.models.products import in_bfloat16
 from skipstack.models.stack import Memory
 from skipstack.models.training.config import TrainingConfig
-from skipstack.models.training.optimisers import clip, optimiser, penalise
+from skipstack.models.training.gradients import clip, penalise
+from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.pretraining import pretrain
 from skipstack.models.training.schedule import next_learning_rate
 
@@ -80,6 +83,9 @@ class Training:
         self.loader = Loader(embedder=self.model.embedder, lexicon=self.lexicon, lanes=len(lanes), device=device)
         self.trusting = self.model.head.may_doubt and device.type != "cpu"
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
+        for each in self.model.modules():
+            if isinstance(each, Lookup):
+                each.by_row = not training.l2 and self.optimiser.by_row(each.table)
         self.epoch = 0
         rates = [
             training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes
@@ -176,7 +182,8 @@ class Training:
         """
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
-        loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
+        with in_bfloat16(self.config.precision == "bfloat16"):
+            loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
         self.model.zero_grad()
         count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())
@@ -219,7 +226,7 @@ class Training:
 
 
 def dtype_of(training: TrainingConfig) -> torch.dtype:
-    """The numbers that ``training.precision`` names."""
+    """The numbers of the network that ``training.precision`` names."""
     return torch.float64 if training.precision == "float64" else torch.float32
 
 

@@ -1,72 +1,49 @@
-"""Optimisers, lane by lane: each lane has its own learning rate, and no lane's step reads another's.
+"""Optimisers, lane by lane."""
 
-Every parameter, gradient and slot has the lanes first.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 import torch
 from torch import Tensor
 from torch.optim.adam import adam
 
-from skipstack.models.parameters import role_of
-from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd
-
-Named = Mapping[str, Tensor]
-
-
-class LaneOptimiser(ABC):
-    """Updates parameters in place from their gradients; its slots (momenta) are named ``slot.parameter``."""
-
-    def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
-        self.parameters = dict(parameters)
-        self.slots = {
-            f"{slot}.{name}": torch.zeros_like(parameter, requires_grad=False)
-            for slot in slots
-            for name, parameter in self.parameters.items()
-        }
-        self.steps = torch.zeros((), dtype=torch.int64)
-
-    @torch.no_grad()
-    def step(self, learning_rate_R: Tensor) -> None:
-        """One update of every parameter that has a gradient."""
-        self.steps += 1
-        gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
-        self.update(gradients, learning_rate_R)
-
-    @abstractmethod
-    def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
-
-    def move(self, name: str, direction: Tensor, learning_rate_R: Tensor) -> None:
-        """Subtract the direction from one parameter."""
-        rate = learning_rate_R.view(-1, *[1] * (direction.dim() - 1))
-        self.parameters[name].addcmul_(rate, direction, value=-1)
-
-    def state(self) -> dict[str, Tensor]:
-        """The slots and the number of steps."""
-        return {**self.slots, "steps": self.steps}
-
-    def load(self, state: Named) -> None:
-        """Continue where ``state`` was called."""
-        for name, tensor in self.state().items():
-            tensor.copy_(state[name])
+from skipstack.models.training.config import Adagrad, Adam, LazyAdam, Optimiser, Sgd
+from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_rows
 
 
 class LaneSgd(LaneOptimiser):
-    """v = momentum * v + gradient; the direction is v."""
+    """v = momentum * v + gradient; the direction is v. Without momentum, by rows."""
 
     def __init__(self, parameters: Named, config: Sgd) -> None:
         super().__init__(parameters, ("velocity",) if config.momentum else ())
         self.momentum = config.momentum
 
-    def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Along the velocity."""
-        for name, gradient in gradients.items():
-            velocity = self.slots[f"velocity.{name}"].mul_(self.momentum).add_(gradient) if self.momentum else gradient
-            self.move(name, velocity, learning_rate_R)
+    def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
+        """The velocity."""
+        return slots[0].mul_(self.momentum).add_(gradient) if slots else gradient
+
+    def by_row(self, table: Tensor) -> bool:
+        """Without momentum a row without a gradient stays."""
+        return not self.momentum and many_rows(table)
+
+
+class LaneAdagrad(LaneOptimiser):
+    """s = s + g^2; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer, 2011, diagonal matrices). By
+    rows.
+    """
+
+    def __init__(self, parameters: Named, config: Adagrad) -> None:
+        super().__init__(parameters, ("square",))
+        self.epsilon = config.epsilon
+
+    def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
+        """The gradient over the root of the sum of all squares so far."""
+        square = slots[0].addcmul_(gradient, gradient)
+        return gradient / square.sqrt().add_(self.epsilon)
+
+    def by_row(self, table: Tensor) -> bool:
+        """A row without a gradient stays, and so does its sum."""
+        return many_rows(table)
 
 
 class LaneAdam(LaneOptimiser):
@@ -74,7 +51,7 @@ class LaneAdam(LaneOptimiser):
     m / (sqrt(v) + epsilon) (Kingma and Ba, 2015, algorithm 1). All parameters of a lane are one call of torch's fused
     kernel, which reads and writes each number once."""
 
-    def __init__(self, parameters: Named, config: Adam) -> None:
+    def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
         assert all(each.is_contiguous() for each in parameters.values()), "the kernel reads memory in its order"
         self.config = config
@@ -103,22 +80,25 @@ class LaneAdam(LaneOptimiser):
                 maximize=False,
             )
 
+    def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
+        """As the kernel has it, for rows."""
+        (mean, square), done = slots, float(self.steps)
+        beta1, beta2 = self.config.beta1, self.config.beta2
+        mean.mul_(beta1).add_(gradient, alpha=1 - beta1)
+        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        root = (square / (1 - beta2**done)).sqrt_().add_(self.config.epsilon)
+        return mean.div(1 - beta1**done).div_(root)
+
     def _of_lane(self, slot: str, names: Iterable[str], lane: int) -> list[Tensor]:
         return [self.slots[f"{slot}.{name}"][lane] for name in names]
 
 
-class LaneAdagrad(LaneOptimiser):
-    """s = s + g^2; the direction is g / (sqrt(s) + epsilon) (Duchi, Hazan and Singer, 2011, diagonal matrices)."""
+class LaneLazyAdam(LaneAdam):
+    """Adam, by rows on every device: not the same as Adam (``models/training/config.py`` says in what)."""
 
-    def __init__(self, parameters: Named, config: Adagrad) -> None:
-        super().__init__(parameters, ("square",))
-        self.epsilon = config.epsilon
-
-    def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
-        """Along the gradient over the root of the sum of all squares so far."""
-        for name, gradient in gradients.items():
-            square = self.slots[f"square.{name}"].addcmul_(gradient, gradient)
-            self.move(name, gradient / square.sqrt().add_(self.epsilon), learning_rate_R)
+    def by_row(self, table: Tensor) -> bool:
+        """Which rows move is what it is about."""
+        return True
 
 
 def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
@@ -128,30 +108,9 @@ def optimiser(config: Optimiser, parameters: Named) -> LaneOptimiser:
             return LaneSgd(parameters, config)
         case Adam():
             return LaneAdam(parameters, config)
+        case LazyAdam():
+            return LaneLazyAdam(parameters, config)
         case Adagrad():
             return LaneAdagrad(parameters, config)
         case _:
             assert_never(config)
-
-
-@torch.no_grad()
-def penalise(parameters: Named, l2: float) -> None:
-    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
-
-    That paper's theta are its matrices, since it leaves biases out of its notation; those of chen2017 eq. 20 are all
-    parameters, scores of moves among them. We leave biases out of the penalty in both.
-    """
-    for parameter in parameters.values():
-        if parameter.grad is not None and role_of(parameter).decays:
-            parameter.grad.add_(parameter, alpha=l2)
-
-
-@torch.no_grad()
-def clip(parameters: Named, longest: float) -> None:
-    """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
-    gradients = [parameter.grad for parameter in parameters.values() if parameter.grad is not None]
-    norms_NR = torch.stack([torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients])
-    norm_R = torch.linalg.vector_norm(norms_NR, dim=0)
-    scale_R = (longest / norm_R).clamp(max=1)
-    for gradient in gradients:
-        gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))

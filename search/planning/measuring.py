@@ -92,7 +92,7 @@ class TrainingMeter(Meter):
         return Measurement(
             lanes=len(seeds),
             weights=weights,
-            gradients=_bytes([weight.grad for weight in training.model.parameters() if weight.grad is not None]),
+            gradients=_bytes(_with_gradients(training)),
             optimiser=_bytes(list(training.optimiser.slots.values())),
             activations=activations,
             step_seconds=programs * update,
@@ -131,8 +131,7 @@ def _memory_of(task: TrialTask) -> int:
     training.model.train()
     activations = _kept_for_backward(training, largest)
     weights = list(training.model.parameters())
-    gradients = [weight.grad for weight in weights if weight.grad is not None]
-    return activations + _bytes([*weights, *gradients, *training.optimiser.slots.values()])
+    return activations + _bytes([*weights, *_with_gradients(training), *training.optimiser.slots.values()])
 
 
 def memory_of(task: TrialTask) -> int:
@@ -207,6 +206,11 @@ def _kept_for_backward(training: Training, batch: Batch) -> int:
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         training.step(batch)
     return sum(kept.values())
+
+
+def _with_gradients(training: Training) -> list[Tensor]:
+    """The weights whose gradients are held: as large as these at most, since those of tables may have few rows."""
+    return [weight for weight in training.model.parameters() if weight.grad is not None]
 
 
 def _bytes(tensors: Sequence[Tensor]) -> int:

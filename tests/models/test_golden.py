@@ -47,8 +47,8 @@ TREES = GrammarCorpus(tags="heads", train=40, dev=5, test=5)
 """The same for parsers."""
 
 
-def small(base: TrialConfig) -> TrialConfig:
-    """The same network, recipe and vocabulary in a few thousand weights, in float64."""
+def small(base: TrialConfig, precision: str = "float64") -> TrialConfig:
+    """The same network, recipe and vocabulary in a few thousand weights."""
     tree: Any = base.model_dump(mode="json")
     for (*parents, name), largest in LARGEST.items():
         inner = tree
@@ -56,7 +56,7 @@ def small(base: TrialConfig) -> TrialConfig:
             inner = inner[parent] or {}
         if name in inner:  # not every kind of stack has every size, nor every recipe pretraining
             inner[name] = min(inner[name], largest)
-    tree["training"]["precision"] = "float64"
+    tree["training"]["precision"] = precision
     tree["data"]["vocabulary"]["word_classes"] = []  # of slots, which the grammar has not
     return TrialConfig.model_validate(tree)
 
@@ -67,12 +67,12 @@ def _corpus(config: TrialConfig) -> GrammarCorpus | NumbersCorpus:
     return TREES if config.model.head.kind == "biaffine" else GRAMMAR
 
 
-def curve(preset: str, folder: Path) -> list[list[float]]:
-    """The mean loss a tag before each step, lane by lane."""
-    config = small(load_study(preset)[0].space.base)
+def training(preset: str, folder: Path, precision: str = "float64") -> Training:
+    """Of a preset's base, made small, before its first step."""
+    config = small(load_study(preset)[0].space.base, precision)
     corpus = _corpus(config)
     stored = open_store(store(corpus, root=folder, data_dir=None, folder=folder))
-    run = Training(
+    return Training(
         model=config.model,
         training=config.training,
         corpus=prepare(stored, DataConfig(vocabulary=config.data.vocabulary), LONGEST_AFFIX),
@@ -80,6 +80,11 @@ def curve(preset: str, folder: Path) -> list[list[float]]:
         order_seed=0,
         device=torch.device("cpu"),
     )
+
+
+def curve(preset: str, folder: Path) -> list[list[float]]:
+    """The mean loss a tag before each step, lane by lane."""
+    run = training(preset, folder)
     run.pretrain()
     run.model.train()
     losses = [run.step(batch) for batch in islice(_batches(run), STEPS)]

@@ -13,7 +13,7 @@ from skipstack.models.config import ModelConfig
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Lane
 from skipstack.models.parameters import BIAS, FORM, RECURRENT, SCORE, TABLE, WEIGHT, Role, role_of
-from skipstack.models.training.optimisers import penalise
+from skipstack.models.training.gradients import penalise
 
 CPU = torch.device("cpu")
 INPUTS = {

@@ -52,15 +52,15 @@ def nested(path: str, value: Any) -> Any:
         (nested("training.clip_norm", -1.5), "training.clip_norm: got -1.5 (allowed: a number above 0, or null)"),
         (
             nested("training.optimiser", {"kind": "adm"}),
-            "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam, adagrad)",
+            "training.optimiser.kind: unknown kind 'adm' (nearest: 'adam'; allowed: sgd, adam, adagrad, lazy_adam)",
         ),
         (
             nested("training.optimiser", {"momentum": 0}),
-            "training.optimiser: 'kind' is missing (allowed: sgd, adam, adagrad)",
+            "training.optimiser: 'kind' is missing (allowed: sgd, adam, adagrad, lazy_adam)",
         ),
         (
             nested("training.optimiser", 3),
-            "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adagrad)",
+            "training.optimiser: got 3 (allowed: a mapping with kind sgd or adam or adagrad or lazy_adam)",
         ),
         (
             nested("training.optimiser", {"kind": "sgd", "momentun": 0.9}),

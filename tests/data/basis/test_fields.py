@@ -7,7 +7,7 @@ from skipstack.data.basis.fields import describe, fields, kinds, paths
 from skipstack.data.corpora.config import Corpus
 from skipstack.models.config import StackConfig
 from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.training.config import Adagrad, Adam, Optimiser, Sgd
+from skipstack.models.training.config import Adagrad, Adam, LazyAdam, Optimiser, Sgd
 from skipstack.spaces.trial import TrialConfig
 
 
@@ -26,7 +26,7 @@ from skipstack.spaces.trial import TrialConfig
         (tuple[float, float], "a list of 2: a number and a number"),
         (Annotated[tuple[str, ...], Field(min_length=1)], "a list of 1 or more, each text"),
         (fields(StackConfig)["composition"], "an integer from 0 to 5, or a list, each an integer from 0"),
-        (Optimiser, "a mapping with kind sgd or adam or adagrad"),
+        (Optimiser, "a mapping with kind sgd or adam or adagrad or lazy_adam"),
         (Sgd, "a mapping of kind, learning_rate, momentum"),
     ],
 )
@@ -35,7 +35,7 @@ def test_a_type_is_told_in_words(annotation: object, words: str) -> None:
 
 
 def test_kinds_name_the_members_of_a_union_of_configs() -> None:
-    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad}
+    assert kinds(Optimiser) == {"sgd": Sgd, "adam": Adam, "adagrad": Adagrad, "lazy_adam": LazyAdam}
     assert list(kinds(Corpus)) == [
         "grammar",
         "agreement",

@@ -12,7 +12,7 @@ from skipstack.data.store.vectors import Pretrained
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
 from skipstack.models.lanes import Lane
-from skipstack.models.training.config import Adagrad, Adam, Constant, Optimiser, Sgd, TrainingConfig
+from skipstack.models.training.config import Adagrad, Adam, Constant, LazyAdam, Optimiser, Sgd, TrainingConfig
 from skipstack.models.training.loop import Training
 from tests.models.corpora import small_corpus
 from tests.models.steps import equal_solo_runs, steps
@@ -28,6 +28,7 @@ OPTIMISERS = pytest.mark.parametrize(
         Sgd(learning_rate=0.3, momentum=0.9),
         Adam(learning_rate=0.02),
         Adagrad(learning_rate=0.1),
+        LazyAdam(learning_rate=0.02),
     ],
     ids=str,
 )

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from skipstack.models.parameters import BIAS, TABLE, Parameter, parameter
 from skipstack.models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
-from skipstack.models.training.optimisers import clip, optimiser, penalise
+from skipstack.models.training.gradients import clip, penalise
+from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.schedule import next_learning_rate
 
 RATES = (0.1, 0.05, 0.007)

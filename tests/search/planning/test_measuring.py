@@ -61,7 +61,13 @@ def test_parameters_are_those_of_the_network_that_is_built(meter: Made) -> None:
 
 @pytest.mark.parametrize(
     ("optimiser", "slots"),
-    [("{kind: sgd}", 0), ("{kind: sgd, momentum: 0.9}", 1), ("{kind: adagrad}", 1), ("{kind: adam}", 2)],
+    [
+        ("{kind: sgd}", 0),
+        ("{kind: sgd, momentum: 0.9}", 1),
+        ("{kind: adagrad}", 1),
+        ("{kind: adam}", 2),
+        ("{kind: lazy_adam}", 2),
+    ],
 )
 def test_state_is_weights_gradients_and_the_slots_of_the_optimiser(optimiser: str, slots: int, meter: Made) -> None:
     study, subject = meter("quickstart", f"training.optimiser={optimiser}")

@@ -435,7 +435,7 @@ def test_constraints_and_about_are_replaced() -> None:
         ("model.stack.depth", "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)"),
         (
             "training.optimiser.kind=sgdx",
-            "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam, adagrad)",
+            "training.optimiser.kind: unknown kind 'sgdx' (nearest: 'sgd'; allowed: sgd, adam, adagrad, lazy_adam)",
         ),
         ("model.stack.composition=[0, 0, 1, 0]", "model.stack: composition [0, 0, 1, 0] names 4 sources for 3 layers"),
         ("axes.model.stack.dpth={choice: [1]}", "unknown axis 'model.stack.dpth' (nearest: 'model.stack.depth'; "),

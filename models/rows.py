@@ -1,0 +1,53 @@
+"""Gradients of tables by rows: those of the rows that were looked up, all others are zero.
+
+R lanes, V rows of a table, E numbers of a row; N places at which rows were looked up, U distinct rows among them, those
+of all lanes one after another.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+
+class LookUp(torch.autograd.Function):
+    """The rows of a table at some places, whose gradient is a sparse table with an entry for each place."""
+
+    @staticmethod
+    def forward(ctx: Any, table_RVE: Tensor, rows: Tensor) -> Tensor:
+        """One axis more than ``rows``, which count through all lanes: lane r has rV ... rV + V - 1."""
+        ctx.save_for_backward(rows)
+        ctx.shape = table_RVE.shape
+        return functional.embedding(rows, table_RVE.flatten(0, 1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """The gradient of the table."""
+        (rows,) = ctx.saved_tensors
+        return _sparse(rows.flatten(), gradient.reshape(rows.numel(), -1), ctx.shape), None
+
+
+def by_row(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradient of a table as lane_U, row_U and values_UE, its distinct rows in ascending order.
+
+    The sums over the places of a row are taken in the order of a dense gradient, so its numbers are the same to the
+    last bit. They are taken once: from then on ``parameter.grad`` holds them, and what is written into values_UE
+    changes it.
+    """
+    gradient = parameter.grad
+    assert gradient is not None
+    if not gradient.is_coalesced():
+        lane_N, row_N = gradient._indices()
+        at_U, place_N = torch.unique(lane_N * parameter.shape[1] + row_N, return_inverse=True)
+        values_UE = torch.ops.aten.embedding_dense_backward(gradient._values(), place_N, len(at_U), -1, False)
+        parameter.grad = gradient = _sparse(at_U, values_UE, gradient.shape, summed=True)
+    lane_U, row_U = gradient.indices()
+    return lane_U, row_U, gradient.values()
+
+
+def _sparse(at_N: Tensor, values_NE: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
+    lane_and_row = torch.stack([at_N.div(shape[1], rounding_mode="floor"), at_N.remainder(shape[1])])
+    return torch.sparse_coo_tensor(lane_and_row, values_NE, shape, is_coalesced=summed, check_invariants=False)

@@ -1,0 +1,46 @@
+"""What is done to gradients before a step: the L2 penalty, and clipping."""
+
+import torch
+from torch import Tensor
+
+from skipstack.models.parameters import role_of
+from skipstack.models.rows import by_row
+from skipstack.models.training.lane_optimiser import Named
+
+
+@torch.no_grad()
+def penalise(parameters: Named, l2: float) -> None:
+    """Add the gradient of l2/2 |theta|^2 (dinarelli2016 eq. 1), l2 * theta, to that of each parameter that decays.
+
+    That paper's theta are its matrices, since it leaves biases out of its notation; those of chen2017 eq. 20 are all
+    parameters, scores of moves among them. We leave biases out of the penalty in both.
+    """
+    for parameter in parameters.values():
+        if parameter.grad is not None and role_of(parameter).decays:
+            parameter.grad.add_(parameter, alpha=l2)
+
+
+@torch.no_grad()
+def clip(parameters: Named, longest: float) -> None:
+    """Scale the gradients of each lane down to a Euclidean norm of at most ``longest`` over all of its parameters."""
+    learnt = [(each, each.grad) for each in parameters.values() if each.grad is not None]
+    norm_R = torch.linalg.vector_norm(torch.stack([_norm(*each) for each in learnt]), dim=0)
+    scale_R = (longest / norm_R).clamp(max=1)
+    for parameter, gradient in learnt:
+        if gradient.is_sparse:
+            lane_U, _, values_UE = by_row(parameter)
+            values_UE.mul_(scale_R[lane_U].unsqueeze(1))
+        else:
+            gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))
+
+
+def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """The Euclidean norm of each lane's gradient: norm_R."""
+    norm_R: Tensor
+    if gradient.is_sparse:
+        lane_U, _, values_UE = by_row(parameter)
+        norm_U = torch.linalg.vector_norm(values_UE, dim=1)
+        norm_R = norm_U.new_zeros(len(parameter)).index_add_(0, lane_U, norm_U.square()).sqrt_()
+    else:
+        norm_R = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
+    return norm_R

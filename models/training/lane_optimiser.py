@@ -1,0 +1,93 @@
+"""What an optimiser is: each lane has its own learning rate, and no lane's step reads another's.
+
+Every parameter, gradient and slot has the lanes first. U rows of a table that were looked up.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from skipstack.models.rows import by_row
+
+Named = Mapping[str, Tensor]
+
+MANY_ROWS = 2_000
+"""A matter of speed alone: below, a whole table is as quickly updated as the rows of a batch."""
+
+
+class LaneOptimiser(ABC):
+    """Updates parameters in place from their gradients; its slots (momenta) are named ``slot.parameter``.
+
+    The gradient of a table may have only the rows that were looked up (``models/rows.py``); all others are then left
+    alone. Where that is the same as an update of the whole table, to the last bit, tables of ``MANY_ROWS`` are so
+    treated on a CPU, where an update of all of them takes longer than the rest of a step. It is not the same where a
+    row without a gradient moves nevertheless: by momentum, by Adam's averages, or by an L2 penalty.
+    """
+
+    def __init__(self, parameters: Named, slots: tuple[str, ...]) -> None:
+        self.parameters = dict(parameters)
+        self.slots = {
+            f"{slot}.{name}": torch.zeros_like(parameter, requires_grad=False)
+            for slot in slots
+            for name, parameter in self.parameters.items()
+        }
+        self.slot_names = slots
+        self.steps = torch.zeros((), dtype=torch.int64)
+
+    @torch.no_grad()
+    def step(self, learning_rate_R: Tensor) -> None:
+        """One update of every parameter that has a gradient."""
+        self.steps += 1
+        gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
+        self.update({name: each for name, each in gradients.items() if not each.is_sparse}, learning_rate_R)
+        for name, gradient in gradients.items():
+            if gradient.is_sparse:
+                self.update_rows(name, learning_rate_R)
+
+    def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
+        """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
+        for name, gradient in gradients.items():
+            rate = learning_rate_R.view(-1, *[1] * (gradient.dim() - 1))
+            self._move(self._tensors(name), gradient, rate)
+
+    def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
+        """The same, for the rows of a table that have a gradient."""
+        lane_U, row_U, gradient_UE = by_row(self.parameters[name])
+        at_U = lane_U * self.parameters[name].shape[1] + row_U
+        tables = [each.flatten(0, 1) for each in self._tensors(name)]
+        rows = [table.index_select(0, at_U) for table in tables]
+        self._move(rows, gradient_UE, learning_rate_R[lane_U].unsqueeze(1))
+        for table, row_UE in zip(tables, rows, strict=True):
+            table.index_copy_(0, at_U, row_UE)
+
+    def _tensors(self, name: str) -> list[Tensor]:
+        """A parameter and its slots, in the order in which the class names them."""
+        return [self.parameters[name], *(self.slots[f"{slot}.{name}"] for slot in self.slot_names)]
+
+    def _move(self, tensors: Sequence[Tensor], gradient: Tensor, rate: Tensor) -> None:
+        parameter, *slots = tensors
+        parameter.addcmul_(rate, self.direction(gradient, slots), value=-1)
+
+    @abstractmethod
+    def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
+        """Where a parameter, or some rows of it, moves from here; its slots take in the gradient."""
+
+    def by_row(self, table: Tensor) -> bool:
+        """Whether the gradient of this table is to have only the rows that were looked up."""
+        return False
+
+    def state(self) -> dict[str, Tensor]:
+        """The slots and the number of steps."""
+        return {**self.slots, "steps": self.steps}
+
+    def load(self, state: Named) -> None:
+        """Continue where ``state`` was called."""
+        for name, tensor in self.state().items():
+            tensor.copy_(state[name])
+
+
+def many_rows(table: Tensor) -> bool:
+    """Whether a table is so large, and stands where its size is what counts."""
+    return table.shape[1] >= MANY_ROWS and table.device.type == "cpu"
