@@ -15,7 +15,7 @@ from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTa
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.search.engines.ray_private import raylet_socket, silent
+from skipstack.search.engines.ray_private import LATE, raylet_socket, silent
 from skipstack.search.engines.sockets import session_folder
 from skipstack.search.engines.token import own_token
 from skipstack.search.study.faults import ClusterLostError
@@ -62,6 +62,12 @@ def join(address: str | None) -> Callable[[], None]:
             )
         except (ConnectionError, AuthenticationError) as error:
             raise _unanswered(address, error) from error
+        except Exception as error:
+            if LATE not in str(error):
+                raise
+            raise UserError(
+                "Ray did not start within 30 s (allowed: once more, when less runs here, or --engine serial)"
+            ) from error
         return entered.pop_all().close
     raise AssertionError("an exit stack swallows nothing")
 

@@ -40,8 +40,12 @@ def forget_token() -> None:
     AuthenticationTokenLoader.instance().reset_cache()
 
 
+LATE: Final = "timed out during startup"
+"""5. In the words of the plain ``Exception`` that ray raises where its processes have not started within its 30 s."""
+
+
 def raylet_socket() -> str | None:
-    """5. The socket of the raylet on this machine: whether it still listens, no public part of ray says.
+    """6. The socket of the raylet on this machine: whether it still listens, no public part of ray says.
 
     None for a client of a cluster elsewhere.
     """
@@ -50,7 +54,7 @@ def raylet_socket() -> str | None:
 
 
 def last_words() -> str | None:
-    """6. The last line in the latest log of a worker on this machine; ray names the folder of its logs nowhere else.
+    """7. The last line in the latest log of a worker on this machine; ray names the folder of its logs nowhere else.
 
     None where there is none, as for a client of a cluster elsewhere.
     """
@@ -72,7 +76,7 @@ def silent(why: str) -> WorkersSilentError:
 
 
 class ActorManager(RayActorManager):  # type: ignore[misc]
-    """7. What starts Tune's actors, and learns of their deaths.
+    """8. What starts Tune's actors, and learns of their deaths.
 
     Tune 2.60 knows one kind of error as the death of an actor. It would end the study where ray kills a worker because
     its machine runs low on memory, which has a kind of its own: here every error of ray's own is the actor's death.

@@ -93,18 +93,33 @@ def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(
     assert ray_private.last_words() == "no module named numpy"
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            ConnectionError("no token"),
+            r"^Ray does not start on this machine \(ConnectionError: no token; allowed: .*--engine serial",
+        ),
+        (
+            Exception("The current node timed out during startup."),
+            r"^Ray did not start within 30 s \(allowed: once more",
+        ),
+    ],
+)
 def test_a_cluster_of_its_own_that_does_not_start_is_no_address_that_nobody_answers(
-    monkeypatch: pytest.MonkeyPatch,
+    error: Exception, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    said = inspect.getsource(node.Node.__init__)
+    assert "raylet_start_wait_time_s = 30" in said, "it waits for another time"
+    assert ray_private.LATE in said.replace('"\n                        "', ""), "by other words"
+
     def refuse(**_: object) -> None:
-        raise ConnectionError("no token")
+        raise error
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refuse)
     monkeypatch.setattr(ray, "shutdown", lambda: None)
-    with pytest.raises(
-        UserError, match=r"^Ray does not start on this machine \(ConnectionError: no token; allowed: .*--engine serial"
-    ):
+    with pytest.raises(UserError, match=message):
         RayEngine(ToyWorker, address=None, gpus_per_trial=0)
 
 
