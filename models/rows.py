@@ -30,7 +30,7 @@ class LookUp(torch.autograd.Function):
         return _sparse(rows.flatten(), gradient.reshape(rows.numel(), -1), ctx.shape), None
 
 
-def by_row(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The gradient of a table as lane_U, row_U and values_UE, its distinct rows in ascending order.
 
     The sums over the places of a row are taken in the order of a dense gradient, so its numbers are the same to the

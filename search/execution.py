@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event
 from skipstack.search.study.engine import Engine
@@ -28,15 +29,8 @@ EngineName = Literal["ray", "serial"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Share = float | Literal["auto"]
 
-Say = Callable[[str], None]
-"""Takes one line for the user."""
-
 Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
 """Given what happened before, the reader of what happens now, entered for as long as the study runs."""
-
-
-def unsaid(line: str) -> None:
-    """Leave a line for the user out."""
 
 
 def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:

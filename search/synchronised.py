@@ -3,7 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from skipstack.search.execution import Execution, unsaid
+from skipstack.data.basis.saying import unsaid
+from skipstack.search.execution import Execution
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.running import Run
 from skipstack.search.study.records.folder import StudyFolder

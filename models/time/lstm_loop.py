@@ -31,17 +31,12 @@ class LstmLoop(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """h_GTBH, and last_2GBH: h and c; pre is left as it is."""
         hidden = weight_GHX.shape[1]
-        gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
-        steps, groups, sentences, _ = gates_TGBX.shape
-        h_TGBH, c_TGBH = gates_TGBX.new_zeros(2, steps + 1, groups, sentences, hidden).unbind()
-        if start_2GBH is not None:
-            h_TGBH[0], c_TGBH[0] = start_2GBH
-        tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
-        step_GHX = step_weight(weight_GHX, sentences)
+        gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = begun(pre_GTBX, hidden, start_2GBH)
+        step_GHX = step_weight(weight_GHX, gates_TGBX.shape[2])
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
         pre, h, c, tanh = gates_TGBX.unbind(), h_TGBH.unbind(), c_TGBH.unbind(), tanh_TGBH.unbind()
-        for t in range(steps):
+        for t in range(len(pre)):
             add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()
@@ -75,6 +70,18 @@ class LstmLoop(torch.autograd.Function):
         before_GTBH = h_TGBH[:-1].transpose(0, 1)
         rows_before, rows_pre = before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2)
         return pre_GTBX, weight_gradient(rows_before, rows_pre, step_GHX), None
+
+
+def begun(pre_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What a loop fills step by step: gates_TGBX, a copy of pre; h and c from the first state on, one more than there
+    are steps; and tanh_TGBH.
+    """
+    gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
+    steps, groups, sentences, _ = gates_TGBX.shape
+    h_TGBH, c_TGBH = gates_TGBX.new_zeros(2, steps + 1, groups, sentences, hidden).unbind()
+    if start_2GBH is not None:
+        h_TGBH[0], c_TGBH[0] = start_2GBH
+    return gates_TGBX, h_TGBH, c_TGBH, gates_TGBX.new_empty(steps, groups, sentences, hidden)
 
 
 def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
 from skipstack.models.time.block_loop import each_step
-from skipstack.models.time.lstm_loop import factors
+from skipstack.models.time.lstm_loop import begun, factors
 
 
 class ShortcutLoop(torch.autograd.Function):
@@ -41,20 +41,15 @@ class ShortcutLoop(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """h_GTBH, and last_2GBH: h and c; pre is left as it is."""
         hidden = weight_GHX.shape[1]
-        gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
-        steps, groups, sentences, _ = gates_TGBX.shape
-        h_TGBH, c_TGBH = gates_TGBX.new_zeros(2, steps + 1, groups, sentences, hidden).unbind()
-        if start_2GBH is not None:
-            h_TGBH[0], c_TGBH[0] = start_2GBH
-        tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
-        step_GHX = step_weight(weight_GHX, sentences)
+        gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = begun(pre_GTBX, hidden, start_2GBH)
+        step_GHX = step_weight(weight_GHX, gates_TGBX.shape[2])
         v_TGBH = c_TGBH[1:] if internal_GTBH is None and kept_GTBH is None else torch.empty_like(tanh_TGBH)
         sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
         i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
         pre, h, c, v, tanh = (each.unbind() for each in (gates_TGBX, h_TGBH, c_TGBH, v_TGBH, tanh_TGBH))
         a, b = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH))
         k = None if kept_GTBH is None else kept_GTBH.unbind(1)
-        for t in range(steps):
+        for t in range(len(pre)):
             add_product_(pre[t], h[t], step_GHX)
             sigmoids[t].sigmoid_()
             s[t].tanh_()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from skipstack.models.rows import by_row
+from skipstack.models.rows import gradient_rows
 
 Named = Mapping[str, Tensor]
 
@@ -54,7 +54,7 @@ class LaneOptimiser(ABC):
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
         """The same, for the rows of a table that have a gradient."""
-        lane_U, row_U, gradient_UE = by_row(self.parameters[name])
+        lane_U, row_U, gradient_UE = gradient_rows(self.parameters[name])
         at_U = lane_U * self.parameters[name].shape[1] + row_U
         tables = [each.flatten(0, 1) for each in self._tensors(name)]
         rows = [table.index_select(0, at_U) for table in tables]

@@ -12,6 +12,7 @@ from typing import Any
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
@@ -23,7 +24,7 @@ from skipstack.search.bundles.card import Confirmed, model_card
 from skipstack.search.bundles.corpus_folders import check_corpus
 from skipstack.search.bundles.files import CARD, WEIGHTS, pack, seal
 from skipstack.search.bundles.members import Members, left_by
-from skipstack.search.bundles.retraining import Tell, both_splits, retrained
+from skipstack.search.bundles.retraining import both_splits, retrained
 from skipstack.search.code_version import code_version
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
@@ -45,10 +46,6 @@ def nothing_confirmed(config: TrialConfig) -> Sequence[Confirmed]:
     return ()
 
 
-def _silent(line: str) -> None:
-    """Nobody is told."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipe:
     """How a bundle is made of a trial.
@@ -59,7 +56,7 @@ class Recipe:
 
     retrain: bool = False
     ensemble: bool = False
-    tell: Tell = _silent
+    tell: Say = unsaid
 
     @property
     def suffix(self) -> str:

@@ -1,12 +1,13 @@
 """A trial trained again, on train and dev together: there is nothing left to choose it by, and nothing is chosen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.saying import Say
 from skipstack.data.store.joining import with_dev_in_train
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import StoredCorpus, open_store
@@ -22,8 +23,6 @@ from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.study.task import TrialTask, trial_task
 from skipstack.spaces.trial import TrialConfig
 
-Tell = Callable[[str], object]
-
 
 def retrained(
     record: StudyRecord,
@@ -32,7 +31,7 @@ def retrained(
     seeds: Sequence[int],
     *,
     device: str,
-    tell: Tell,
+    tell: Say,
 ) -> Members:
     """Train these seeds of a trial on train and dev, each for as many epochs as its best one had, and keep the last.
 
@@ -65,7 +64,7 @@ def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None 
     )
 
 
-def _corpus(task: TrialTask, tell: Tell) -> PreparedCorpus:
+def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
     stored = open_store(task.corpus)
     try:
         corpus = both_splits(stored, task.config, task.vectors)
@@ -85,7 +84,7 @@ def _rates(trial: TrialRecord, seed: int) -> list[float]:
 
 
 def _trained(
-    task: TrialTask, corpus: PreparedCorpus, seed: int, rates: Sequence[float], tell: Tell
+    task: TrialTask, corpus: PreparedCorpus, seed: int, rates: Sequence[float], tell: Say
 ) -> dict[str, Tensor]:
     training = Training(
         model=task.config.model,

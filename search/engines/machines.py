@@ -62,7 +62,7 @@ def join(address: str | None) -> Callable[[], None]:
             )
         except (ConnectionError, AuthenticationError) as error:
             raise _unanswered(address, error) from error
-        except Exception as error:
+        except Exception as error:  # ray has no class of its own for it
             if LATE not in str(error):
                 raise
             raise UserError(

@@ -1,7 +1,7 @@
 """What a study would cost, found before anything is trained: its space, its networks, its hours."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import sqrt
@@ -10,6 +10,7 @@ from typing import Literal
 
 from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.saying import Say
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.proposers.config import WALKS
@@ -136,7 +137,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     )
 
 
-def measured(made: Plan, meter: Meter, *, tell: Callable[[str], None]) -> Plan:
+def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
     """The plan with networks and hours; ``tell`` prints what is being done, in lines."""
     space = Space(made.study.space)
     networks = _networks(made, space, meter, tell)
@@ -201,7 +202,7 @@ def _forecasts(expected: Courses) -> tuple[Forecast, ...]:
     )
 
 
-def _networks(made: Plan, space: Space, meter: Meter, tell: Callable[[str], None]) -> tuple[Network, ...]:
+def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Network, ...]:
     base, search = made.study.space.base, made.study.search
     tell("looking for the smallest and the largest network")
     points = _drawn(search, space, made.trials, base)

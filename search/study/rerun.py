@@ -1,10 +1,11 @@
 """One trial again, from its config and its seeds: is every number the recorded one?"""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.saying import Say
 from skipstack.search.ledger.events import Reported
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.races import groups
@@ -41,7 +42,7 @@ def rerun(
     *,
     scratch: Path,
     device: str,
-    tell: Callable[[str], None],
+    tell: Say,
 ) -> Difference | None:
     """Train the epochs that trial ``number`` reported; None where each score and metric is the recorded one, bit for
     bit.

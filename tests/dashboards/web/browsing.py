@@ -17,22 +17,27 @@ MILLISECONDS = 120_000
 DRAWN = ".stVegaLiteChart canvas, .stVegaLiteChart svg.marks"
 
 
-@contextmanager
-def command(folder: Path, *arguments: str, program: Path | None = None) -> Iterator["subprocess.Popen[str]"]:
-    """A command of ours, or of the ``program`` of another environment, in a process of its own, which is interrupted in
-    the end.
-    """
+def started(
+    folder: Path, *arguments: str, program: Path | None = None, errors: int = subprocess.DEVNULL
+) -> "subprocess.Popen[str]":
+    """A command of ours, or another environment's ``program``, in a process of its own at home in ``folder``."""
     code = "from skipstack.dashboards.cli import main; main()"
     environment = {**os.environ, "HOME": str(folder), **({} if program else {"PYTHONPATH": str(ROOT / "src")})}
-    with subprocess.Popen(
+    return subprocess.Popen(
         [*([program] if program else [sys.executable, "-c", code]), *arguments],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         text=True,
-    ) as process:
+    )
+
+
+@contextmanager
+def command(folder: Path, *arguments: str, program: Path | None = None) -> Iterator["subprocess.Popen[str]"]:
+    """The same, interrupted in the end."""
+    with started(folder, *arguments, program=program) as process:
         try:
             yield process
         finally:

@@ -1,10 +1,8 @@
 """``skipstack dashboard`` as a command: its mistakes in one line, and a server on this machine that Ctrl-C ends."""
 
-import os
 import signal
 import socket
 import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,9 +12,9 @@ from skipstack.dashboards.web.found import studies_below
 from skipstack.dashboards.web.serving import HOST, listening
 from skipstack.data.basis.errors import UserError
 from tests.command_line import refusal
+from tests.dashboards.web.browsing import started
 from tests.dashboards.web.shown import write
 from tests.search.made_up import opening, study
-from tests.test_house import ROOT
 
 
 def test_studies_are_found_below_folders_and_not_below_studies(tmp_path: Path) -> None:
@@ -46,17 +44,7 @@ def test_mistakes_are_told_in_a_line_before_anything_is_served(tmp_path: Path, m
 def test_it_serves_this_machine_until_it_is_interrupted_and_changes_no_study(tmp_path: Path) -> None:
     folder = write(tmp_path / "runs" / "study", opening(study()))
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    command = [sys.executable, "-c", "from skipstack.dashboards.cli import main; main()", "dashboard"]
-    environment = {**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as server:
+    with started(tmp_path, "dashboard", errors=subprocess.PIPE) as server:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         try:

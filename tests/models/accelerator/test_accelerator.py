@@ -1,5 +1,7 @@
 """The device that is not there: what its tensors are, what may not be done with them, what is counted."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from skipstack.models.accelerator.work import Work
 
 
 @pytest.fixture
-def accelerator():  # type: ignore[no-untyped-def]
+def accelerator() -> Iterator[Accelerator]:
     with Accelerator() as entered:
         yield entered
 
@@ -32,7 +34,9 @@ def there(accelerator: Accelerator, *shape: int) -> Tensor:
         lambda x: x.sum().tolist(),
     ],
 )
-def test_what_depends_on_a_number_of_the_device_is_an_error(read, accelerator: Accelerator) -> None:  # type: ignore[no-untyped-def]
+def test_what_depends_on_a_number_of_the_device_is_an_error(
+    read: Callable[[Tensor], object], accelerator: Accelerator
+) -> None:
     with pytest.raises(HostReadsError, match="reads a number of the device"):
         read(there(accelerator, 3, 4))
 
@@ -47,7 +51,7 @@ def test_what_depends_on_a_number_of_the_device_is_an_error(read, accelerator: A
         lambda x: torch.mul(x, x, out=torch.ones(3, 4)),
     ],
 )
-def test_devices_do_not_mix(mixed, accelerator: Accelerator) -> None:  # type: ignore[no-untyped-def]
+def test_devices_do_not_mix(mixed: Callable[[Tensor], object], accelerator: Accelerator) -> None:
     with pytest.raises(DevicesMixError):
         mixed(there(accelerator, 3, 4))
 
