@@ -29,8 +29,7 @@ from tests.install.environments import shell as run
 from tests.oracles import networks
 from tests.pages import GUIDE, README, ROOT, TYPED, WRITTEN, Page
 
-SHORT = "--trials 2 --epochs 2"
-SHORTEST = "--trials 1 --seeds 1 --epochs 2"
+SHORT = "--engine serial --trials 2 --epochs 2"
 GENERATED_OR_NAMED = {"grammar", "agreement", "numbers", "named"}
 """The kinds of corpora that are no files of one's own."""
 SMALL = "--set data.corpus.train=60 --set data.corpus.dev=30 --set data.corpus.test=30"
@@ -49,11 +48,13 @@ def is_plain(command: str) -> bool:
 
 
 def shortened(command: str) -> str:
-    """A search in its full size belongs to no test; for the guide, the engine without Ray is as good here."""
+    """A search in its full size belongs to no test; the engine without Ray is as good here.
+
+    ``tests/install/test_hostile_folder.py`` has both.
+    """
     if command.startswith("skipstack search"):
         generated = SMALL if command.split()[2] in presets() else ""
-        how = f"--engine ray {SHORTEST}" if command in README.commands else f"--engine serial {SHORT}"
-        return f"{command} {how} {generated}"
+        return f"{command} {SHORT} {generated}"
     trains = command.startswith(("skipstack extend", "skipstack ablate"))
     return f"{command} --engine serial" if trains else command
 
@@ -98,7 +99,6 @@ def studies(quickstart: Path) -> Path:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_plain_commands_of_the_readme_succeed_one_after_another(folder: Path) -> None:
-    """On Ray, whose workers import nothing of the reader's folder either."""
     assert PLAIN[0] == README
     for command in filter(is_plain, README.commands):
         assert run(folder, shortened(command)) or "> " in command

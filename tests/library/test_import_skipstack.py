@@ -19,13 +19,18 @@ def test_importing_the_library_loads_nothing_large(tmp_path: Path) -> None:
     "imports",
     [
         "import skipstack",
-        "import skipstack.search.config",
-        "import skipstack.search.config as config; import skipstack; assert config.StudyConfig",
-        "import skipstack; from skipstack.search import config; assert config.StudyConfig",
-        "import skipstack; import skipstack.search",
-        "from skipstack import search; import skipstack.search.config; assert skipstack.search is search",
         "from skipstack import *; import skipstack; assert search is skipstack.search",
-        "import importlib, skipstack.search; importlib.reload(skipstack.search)",
+        "from skipstack import search; import skipstack.search.config; assert skipstack.search is search",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in (
+                "import skipstack.search.config",
+                "import skipstack.search.config as config; import skipstack; assert config.StudyConfig",
+                "import skipstack; from skipstack.search import config; assert config.StudyConfig",
+                "import skipstack; import skipstack.search",
+                "import importlib, skipstack.search; importlib.reload(skipstack.search)",
+            )
+        ),
     ],
 )
 def test_search_is_a_function_and_a_package_in_whatever_order_they_are_imported(imports: str, tmp_path: Path) -> None:

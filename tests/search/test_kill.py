@@ -41,12 +41,10 @@ def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
 
 
 @pytest.mark.long
-def test_a_study_killed_and_asked_to_end_goes_on_each_time_and_with_enough_begins_no_further_trial(
-    tmp_path: Path,
-) -> None:
+def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tmp_path: Path) -> None:
     study = tmp_path / "study"
-    struck(study, signal.SIGKILL, *STUDY, "--trials", "30", "--engine", "serial", "--out", str(study))
-    assert "--enough" in struck(study, signal.SIGTERM, "resume", str(study), "--engine", "serial")
+    search = [*STUDY, "--trials", "30", "--engine", "serial", "--out", str(study)]
+    assert "--enough" in struck(study, signal.SIGTERM, *search)
     begun = list(read_study(study).trials)
     assert 0 < len(begun) < 30
     finish(skipstack("resume", str(study), "--engine", "serial", "--enough"))
@@ -54,6 +52,17 @@ def test_a_study_killed_and_asked_to_end_goes_on_each_time_and_with_enough_begin
     assert list(record.trials) == begun
     assert record.finished
     assert record.ranked()[0].tested
+
+
+@pytest.mark.slow
+def test_a_study_killed_and_asked_to_end_goes_on_each_time(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    struck(study, signal.SIGKILL, *STUDY, "--trials", "8", "--engine", "serial", "--out", str(study))
+    struck(study, signal.SIGTERM, "resume", str(study), "--engine", "serial")
+    finish(skipstack("resume", str(study), "--engine", "serial"))
+    record = read_study(study)
+    assert record.finished
+    assert len(record.trials) == 8
 
 
 @pytest.mark.slow

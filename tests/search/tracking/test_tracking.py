@@ -306,7 +306,9 @@ class Calls:
 
 
 @KILLED
-@pytest.mark.parametrize("done", ["nothing", "half", "whole"])
+@pytest.mark.parametrize(
+    "done", ["half", *(pytest.param(each, marks=pytest.mark.slow) for each in ("nothing", "whole"))]
+)
 def test_a_writer_killed_at_any_call_leaves_what_the_next_one_completes(
     uri: str, events: list[Event], done: str, monkeypatch: pytest.MonkeyPatch, hasty: None
 ) -> None:
