@@ -63,12 +63,16 @@ def artifacts_beside(uri: str, folder: Path | None) -> str | None:
     """Where the artifacts of a store lie that leaves it to its clients: beside its file, or else in a study's
     ``folder``. None where the store knows itself.
     """
-    kind = _kind(uri)
-    if kind not in DATABASES:
+    if _kind(uri) not in DATABASES:
         return None
-    database = Path(uri.partition(":///")[2].partition("?")[0]) if kind == "sqlite" else None
+    database = database_file(uri)
     beside = folder if database is None else Path.cwd() / database.parent
     return None if beside is None else (beside / ARTIFACTS).resolve().as_uri()
+
+
+def database_file(uri: str) -> Path | None:
+    """The file of an sqlite store; None of any other."""
+    return Path(uri.partition(":///")[2].partition("?")[0]) if _kind(uri) == "sqlite" else None
 
 
 def _kind(uri: str) -> str:

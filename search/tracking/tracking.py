@@ -23,7 +23,8 @@ from skipstack.search.tracking.background import Background
 from skipstack.search.tracking.connection import unflushed_sqlite
 from skipstack.search.tracking.entry import STUDY
 from skipstack.search.tracking.runs import ExpectedRuns
-from skipstack.search.tracking.stores import artifacts_beside, experiment, is_folder
+from skipstack.search.tracking.stores import artifacts_beside, database_file, experiment, is_folder
+from skipstack.search.tracking.tables import lay_tables
 from skipstack.search.tracking.views import views
 from skipstack.search.tracking.writer import Writer
 
@@ -142,7 +143,9 @@ class Tracker:
 
     def _connected(self) -> Writer:
         if self._writer is None:
-            if self._private:
+            database = database_file(self._uri)
+            if self._private and database is not None:
+                lay_tables(database)
                 self._at_close.enter_context(unflushed_sqlite())
             self._writer = Writer(self._uri, experiment(self._runs.experiment), self._runs.study_id, self._artifacts)
             self._background.advanced()

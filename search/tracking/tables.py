@@ -1,0 +1,46 @@
+"""MLflow's tables before any run: made once for each version of MLflow, then copied.
+
+MLflow makes them by all of its migrations, one after another: two seconds of the processor for each study.
+"""
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from skipstack.search.tracking.connection import connected
+
+
+def lay_tables(database: Path) -> None:
+    """Put MLflow's tables where no ``database`` is yet. A cache that cannot be used leaves them to MLflow."""
+    if database.exists():
+        return
+    with suppress(OSError, sqlite3.Error):
+        empty = user_cache_path("skipstack", appauthor=False) / f"mlflow-{version('mlflow')}.db"
+        if not empty.exists():
+            empty.parent.mkdir(parents=True, exist_ok=True)
+            _make(empty)
+        _put(empty, database)
+
+
+def _make(empty: Path) -> None:
+    """By MLflow itself, in a folder that nobody else sees; its default experiment lies there, so it is left out."""
+    with tempfile.TemporaryDirectory(prefix="skipstack-", dir=empty.parent) as folder:
+        made, left = Path(folder) / "made.db", Path(folder) / "left.db"
+        connected(f"sqlite:///{made}").search_experiments()
+        with closing(sqlite3.connect(made, isolation_level=None)) as connection:
+            connection.execute("DELETE FROM experiments")
+            connection.execute("VACUUM INTO ?", [str(left)])
+        os.replace(left, empty)
+
+
+def _put(empty: Path, database: Path) -> None:
+    """Whole or not at all."""
+    beside = database.with_name(f"{database.name}.new")
+    shutil.copyfile(empty, beside)
+    os.replace(beside, database)

@@ -1,0 +1,54 @@
+"""The tables that are copied are those that MLflow makes."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from skipstack.search.tracking import tables
+from skipstack.search.tracking.tables import lay_tables
+
+
+def content(database: Path) -> tuple[set[tuple[str | None, ...]], dict[str, int]]:
+    """What the tables are, and the rows of each."""
+    with closing(sqlite3.connect(database)) as connection:
+        made = set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+        names = [name for kind, name, *_ in made if kind == "table"]
+        rows = {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}
+    return made, rows
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "a cache"
+    monkeypatch.setattr(tables, "user_cache_path", lambda *_, **__: folder)
+    return folder
+
+
+def test_they_are_those_that_mlflow_makes_but_for_its_default_experiment(cache: Path, tmp_path: Path) -> None:
+    MlflowClient(f"sqlite:///{tmp_path}/own.db").search_experiments()
+    theirs, their_rows = content(tmp_path / "own.db")
+    for name in ("first.db", "second.db"):
+        lay_tables(tmp_path / name)
+        made, rows = content(tmp_path / name)
+        assert made == theirs
+        assert rows == {**their_rows, "experiments": 0}
+    (experiment,) = MlflowClient(f"sqlite:///{tmp_path}/first.db").search_experiments()
+    assert experiment.name == "Default"
+    assert [path.suffix for path in cache.iterdir()] == [".db"]
+    assert not list(tmp_path.glob("*.new"))
+
+
+def test_a_store_that_is_there_is_left_alone(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "mlflow.db").write_bytes(b"of others")
+    lay_tables(tmp_path / "mlflow.db")
+    assert (tmp_path / "mlflow.db").read_bytes() == b"of others"
+    assert not cache.exists()
+
+
+def test_without_a_cache_they_are_left_to_mlflow(cache: Path, tmp_path: Path) -> None:
+    cache.write_text("no folder")
+    lay_tables(tmp_path / "mlflow.db")
+    assert not (tmp_path / "mlflow.db").exists()
