@@ -18,7 +18,7 @@ def initialise(model: nn.Module, seeds: Sequence[int], scale: float, spread: flo
     With a ``spread``, all that does not start at zero is uniform between its negative and itself (Zaremba et al.,
     2014), and ``scale`` is not read.
 
-    Values are drawn in float64 on the CPU, so they are the same in every precision, on every
+    Values are drawn in float32 on the CPU, so they are the same in every precision, on every
     device, and whatever other parameters the network has.
     """
     for name, parameter in model.named_parameters():
@@ -34,10 +34,10 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
     A lookup has no fan in; we take the width of its vectors.
     """
     if start == "zero":
-        return torch.zeros(shape, dtype=torch.float64)
+        return torch.zeros(shape)
     if spread is not None:
-        return (2 * torch.rand(shape, generator=generator, dtype=torch.float64) - 1) * spread
-    normal = torch.randn(shape, generator=generator, dtype=torch.float64)
+        return (2 * torch.rand(shape, generator=generator) - 1) * spread
+    normal = torch.randn(shape, generator=generator)
     match start:
         case "orthogonal":
             return _orthogonal(normal)
@@ -50,10 +50,25 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
 
 
 def _orthogonal(normal_DHX: Tensor) -> Tensor:
-    """Random orthogonal blocks through SVD (Saxe et al., 2013): one H x H block a gate, X = gates * H.
+    """Random orthogonal blocks (Saxe et al., 2013), one H x H block a gate, X = gates * H.
 
     The lecture's LSTM has two such rows of blocks, an axis more: from h_{t-1} and from s~_{t-1}.
     """
     hidden = normal_DHX.shape[-2]
-    blocks = torch.split(normal_DHX, hidden, dim=-1)
-    return torch.cat([torch.linalg.svd(block)[0] for block in blocks], dim=-1)
+    return torch.cat([_block(block) for block in torch.split(normal_DHX, hidden, dim=-1)], dim=-1)
+
+
+def _block(normal_DHH: Tensor) -> Tensor:
+    """Orthogonal matrices, each equally likely: the Q of A = QR, where A is normal and R's diagonal positive.
+
+    The k-th Householder reflection of such an A is made from a vector that is normal, too, and independent of those
+    before; so we draw these, and no A is reduced (Stewart, 1980, The efficient generation of random orthogonal
+    matrices). With x the k-th column from the diagonal on,
+    r = -sgn(x_1) |x|,   v = x / (x_1 - r),   tau = 1 - x_1 / r,   Q = prod_k (I - tau_k v_k v_k^T) sgn(r_k)
+    """
+    x_DHH = normal_DHH.double().tril_()
+    first_DH = x_DHH.diagonal(dim1=-2, dim2=-1).clone()
+    r_DH = -torch.linalg.vector_norm(x_DHH, dim=-2).copysign(first_DH)
+    v_DHH = x_DHH.div_((first_DH - r_DH).unsqueeze(-2))
+    q_DHH: Tensor = torch.linalg.householder_product(v_DHH, 1 - first_DH / r_DH)
+    return q_DHH.mul_(r_DH.sign().unsqueeze(-2))

@@ -14,6 +14,8 @@ EXTENDED = {
     "promotion": ("--trials", "2"),
     "extended": ("--trials", "1"),
 }
+STARTED_ANEW = {"asha", "compacted"}
+"""Studies whose further trials do not start as they would have: 0.1.0 drew its orthogonal matrices by another way."""
 SERIAL = ("--engine", "serial", "--device", "cpu")
 
 
@@ -55,25 +57,22 @@ def test_a_study_is_extended_as_it_would_have_been(name: str, tmp_path: Path) ->
     study = str(copied(name, tmp_path))
     answer = typed("extend", study, *EXTENDED[name], *SERIAL)
     assert answer.code == 0, answer
-    _as_then(study, f"{name}.extend.json")
+    _as_then(study, f"{name}.extend.json", equal=name not in STARTED_ANEW)
 
 
-def test_a_trial_trained_again_gives_the_recorded_numbers_up_to_the_rounding_of_adam(tmp_path: Path) -> None:
+def test_a_trial_trained_again_starts_from_other_weights_and_the_version_is_named(tmp_path: Path) -> None:
     answer = typed("rerun", str(copied("asha", tmp_path)), "0", "--device", "cpu")
-    found = re.fullmatch(r"trial 0: epoch 1: dev_loss of seed 0: recorded (\S+), now (\S+)\n", answer.out)
-    if here():
-        assert answer.code == 3, answer
-        assert found, answer
-        assert float(found[2]) == pytest.approx(float(found[1]), rel=1e-5)
-        assert "the study was started with version 0.1.0" in answer.error
-    else:
-        assert answer.out.startswith("trial 0: "), answer
+    assert answer.code == 3, answer
+    assert re.fullmatch(r"trial 0: epoch 1: \w+ of seed 0: recorded (\S+), now (\S+)\n", answer.out), answer
+    assert "the study was started with version 0.1.0" in answer.error
 
 
-def _as_then(study: str, then: str) -> None:
-    """The report is that of the version before; on another processor, about as many trials with the same values."""
+def _as_then(study: str, then: str, *, equal: bool = True) -> None:
+    """The report is that of the version before; on another processor, or where it is not to be ``equal``, about as many
+    trials with the same values.
+    """
     ours, theirs = (report(text, timed=False) for text in (typed("report", study, "--format", "json").out, said(then)))
-    if here():
+    if equal and here():
         assert agrees(ours, theirs)
     names = [[(row["axis"], row["value"]) for row in each["rows"] if row["axis"] != "best"] for each in (ours, theirs)]
     assert names[0] == names[1]

@@ -1,11 +1,13 @@
 import math
 
 import torch
+from torch import nn
 
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.sutskever import SutskeverCell
 from skipstack.models.initialise import initialise
 from skipstack.models.inputs.lookup import Lookup
+from skipstack.models.parameters import RECURRENT, parameter
 from skipstack.models.time.layer import LayerSizes
 
 
@@ -38,6 +40,22 @@ def test_the_lectures_lstm_has_an_orthogonal_block_for_each_of_its_two_links_and
     for block in blocks:
         assert torch.allclose(block.T @ block, torch.eye(8, dtype=torch.float64), atol=1e-12)
     assert not torch.equal(blocks[0], blocks[5])
+
+
+def test_every_orthogonal_matrix_is_as_likely_as_every_other() -> None:
+    """The moments of the uniform distribution over 3 x 3 ones: of an entry, of the trace, and of the determinant."""
+    many = nn.Module()
+    many.matrices = parameter(1, 20_000, 3, 3, role=RECURRENT)
+    initialise(many.double(), [1], scale=1.0)
+    block = many.matrices.detach()[0]
+    own_error = len(block) ** -0.5
+    trace, determinant = block.diagonal(dim1=-2, dim2=-1).sum(dim=-1), torch.linalg.det(block)
+    assert block.mean(dim=0).abs().max() < 4 * own_error / 3**0.5
+    assert (block.square().mean(dim=0) - 1 / 3).abs().max() < 4 * own_error * (3 / 15 - 1 / 9) ** 0.5
+    assert abs(float(determinant.mean())) < 4 * own_error
+    assert abs(float(trace.square().mean()) - 1) < 4 * own_error * 2**0.5
+    fourth = float((block[:, 0, 0].square() * block[:, 1, 1].square()).mean())
+    assert abs(fourth - 2 / 15) < 4 * own_error * 0.2  # E q_11^2 q_22^2 = (n + 1) / (n (n - 1) (n + 2))
 
 
 def test_a_lane_starts_as_the_solo_run_with_its_seed_and_unlike_its_neighbour() -> None:
