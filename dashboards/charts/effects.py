@@ -48,12 +48,15 @@ def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> An
     y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
     foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
     x = alt.X("effect:Q", title=title, axis=foot)
-    return alt.layer(
-        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),
+    interval = (
         alt.Chart()
         .transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2.5, color=CONFIRMED.colour)
-        .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q"),
+        .encode(y=y, x=alt.X("low:Q", title=title, axis=foot), x2="high:Q")
+    )
+    return alt.layer(
+        alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.X(datum=0, title=title, axis=foot)),
+        *([interval] if rows["low"].notna().any() else []),
         alt.Chart().mark_point(size=80, strokeWidth=1.8, opacity=1).encode(y=y, x=x, **symbols(present)),
         data=data(rows),
     ).properties(

@@ -27,13 +27,15 @@ def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> A
         y=alt.Y("y:Q", title=None, axis=plain, scale=alt.Scale(nice=False)),
         tooltip=["trial:Q", alt.Tooltip("value:Q", format=".4~f", title=value_title(measure))],
     )
+    without = base.transform_filter("!isValid(datum.value)").mark_point(size=30, color=INK, opacity=0.5)
+    scored = (
+        base.transform_filter("isValid(datum.value)")
+        .mark_point(filled=True, size=40, opacity=0.9, stroke=INK, strokeWidth=0.3)
+        .encode(color=colour)
+    )
+    known = rows["value"].notna()
     return finished(
-        alt.layer(
-            base.transform_filter("!isValid(datum.value)").mark_point(size=30, color=INK, opacity=0.5),
-            base.transform_filter("isValid(datum.value)")
-            .mark_point(filled=True, size=40, opacity=0.9, stroke=INK, strokeWidth=0.3)
-            .encode(color=colour),
-        ),
+        alt.layer(*([] if known.all() else [without]), *([scored] if known.any() else [])),
         "The configs that were tried, as a map",
         "Distances are those of the configs, as far as two dimensions can show them.",
         some_of(len(places), len(trials), "trials"),

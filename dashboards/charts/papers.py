@@ -35,12 +35,13 @@ def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test")
     y = alt.Y("row:N", title=None, scale=named(rows["row"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
     title = difference_title(measure, "difference in").replace("(", f"on {split} (", 1)
     x = alt.X("at:Q", title=title, axis=alt.Axis(format="+.4~g", tickCount=6))
+    settled = ours.dropna(subset=["low"])
+    between = alt.Chart(data(both)).mark_rule(color=LINE, strokeWidth=1.5).encode(y=y, x="paper:Q", x2="ours:Q")
+    interval = alt.Chart(data(settled)).mark_rule(strokeWidth=2.5, color=OURS.colour)
     layers = [
         alt.Chart().mark_rule(strokeDash=[4, 3]).encode(x=alt.datum(0)),
-        alt.Chart(data(both)).mark_rule(color=LINE, strokeWidth=1.5).encode(y=y, x="paper:Q", x2="ours:Q"),
-        alt.Chart(data(ours.dropna(subset=["low"])))
-        .mark_rule(strokeWidth=2.5, color=OURS.colour)
-        .encode(y=y, x="low:Q", x2="high:Q"),
+        *([between] if len(both) else []),
+        *([interval.encode(y=y, x="low:Q", x2="high:Q")] if len(settled) else []),
         alt.Chart(data(pd.concat([ours.assign(at=ours["ours"]), theirs.assign(at=theirs["paper"])])))
         .mark_point(size=80, strokeWidth=1.8, opacity=1)
         .encode(y=y, x=x, **symbols(present)),

@@ -1,6 +1,7 @@
 """Each picture, as it is drawn: every number has its mark in its place, and what is not drawn is said."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from skipstack.dashboards.charts.costs import MOST, score_against_cost
 from skipstack.dashboards.charts.curves import learning_curves
 from skipstack.dashboards.charts.drawing import as_png, as_svg, without_words, words
 from skipstack.dashboards.charts.effects import effects
+from skipstack.dashboards.charts.footprint import footprint
 from skipstack.dashboards.charts.importance import importance
 from skipstack.dashboards.charts.pairs import pairs
 from skipstack.dashboards.charts.papers import against_paper
@@ -243,6 +245,36 @@ def test_studies_of_unequal_size_share_a_picture() -> None:
     assert "epochs" in drawing.words
     alone = Drawing(expected_best(pd.DataFrame({"trials": [1, 2], "expected_best": [0.9, 0.95]}), ACCURACY))
     assert len(alone.marks("line")) == 1
+
+
+def layers(chart: dict[str, Any], named: dict[str, Any], rows: Any = None) -> Iterator[list[dict[str, Any]]]:
+    """The rows that each layer with a field draws, of data that may be ``named`` once for all."""
+    data = chart.get("data", {})
+    rows = data.get("values", named.get(data.get("name"), rows))
+    for inner in (*chart.get("vconcat", ()), *chart.get("layer", ())):
+        yield from layers(inner, named, rows)
+    if any("field" in channel for channel in chart.get("encoding", {}).values()):
+        kept = rows
+        for transform in chart.get("transform", ()):
+            negated, field = re.fullmatch(r"(!?)isValid\(datum\.(\w+)\)", transform["filter"]).groups()  # type: ignore[union-attr]
+            kept = [row for row in kept if (row[field] is None) == bool(negated)]
+        yield kept
+
+
+@pytest.mark.parametrize("known", [[0.1, 0.2], [0.1, NAN], [NAN, NAN]])
+def test_no_layer_is_empty_for_its_scales_would_have_no_extent(known: list[float]) -> None:
+    ends = {"low": known, "high": known}
+    values = pd.DataFrame({"axis": ["a", "b"], "value": ["1", "2"], "effect": [0.1, 0.2], **ends})
+    differences = pd.DataFrame({"row": ["1", "2"], "paper": known[::-1], "ours": [0.1, 0.2], **ends})
+    places = pd.DataFrame({"trial": [0, 1], "x": [0.1, 0.2], "y": [0.1, 0.2]})
+    for chart in (
+        effects(values, ACCURACY),
+        against_paper(differences, ACCURACY),
+        footprint(places, pd.DataFrame({"dev": known}), ACCURACY),
+    ):
+        spec = chart.to_dict()
+        assert (found := list(layers(spec, spec.get("datasets", {}))))
+        assert all(found)
 
 
 NAMES = ("</script><b>", "__proto__", "constructor", "a.b[0]", "\\n", "datum.value", "'\"&", "%s {{x}}", "中文", "null")

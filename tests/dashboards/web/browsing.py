@@ -69,7 +69,7 @@ def opened(browser: Any, address: str, width: int) -> Iterator[Any]:
     page.on("request", lambda request: None if _own(request.url, address) else wrong.append(request.url))
     page.goto(address)
     yield page
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
     page.close()
 
 
@@ -91,8 +91,9 @@ def pictured(page: Any, folder: Path, name: str, width: int) -> None:
     page.wait_for_function(f"document.querySelectorAll('{DRAWN}').length >= {charts}")
     main = "document.querySelector('[data-testid=stMain]')"
     assert page.evaluate(f"{main}.scrollWidth") <= width
-    height = page.evaluate("document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")
-    page.set_viewport_size({"width": width, "height": int(height) + 60})
-    page.wait_for_function(f"{main}.scrollHeight <= {main}.clientHeight + 200")
+    while page.evaluate(f"{main}.scrollHeight > {main}.clientHeight + 200"):  # again, where it grew meanwhile
+        height = page.evaluate("document.querySelector('[data-testid=stMainBlockContainer]').scrollHeight")
+        page.set_viewport_size({"width": width, "height": int(height) + 60})
+        page.wait_for_timeout(200)
     page.screenshot(path=folder / f"{name}-{width}.png")
     page.set_viewport_size({"width": width, "height": 900})
