@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-import torch
 from torch import Tensor, nn
 
 from skipstack.models.lanes import Dropout
 from skipstack.models.time.layer import Layer, Unrolled
+from skipstack.models.time.reading import ReadingOrder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +76,8 @@ class Stack(nn.Module):
         if not self.cells:
             return x_RTBI
         lanes = x_RTBI.shape[0]
-        views = [x_RTBI] if self.directions == 1 else [x_RTBI, backwards(x_RTBI, lengths_RB)]
-        below_GTBI = torch.stack(views, dim=1).flatten(0, 1)
+        order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
+        below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
         lasts = []
@@ -91,31 +91,15 @@ class Stack(nn.Module):
             if number in (1, len(self.cells)):
                 output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
             outputs_GTBF.append(output_GTBF)
-            below_GTBI = self._joined(output_GTBF, lengths_RB) if self.join_each else output_GTBF
+            if order is None or not self.join_each or number == len(self.cells):
+                below_GTBI = output_GTBF
+            else:
+                below_GTBI = order.joined(output_GTBF)
         if memory is not None:
             memory.states = lasts
-        top = _lanes_apart(outputs_GTBF[-1], lanes).unbind(1)
-        return top[0] if self.directions == 1 else torch.cat([top[0], backwards(top[1], lengths_RB)], dim=-1)
-
-    def _joined(self, output_GTBF: Tensor, lengths_RB: Tensor) -> Tensor:
-        """[forward; backward] for each direction, in its own order of reading: both_GTB(2F)."""
-        forward, backward = _lanes_apart(output_GTBF, len(lengths_RB)).unbind(1)
-        reading = torch.cat([forward, backwards(backward, lengths_RB)], dim=-1)
-        opposite = torch.cat([backwards(forward, lengths_RB), backward], dim=-1)
-        return torch.stack([reading, opposite], dim=1).flatten(0, 1)
+        return outputs_GTBF[-1] if order is None else order.together(outputs_GTBF[-1])
 
 
 def _lanes_apart(x_GTBF: Tensor, lanes: int) -> Tensor:
     """x_RDTBF."""
     return x_GTBF.view(lanes, -1, *x_GTBF.shape[1:])
-
-
-def backwards(x_RTBI: Tensor, lengths_RB: Tensor) -> Tensor:
-    """Each sentence in the opposite order, its padding still at the end. Its own inverse."""
-    lanes, steps, sentences, _ = x_RTBI.shape
-    time_T1 = torch.arange(steps, device=x_RTBI.device).unsqueeze(1)
-    from_RTB = torch.where(time_T1 < lengths_RB.unsqueeze(1), lengths_RB.unsqueeze(1) - 1 - time_T1, time_T1)
-    lane_R11 = torch.arange(lanes, device=x_RTBI.device).view(-1, 1, 1)
-    sentence_B = torch.arange(sentences, device=x_RTBI.device)
-    rows = (lane_R11 * steps + from_RTB) * sentences + sentence_B
-    return x_RTBI.flatten(0, 2).index_select(0, rows.flatten()).view_as(x_RTBI)

@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from skipstack.models.stack import backwards
+from skipstack.models.time.reading import ReadingOrder
 
 TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
 """For each direction in turn, whether it reads from the end of a sentence to its beginning."""
@@ -24,7 +24,7 @@ class Directions:
         """From reading order to each direction's own, and back again: its own inverse."""
         parts_RTBF = x_GTBF.reshape(-1, len(self), *x_GTBF.shape[1:]).unbind(1)
         turned = [
-            backwards(part, lengths_RB) if turned else part
+            ReadingOrder(lengths_RB, part.shape[1]).turned(part) if turned else part
             for part, turned in zip(parts_RTBF, self.turned, strict=True)
         ]
         return torch.stack(turned, dim=1).flatten(0, 1)

@@ -12,8 +12,8 @@ from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConf
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
-from skipstack.models.stack import backwards
 from skipstack.models.time.layer import LayerSizes
+from skipstack.models.time.reading import ReadingOrder
 
 
 class SpellingReader(nn.Module, ABC):
@@ -92,7 +92,7 @@ class CharacterLstm(SpellingReader):
         """As above."""
         lanes, spellings, _ = ids_RNC.shape
         e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
-        both_GCNE = torch.stack([e_RCNE, backwards(e_RCNE, lengths_RN)], dim=1).flatten(0, 1)
+        both_GCNE = ReadingOrder(lengths_RN, ids_RNC.shape[2]).apart(e_RCNE)
         h_GCNH = self.layer.run(both_GCNE).output_GTBF
         last_GN = (lengths_RN - 1).repeat_interleave(2, dim=0)
         last_G1NH = last_GN.view(-1, 1, spellings, 1).expand(-1, -1, -1, h_GCNH.shape[-1])

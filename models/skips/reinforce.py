@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.models.skips.config import DynamicSkipConfig
-from skipstack.models.stack import backwards
 from skipstack.models.time.layer import Choices
+from skipstack.models.time.reading import ReadingOrder
 
 DECAY = 0.99
 """Of the moving averages of rewards, an update."""
@@ -99,8 +99,11 @@ class Reinforce(nn.Module):
 
 def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> Tensor:
     """The sum over this step and all that follow, in each direction's own order: sum_RDTB."""
-    views = [surplus_RTB, backwards(surplus_RTB.unsqueeze(-1), lengths_RB).squeeze(-1)][:directions]
-    return torch.stack(views, dim=1).flip(2).cumsum(dim=2).flip(2)
+    surplus_RDTB = surplus_RTB.unsqueeze(1)
+    if directions == 2:
+        order = ReadingOrder(lengths_RB, surplus_RTB.shape[1])
+        surplus_RDTB = order.apart(surplus_RTB.unsqueeze(-1)).view(-1, 2, *surplus_RTB.shape[1:])
+    return surplus_RDTB.flip(2).cumsum(dim=2).flip(2)
 
 
 def _over_time(values_RDTB: Tensor, lengths_RB: Tensor) -> Tensor:

@@ -54,9 +54,12 @@ class LstmLoop(torch.autograd.Function):
         step_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
         steps, groups, sentences, width = gates_TGBX.shape
         hidden = width // 4
-        to_cell, factor, forget = (part.unbind() for part in factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH))
+        to_cell_TGBH, factor_TGB4H, forget_TGBH = factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH)
         pre_TGBX = torch.empty_like(gates_TGBX)
-        pre, pre_by_gate = pre_TGBX.unbind(), pre_TGBX.view(steps, groups, sentences, 4, hidden).unbind()
+        to_cell, factor, forget = (part.unbind() for part in (to_cell_TGBH, factor_TGB4H, forget_TGBH))
+        pre_TGB4H = pre_TGBX.view(steps, groups, sentences, 4, hidden)
+        pre, pre_by_gate, of_output = pre_TGBX.unbind(), pre_TGB4H.unbind(), pre_TGB4H.select(3, 2).unbind()
+        output_factor = factor_TGB4H.select(3, 2).unbind()
         above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         h_GBH, carried_GBH = above[-1], torch.zeros_like(above[-1])
         for t in reversed(range(steps)):
@@ -64,7 +67,7 @@ class LstmLoop(torch.autograd.Function):
                 h_GBH = plus_product(above[t], pre[t + 1], transposed_GXH)
             c_GBH = torch.addcmul(carried_GBH, h_GBH, to_cell[t])
             torch.mul(factor[t], c_GBH.unsqueeze(2), out=pre_by_gate[t])
-            torch.mul(factor[t][:, :, 2], h_GBH, out=pre_by_gate[t][:, :, 2])
+            torch.mul(output_factor[t], h_GBH, out=of_output[t])
             carried_GBH = c_GBH * forget[t]
         pre_GTBX = pre_TGBX.transpose(0, 1).contiguous()
         before_GTBH = h_TGBH[:-1].transpose(0, 1)

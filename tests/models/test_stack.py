@@ -9,7 +9,8 @@ from skipstack.models.build import build_stack
 from skipstack.models.cells.config import CellKind, GateKind
 from skipstack.models.config import StackConfig
 from skipstack.models.lanes import Dropout, Lane, Streams
-from skipstack.models.stack import Memory, Stack, backwards
+from skipstack.models.stack import Memory, Stack
+from skipstack.models.time.reading import ReadingOrder
 from tests.oracles import networks
 
 LANES, STEPS, BELOW, HIDDEN = 2, 6, 3, 4
@@ -132,12 +133,13 @@ def test_the_order_of_sentences_changes_nothing(join: str) -> None:
     assert difference[inside].abs().max() < 1e-12
 
 
-def test_backwards_turns_each_sentence_by_itself_and_is_its_own_inverse() -> None:
+def test_the_opposite_order_turns_each_sentence_by_itself_and_is_its_own_inverse() -> None:
     x = random_input()
-    turned = backwards(x, LENGTHS)
+    order = ReadingOrder(LENGTHS, x.shape[1])
+    turned = order.turned(x)
     assert torch.equal(turned[0, :2, 1], x[0, :2, 1].flip(0))
     assert torch.equal(turned[0, 2:, 1], x[0, 2:, 1])
-    assert torch.equal(backwards(turned, LENGTHS), x)
+    assert torch.equal(order.turned(turned), x)
 
 
 def test_dropout_falls_on_the_first_and_on_the_last_layer_only() -> None:
