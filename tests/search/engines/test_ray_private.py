@@ -13,6 +13,7 @@ import ray
 from ray._private import node, utils, worker
 from ray._private.authentication import authentication_token_setup as authentication
 from ray.air.execution._internal import RayActorManager
+from ray.tune.analysis import ExperimentAnalysis
 from ray.tune.execution import tune_controller
 
 from skipstack.data.basis.errors import UserError
@@ -163,3 +164,12 @@ def test_workers_start_from_an_interpreter_whose_path_has_a_space(tmp_path: Path
     python, study, root = place / "venv" / "bin" / "python", tmp_path / "study", Path(__file__).parents[3]
     subprocess.run([python, "-m", "tests.search.toy_on_ray", study], cwd=root, check=True, timeout=250)
     assert read_study(study).finished
+
+
+def test_the_state_that_tune_keeps_for_itself_is_of_no_trial(tmp_path: Path) -> None:
+    assert "save_fn=self.save_to_dir" in inspect.getsource(tune_controller.TuneController.checkpoint), "by another name"
+    storage = SimpleNamespace(experiment_driver_staging_path=str(tmp_path / "staging"))
+    controller = object.__new__(tune_controller.TuneController)
+    controller._storage, controller._session_str = storage, "now"
+    controller.save_to_dir()
+    assert ExperimentAnalysis(str(tmp_path / "staging")).trials == []
