@@ -1,5 +1,5 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, mutation, lint, format, docs, statistics, bench, mlflow, clean.
+# The other targets: test-slow, mutation, lint, format, docs, statistics, bench, gpu-check, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow mutation lint format docs statistics bench mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs statistics bench gpu-check mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -50,6 +50,10 @@ statistics: .venv/installed
 
 bench: .venv/installed
 	$(RUN)/python -m pytest -m benchmark -s
+
+# On a machine with a GPU: whether all is right there, and how fast; ten minutes, without ray.
+gpu-check: .venv/installed
+	$(RUN)/python -m tests.benchmarks.gpu_check
 
 mlflow: .venv/installed
 	@test -n "$(STUDY)" || { echo "no study under $(RUNS)/ yet (make quickstart makes one)" >&2; exit 2; }

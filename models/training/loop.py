@@ -151,7 +151,7 @@ class Training:
         self.model.train()
         self.model.begin(self.epoch)
         memory = Memory() if TASKS[self.corpus.stored.task].continues else None
-        totals, rate_R = [], self._rates()
+        totals, rate_R = [], self.rates()
         for _, (tokens, gold) in self.loader(self.batches(), memory):
             tick()
             totals.append(self.update(tokens, gold, rate_R))
@@ -171,7 +171,7 @@ class Training:
 
     def step(self, batch: Batch, memory: Memory | None = None) -> tuple[Tensor, Tensor]:
         """One update from ``batch``, which goes on from ``memory``."""
-        return self.update(*self.loader.load(batch, memory), self._rates())
+        return self.update(*self.loader.load(batch, memory), self.rates())
 
     def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
         """One update: the summed loss_R before it, and the tags_R it was summed over.
@@ -196,7 +196,7 @@ class Training:
         self.optimiser.step(rate_R)
         return loss_R.detach(), tags_R
 
-    def _rates(self) -> Tensor:
+    def rates(self) -> Tensor:
         """The learning rates where updates read them: rate_R."""
         return self.learning_rate_R.to(self.device, dtype_of(self.config))
 

@@ -67,7 +67,7 @@ def _corpus(config: TrialConfig) -> GrammarCorpus | NumbersCorpus:
     return TREES if config.model.head.kind == "biaffine" else GRAMMAR
 
 
-def training(preset: str, folder: Path, precision: str = "float64") -> Training:
+def training(preset: str, folder: Path, precision: str = "float64", device: str = "cpu") -> Training:
     """Of a preset's base, made small, before its first step."""
     config = small(load_study(preset)[0].space.base, precision)
     corpus = _corpus(config)
@@ -78,7 +78,7 @@ def training(preset: str, folder: Path, precision: str = "float64") -> Training:
         corpus=prepare(stored, DataConfig(vocabulary=config.data.vocabulary), LONGEST_AFFIX),
         lanes=[Lane(seed=seed) for seed in LANES],
         order_seed=0,
-        device=torch.device("cpu"),
+        device=torch.device(device),
     )
 
 

@@ -167,12 +167,12 @@ def training(model: ModelConfig, recipe: TrainingConfig, task: str, accelerator:
         building.initialise = initialise
 
 
-def corpus(model: ModelConfig, recipe: TrainingConfig, task: str) -> PreparedCorpus:
+def corpus(model: ModelConfig, recipe: TrainingConfig, task: str, length: int = LENGTH) -> PreparedCorpus:
     """Sentences of one length, as many as the steps and batches need."""
     scheme = SCHEME if model.head.kind in ("crf", "margin") else None
     forms = ("", *(f"w{number}" for number in range(DIGITS if model.embedder.kind == "one_hot" else FORMS)))
     tags = SPANS if scheme else (END, *(f"t{number:04}" for number in range(1, FORMS if TASKS[task].continues else 50)))
-    splits = {name: _split(task, tags, len(forms), *size) for name, size in _sizes(recipe, task)}
+    splits = {name: _split(task, tags, len(forms), *size) for name, size in _sizes(recipe, task, length)}
     stored = StoredCorpus(
         "0" * 16,
         forms,
@@ -186,15 +186,15 @@ def corpus(model: ModelConfig, recipe: TrainingConfig, task: str) -> PreparedCor
     return prepare(stored, DataConfig(vocabulary={"minimum_count": 1}), LONGEST_AFFIX)
 
 
-def _sizes(recipe: TrainingConfig, task: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def _sizes(recipe: TrainingConfig, task: str, length: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """Each split's sentences and their length."""
     size = recipe.batch_size
     if TASKS[task].continues:
         yield "train", (1, size * recipe.window * STEPS)
         yield "dev", (1, STREAMS * STREAM_WINDOW * STEPS)
     else:
-        yield "train", (size * STEPS, LENGTH)
-        yield "dev", (SENTENCES_AT_ONCE * STEPS, LENGTH)
+        yield "train", (size * STEPS, length)
+        yield "dev", (SENTENCES_AT_ONCE * STEPS, length)
 
 
 def _split(task: str, tags: tuple[str, ...], forms: int, sentences: int, length: int) -> Split:
