@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place, shown
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.spaces.belief import Belief
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
@@ -50,6 +51,39 @@ def checked(config: SpaceConfig, base: Tree) -> tuple[dict[str, Domain], dict[st
         if not axis.when:
             _check_choices(path, domains[path], config.axes, base)
     return domains, conditions
+
+
+def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree) -> dict[str, Belief]:
+    """What is believed of each axis: its prior, or else the base's value. Nothing of those that do not have that one.
+
+    Raises SpaceError for a prior that the axis does not have.
+    """
+    beliefs = {}
+    for path, domain in domains.items():
+        prior = config.axes[path].prior
+        if prior is not None:
+            value = _prior(path, prior, domain)
+        elif present(base, path):
+            value = read(base, path)
+        else:
+            continue
+        if domain.contains(value):
+            beliefs[path] = Belief(domain, value)
+    return beliefs
+
+
+def _prior(path: str, prior: Json, domain: Domain) -> Json:
+    """The value that a prior means: of an axis whose values have names, it is one of the names."""
+    if isinstance(domain, Choice) and domain.names:
+        if prior not in domain.names:
+            raise SpaceError(
+                f"axis {path}: prior: {unknown('value', shown(prior), domain.names)}", "axes", path, "prior"
+            )
+        return domain.values[domain.names.index(str(prior))]
+    value = _typed(path, prior, "prior")
+    if not domain.contains(value):
+        raise SpaceError(f"axis {path}: prior: got {shown(prior)} (allowed: {domain})", "axes", path, "prior")
+    return value
 
 
 def _domain(path: str, axis: Axis) -> Domain:

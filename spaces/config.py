@@ -29,6 +29,9 @@ class Axis(Frozen):
     """The lowest and the highest number."""
     log: tuple[float, float] | None = None
     """The lowest and the highest number, drawn evenly by the logarithm."""
+    prior: Json = None
+    """Where good values are believed to lie, which ``proposer: prior`` tries more often at first; null: at the base's
+    value, where it is one of the axis."""
     when: dict[str, Annotated[tuple[Json, ...], Field(min_length=1)]] = Field(default_factory=dict)
     """The axis is active where each of these paths has one of these values; elsewhere it leaves the base's value.
 

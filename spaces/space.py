@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.spaces.checks import Conditions, SpaceError, checked
+from skipstack.spaces.belief import Belief
+from skipstack.spaces.checks import Conditions, SpaceError, believed, checked
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
@@ -44,6 +45,8 @@ class Space:
         domains, conditions = checked(config, self.base)
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, values as the config's fields have them."""
+        self.beliefs: Mapping[str, Belief] = believed(config, domains, self.base)
+        """Where on each axis good values are believed to lie."""
         self.conditions: Mapping[str, Conditions] = conditions
         """When each axis is active: by path, the values that what stands there may have."""
         self._constraints = [CONSTRAINTS[name] for name in config.constraints]

@@ -76,6 +76,9 @@ def check_study(study: StudyConfig) -> None:
     if "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     search = study.search
+    stated = next((path for path, axis in study.space.axes.items() if axis.prior is not None), None)
+    if stated is not None and search.proposer.kind != "prior":
+        raise UserError(f"axis {stated}: prior: proposer {search.proposer.kind} reads none (allowed: proposer: prior)")
     if search.lane_seeds.stop > SEEDS_OF_A_SEARCH:
         raise UserError(
             f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "

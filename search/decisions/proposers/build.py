@@ -12,6 +12,7 @@ from skipstack.search.decisions.proposers.config import (
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
 from skipstack.search.decisions.proposers.path import Path
+from skipstack.search.decisions.proposers.prior import Prior
 from skipstack.search.decisions.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.spaces.space import Space
@@ -45,5 +46,7 @@ def _plain(kind: PlainName, space: Space, *, seed: int, objectives: int) -> Prop
             return Tpe(space, seed, objectives)
         case "gp":
             return GaussianProcess(space, seed, objectives)
+        case "prior":
+            return Prior(space, seed, objectives)
         case _:
             assert_never(kind)

@@ -7,7 +7,7 @@ from pydantic import Field, PositiveInt
 from skipstack.data.basis.frozen import Frozen
 from skipstack.spaces.domains import Json
 
-PlainName = Literal["grid", "one_at_a_time", "random", "tpe", "gp"]
+PlainName = Literal["grid", "one_at_a_time", "random", "tpe", "gp", "prior"]
 """The proposers without options."""
 
 WALKS: Final = ("grid", "one_at_a_time")

@@ -1,27 +1,17 @@
 """Regularised evolution over the neighbours of a space."""
 
-import math
 from collections import deque
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from skipstack.data.basis.seeding import generator
-from skipstack.search.decisions.pareto import Vector, places
+from skipstack.search.decisions.pareto import Vector
 from skipstack.search.decisions.proposers.config import EvolutionConfig
 from skipstack.search.decisions.proposers.proposer import Curve, Proposer, Seen
+from skipstack.search.decisions.proposers.standing import Standing, best_first
 from skipstack.search.ledger.events import Reason
 from skipstack.spaces.space import Point, Space
-
-
-@dataclass(frozen=True, slots=True)
-class _Individual:
-    """A trial that ended with a score. ``reached``: its last epoch where it was stopped, infinity if it completed."""
-
-    point: Point
-    reached: float
-    objectives: Vector
 
 
 @final
@@ -33,11 +23,10 @@ class Evolution(Proposer):
     that was not proposed before, each with the same probability. The last ``population`` trials that ended are alive:
     whatever its score, the oldest dies. Where all neighbours were proposed, a point is drawn at random.
 
-    The best of a sample: a completed trial goes before a stopped one, and of stopped ones who came farther goes first,
-    as rungs have it. Completed ones compare by the best score of their curves, stopped ones of one epoch by the last,
-    and several objectives by ``pareto.places``. A trial that is paused at a rung lives as a stopped one; if it is
-    promoted, what becomes of it lives, too. Trials that diverged or that a fault ended never live. Where the paper
-    replaces one operation of a cell, a child here differs on one axis, and in whatever that axis makes active.
+    The best of a sample is the one that stands first (``standing.py``). A trial that is paused at a rung lives as a
+    stopped one; if it is promoted, what becomes of it lives, too. Trials that diverged or that a fault ended never
+    live. Where the paper replaces one operation of a cell, a child here differs on one axis, and in whatever that axis
+    makes active.
     """
 
     def __init__(self, space: Space, seed: int, config: EvolutionConfig) -> None:
@@ -46,13 +35,13 @@ class Evolution(Proposer):
         self._config = config
         self._seen = Seen(space)
         self._points: dict[int, Point] = {}
-        self._living: deque[_Individual] = deque(maxlen=config.population)
+        self._living: deque[tuple[Point, Standing]] = deque(maxlen=config.population)
 
     def ask(self, number: int) -> Point | None:
         """A child of the best of a sample; None where the space is exhausted."""
         source = generator(self._seed, "evolution", number)
         if len(self._living) == self._config.population:
-            children = self._space.neighbours(self._parent(source).point, source)
+            children = self._space.neighbours(self._parent(source), source)
             child = next((child for child in children if child not in self._seen), None)
             if child is not None:
                 return child
@@ -78,14 +67,10 @@ class Evolution(Proposer):
 
     def observed(self, point: Point, reason: Reason, curve: Curve, further: Vector = ()) -> None:
         """A trial of an earlier study lives, as one of this study would."""
-        if reason not in ("completed", "stopped") or not curve:
-            return
-        (last, score), best = curve[-1], max(score for _, score in curve)
-        reached, merit = (math.inf, best) if reason == "completed" else (float(last), score)
-        self._living.append(_Individual(point, reached, (merit, *further)))
+        if (standing := Standing.of(reason, curve, further)) is not None:
+            self._living.append((point, standing))
 
-    def _parent(self, source: np.random.Generator) -> _Individual:
+    def _parent(self, source: np.random.Generator) -> Point:
         drawn = [self._living[place] for place in source.integers(len(self._living), size=self._config.sample)]
-        farthest = max(each.reached for each in drawn)
-        rivals = [each for each in drawn if each.reached == farthest]
-        return rivals[places([each.objectives for each in rivals]).index(0)]
+        point, _ = drawn[best_first([standing for _, standing in drawn])[0]]
+        return point

@@ -69,7 +69,7 @@ def _races(search: SearchConfig) -> bool:
 
 def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:
     if axis.choice is not None:
-        return Axis(choice=(*axis.choice, *values), when=axis.when)
+        return Axis(choice=(*axis.choice, *values), prior=axis.prior, when=axis.when)
     if axis.named is None:
         raise UserError(f"--axis {path}: the axis has {axis.domain} (allowed: an axis of choices)")
     named = dict(axis.named)
@@ -82,4 +82,4 @@ def _with_values(path: str, axis: Axis, values: Sequence[Json]) -> Axis:
             if not name.isprintable() or not name.strip() or name in named:
                 raise UserError(f"--axis {path}: got the name {name!r} (allowed: a new one, on one line)")
         named |= value
-    return Axis(named=named, when=axis.when)
+    return Axis(named=named, prior=axis.prior, when=axis.when)

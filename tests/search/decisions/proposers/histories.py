@@ -12,6 +12,7 @@ from skipstack.search.decisions.proposers.config import EvolutionConfig, PathCon
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
 from skipstack.search.decisions.proposers.path import Path
+from skipstack.search.decisions.proposers.prior import Prior
 from skipstack.search.decisions.proposers.proposer import Curve, Grid, Listed, OneAtATime, Proposer, Random
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.ledger.events import Reason
@@ -104,6 +105,9 @@ MAKERS: Mapping[str, Make] = {
     "tpe, finite": lambda: Tpe(FINITE, seed=3),
     "tpe, mixed": lambda: Tpe(MIXED, seed=3),
     "tpe, two objectives": lambda: Tpe(MIXED, seed=3, objectives=2),
+    "prior, finite": lambda: Prior(FINITE, seed=3),
+    "prior, mixed": lambda: Prior(MIXED, seed=3),
+    "prior, two objectives": lambda: Prior(MIXED, seed=3, objectives=2),
     "gp, finite": lambda: quick(GaussianProcess(FINITE, seed=3, random_trials=4)),
     "gp, mixed": lambda: quick(GaussianProcess(MIXED, seed=3, random_trials=5)),
     "evolution, finite": lambda: Evolution(FINITE, 3, SMALL),

@@ -93,7 +93,9 @@ def test_each_point_is_allowed_and_new_and_has_the_active_axes_only(name: str, m
         assert (COMPOSITION in point) == (point[DEPTH] in composed)
 
 
-@pytest.mark.parametrize("name", ["grid", "listed", "random, finite", "tpe, finite", "gp, finite", "evolution, finite"])
+@pytest.mark.parametrize(
+    "name", ["grid", "listed", "random, finite", "tpe, finite", "prior, finite", "gp, finite", "evolution, finite"]
+)
 def test_a_finite_space_is_proposed_whole_and_then_exhausted(name: str) -> None:
     proposer = MAKERS[name]()
     everything = {canonical_json(point) for point in FINITE.enumerate()}
