@@ -14,7 +14,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.study.records.parts import value_text
 
 if TYPE_CHECKING:
-    from skipstack.spaces.trial import Scalar, TrialConfig
+    from skipstack.spaces.subject import Scalar, Subject
 
 BASE: Final = -1
 """Stands for the base in a list of trials."""
@@ -45,7 +45,7 @@ def takeaway_page(path: Path) -> None:
     inspecting(of, [number for number in ranked if number != BASE])
 
 
-def config_of(of: Snapshot, number: int) -> "TrialConfig":
+def config_of(of: Snapshot, number: int) -> "Subject":
     """The config of a trial, or of the base."""
     import json
 
@@ -54,7 +54,7 @@ def config_of(of: Snapshot, number: int) -> "TrialConfig":
     return of.frames.space.config(json.loads(str(of.frames.trials.loc[number, "point"])))
 
 
-def differing(first: "TrialConfig", second: "TrialConfig") -> "tuple[list[Row], list[Row]]":
+def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
     """The leaves in which two configs differ, then those that both have alike: path, and the value of each."""
     one, other = first.flatten(), second.flatten()
     rows = [(path, _text(one, path), _text(other, path)) for path in dict.fromkeys((*one, *other))]
@@ -72,7 +72,7 @@ def _text(leaves: "dict[str, Scalar]", path: str) -> str:
     return value_text(value) if isinstance(value, str | int | float | bool) or value is None else canonical_json(value)
 
 
-def _differences(first: "TrialConfig", second: "TrialConfig", names: tuple[str, str]) -> None:
+def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) -> None:
     apart, alike = differing(first, second)
     heading("In what they differ", level=3)
     if apart:
@@ -85,10 +85,10 @@ def _differences(first: "TrialConfig", second: "TrialConfig", names: tuple[str, 
 
 def _names(of: Snapshot) -> dict[int, str]:
     """What each trial is called where one is chosen, and the base."""
-    trials, factor = of.frames.trials, abs(of.frames.measure.factor)
-    told = zip(trials.index, trials["score"].notna(), trials["dev"], trials["state"], strict=True)
+    trials, measure = of.frames.trials, of.frames.measure
+    told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {
-        int(number): f"trial {number}: {f'{factor * dev:.2f}' if scored else 'no score'}, {state}"
-        for number, scored, dev, state in told
+        int(number): f"trial {number}: {measure.written(score) if scored else 'no score'}, {state}"
+        for number, scored, score, state in told
     }
     return {**named, BASE: "the base"}

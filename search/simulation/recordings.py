@@ -52,7 +52,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 
     Raises UserError where no curve is left.
     """
-    whole = record.study.space.base.training.epochs
+    whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
     parameters: dict[str, int | None] = {}
     points: list[Point] = []
