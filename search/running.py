@@ -25,8 +25,8 @@ from skipstack.search.placement import placement
 from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.functions import check_function_given, source_of, version_with
 from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.study.functions import check_function_given, source_of, version_with
 from skipstack.search.study.interruption import terminated_as_interrupted
 from skipstack.search.study.records.extension import shortening
 from skipstack.search.study.records.folder import StudyFolder, new_folder

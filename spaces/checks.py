@@ -47,7 +47,9 @@ def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, 
     domains: dict[str, Domain] = {}
     conditions: dict[str, Conditions] = {}
     for path, axis in config.axes.items():
-        conditions[path] = {on: _condition(path, on, values, domains, config, fields) for on, values in axis.when.items()}
+        conditions[path] = {
+            on: _condition(path, on, values, domains, config, fields) for on, values in axis.when.items()
+        }
         domains[path] = _domain(path, axis, fields)
         _check_kind(path, config.axes, base, fields)
         if not axis.when:

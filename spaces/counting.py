@@ -178,7 +178,10 @@ class Combinations:
 
     def _by_group(self, place: int, tree: Tree) -> list[int]:
         path, groups = self._paths[place], self._groups[place]
-        return [len(group.values) * self._count(place + 1, self._space.fields.written(tree, path, group.one)) for group in groups]
+        return [
+            len(group.values) * self._count(place + 1, self._space.fields.written(tree, path, group.one))
+            for group in groups
+        ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
         """How probable each group is among all combinations that begin like this."""

@@ -1,10 +1,10 @@
 """What a function of one's own is called with: the subject of a trial that is not trained here."""
 
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal
 
-from pydantic import ConfigDict, JsonValue, PositiveInt, model_validator
+from pydantic import ConfigDict, JsonValue, PositiveInt
 
-from skipstack.data.basis.frozen import Frozen, canonical_json
+from skipstack.data.basis.frozen import Frozen
 from skipstack.data.tasks.measure import Measure
 from skipstack.data.tasks.reported import HIGHER, LOWER
 from skipstack.spaces.domains import Json
@@ -48,15 +48,6 @@ class FunctionConfig(Subject):
 
     function: FunctionSource
 
-    @model_validator(mode="after")
-    def _has_values_of_json(self) -> Self:
-        if SEED in self.__pydantic_extra__:
-            raise ValueError(f"got a value called {SEED!r} (allowed: another name; config['{SEED}'] is the seed)")
-        for name, value in self.__pydantic_extra__.items():
-            if not _is_json(value):
-                raise ValueError(f"{name}: got {value!r} (allowed: what JSON can say, and finite numbers)")
-        return self
-
     @property
     def values(self) -> dict[str, Json]:
         """What the function is called with, its seed aside."""
@@ -76,11 +67,3 @@ class FunctionConfig(Subject):
     def measure(self) -> Measure:
         """What the function reports."""
         return HIGHER if self.function.direction == "maximise" else LOWER
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        canonical_json(value)
-    except ValueError:
-        return False
-    return True

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
 from skipstack.spaces.config import Axis
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log
 from skipstack.spaces.function import FUNCTION, RESERVED, FunctionConfig, FunctionSource
@@ -24,11 +25,15 @@ def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mappin
         tree = _put(tree, path, value)
     for path, axis in axes.items():
         value = as_typed(axis.domain, read(tree, path)) if present(tree, path) else middle(axis.domain)
+        if not isinstance(axis.domain, Choice) and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise UserError(f"base: {path}: got {shown(value)} (allowed: a number, since its axis has {axis.domain})")
         tree = _put(tree, path, value)
     try:
         return FunctionConfig.model_validate({**tree, FUNCTION: source})
     except ValidationError as error:
-        raise UserError(f"base: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
+        first = error.errors()[0]
+        place, got = ".".join(str(each) for each in first["loc"][:1]), shown(first["input"])
+        raise UserError(f"base: {place}: got {got} (allowed: what JSON can say, and finite numbers)") from None
 
 
 def middle(domain: Domain) -> Json:

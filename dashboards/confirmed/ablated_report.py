@@ -25,7 +25,6 @@ def _path(record: StudyRecord) -> Iterator[Sentence]:
     short = names_by_path(axis for step in taken for axis in (step.axis, *step.instead))
     for number, step in enumerate(taken, start=1):
         others = ", ".join(
-            f"{short[axis]} {NONE if score is None else measure.written(score)}"
-            for axis, score in step.instead.items()
+            f"{short[axis]} {NONE if score is None else measure.written(score)}" for axis, score in step.instead.items()
         )
         yield Sentence(f"{number}. {short[step.axis]}: {measure.written(step.score)}{f' ({others})' if others else ''}")

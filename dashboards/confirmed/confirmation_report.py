@@ -55,7 +55,10 @@ def confirmed_table(
     """The table of confirmed rows. ``reference``: what stands where the row is one that others are measured from."""
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
-    columns = {**reached, **{column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED}}
+    columns = {
+        **reached,
+        **{column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED},
+    }
     return Table(
         names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
@@ -93,7 +96,9 @@ def _row(numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column
 
 
 def _sentences(confirmation: Confirmation) -> Iterator[str]:
-    yield " ".join(meaning(confirmation.rows, confirmation.split, confirmation.measure, reference=_reference(confirmation)))
+    yield " ".join(
+        meaning(confirmation.rows, confirmation.split, confirmation.measure, reference=_reference(confirmation))
+    )
     if confirmation.split == "dev":
         yield "dev: the score itself, on seeds of the rows' own; no other one was reported."
     if any(row.p is not None for row in confirmation.rows):

@@ -71,7 +71,7 @@ class StudyCounts:
                 self._ended_now += self.record.trials[event.trial].reused is None
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
-                if self.left == 0:
+                if self.left == 0 and self.record.study.space.base.keeps_weights:
                     self.state = "testing the selected trials"
             case Tested():
                 self.state = f"testing the selected trials: {self.tested} done"

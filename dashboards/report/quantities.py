@@ -46,4 +46,3 @@ def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") ->
 def reason_in_words(reason: str) -> str:
     """Why a trial ended, as people read it: ``out of memory``."""
     return reason.replace("_", " ")
-

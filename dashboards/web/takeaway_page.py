@@ -26,7 +26,8 @@ def takeaway_page(path: Path) -> None:
     ranked = list(of.explored.seen.ranked)
     heading("Files")
     downloads(of, ranked)
-    heading("The network of a trial")
+    trains = of.frames.study.space.base.keeps_weights
+    heading("The network of a trial" if trains else "The values of a trial")
     numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), BASE]
     names = _names(of)
     left, right = st.columns(2)
@@ -37,10 +38,12 @@ def takeaway_page(path: Path) -> None:
     if one is None or other is None:
         return
     first, second = config_of(of, one), config_of(of, other)
-    for column, config, number in ((left, first, one), (right, second, other)):
+    for column, config, number in ((left, first, one), (right, second, other)) if trains else ():
         with column:
             drawing_of(config, names[number])
     _differences(first, second, (names[one], names[other]))
+    if not trains:
+        return
     heading("Inside a network")
     inspecting(of, [number for number in ranked if number != BASE])
 

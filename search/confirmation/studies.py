@@ -48,7 +48,7 @@ class Studies:
 
     ``rows``: in sections, one for each config that more than one study confirmed, and one for the best configs; in each
     the studies that have it, measured from the first of them. All are one family. ``budgets``: the best to expect of a
-    part of each study's trials, as ``search.exploration.budgets`` has it, with a column study. ``split``: where the rows
+    part of each study's trials, as ``search.exploration.budgets`` has it, with a column study. ``split``: where rows
     are compared.
     """
 
@@ -96,7 +96,7 @@ def _fingerprint(record: StudyRecord) -> str:
 
 
 def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> None:
-    """Scores are comparable if they are of one measure, on the same sentences in the same splits, or of one function."""
+    """Scores are comparable that are of one measure, on the same sentences in the same splits, or of one function."""
     if theirs.measure != ours.measure:
         raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
     if (got := _fingerprint(theirs)) != (wanted := _fingerprint(ours)):

@@ -40,7 +40,9 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
     """
     recorded = recorded_function(folder)
     if recorded is None and function is not None:
-        raise UserError(f"{folder.path}: its trials train networks, not a function (allowed: to leave the objective out)")
+        raise UserError(
+            f"{folder.path}: its trials train networks, not a function (allowed: to leave the objective out)"
+        )
     if recorded is None or function is None:
         if recorded is None:
             return None

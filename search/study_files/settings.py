@@ -14,7 +14,6 @@ from skipstack.search.study_files.document import Raw, Source, in_full, replacem
 from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.paths import trial_paths, unknown_path
 
-
 Known = Callable[[], Mapping[str, Any]]
 """The paths that a base may have."""
 

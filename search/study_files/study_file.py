@@ -98,7 +98,9 @@ def load_study(
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
     """The function, which may report so often."""
     if corpus is not None:
-        raise UserError(f"--corpus {corpus}: got it for a function, which reads what it likes (allowed: to leave it out)")
+        raise UserError(
+            f"--corpus {corpus}: got it for a function, which reads what it likes (allowed: to leave it out)"
+        )
     if epochs is not None and epochs < 1:
         raise UserError(f"--epochs {epochs}: got {epochs} (allowed: 1 or more)")
     return function if epochs is None else function.model_copy(update={"epochs": epochs})

@@ -39,9 +39,7 @@ class FunctionWorker(Worker):
         super().__init__(task)
         assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
         self._measure = task.config.measure
-        self._runs = [
-            SeedRun(function, task.config.values, seed, task.folder / f"seed-{seed}") for seed in task.seeds
-        ]
+        self._runs = [SeedRun(function, task.config.values, seed, task.folder / f"seed-{seed}") for seed in task.seeds]
         self._epoch = task.reported + 1
 
     def run_epoch(self) -> EpochResult | None:

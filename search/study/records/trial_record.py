@@ -162,7 +162,8 @@ class TrialRecord:
     @property
     def test(self) -> dict[int, float]:
         """The test score by seed; empty where the trial was not tested. A function may report it with its epochs."""
-        measured = self.tested or ({} if self.best is None else self.best.metrics)
+        reported = self.best.metrics if self.best is not None and self.score is not None else {}
+        measured = self.tested or reported
         return self._scores("test", measured, self.seeds) if f"test_{self.measure.name}" in measured else {}
 
     @property
