@@ -203,8 +203,8 @@ def ablate(
     ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. Where the base is the best
     config, nothing is trained. Options and errors are those of ``search``; an option that is not given is as the study
-    was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` is called that reports no
-    ``test``, its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
+    was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``,
+    its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
     import time
 

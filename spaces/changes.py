@@ -18,8 +18,8 @@ def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
 
-    Another ``kind`` of a network's part brings the defaults of that kind, so a mapping whose kind changed counts by what it has instead of
-    them, whether the base had the same or not.
+    Another ``kind`` of a part of a network brings the defaults of that kind, so a mapping whose kind changed counts by
+    what it has instead of them, whether the base had the same or not.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)

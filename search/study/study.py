@@ -96,7 +96,7 @@ def check_function(search: SearchConfig) -> None:
         raise UserError(f"search.objectives: got {got} (allowed for a function: score, the one that it reports)")
     if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
         raise UserError(
-            "search.scheduler.resource: got seeds (allowed for a function, which may return at any epoch: epochs, seconds)"
+            "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch)"
         )
 
 

@@ -18,8 +18,8 @@ from skipstack.spaces.subject import Subject
 class TrialTask:
     """A trial to train, or to go on with.
 
-    ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
-    ``corpus``: the folder of the store, if the trial reads one of ours; ``vectors``: that of the pretrained vectors, if the config names some.
+    ``reported``: epochs that the ledger already has; the next result is for the epoch after them. ``corpus``: the
+    folder of the store, if the trial reads one of ours; ``vectors``: that of the pretrained vectors, if there are some.
     ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
     ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
     trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a

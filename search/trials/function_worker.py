@@ -68,8 +68,8 @@ class FunctionWorker(Worker):
         """The report of all seeds; a seed whose score is no number leaves the trial without one."""
         if ahead := [each.epoch for each in latest if each.epoch > self._epoch]:
             raise ReportError(
-                f"report(epoch=...): got {ahead[0]} where {self._epoch} is due (allowed: to keep what the function goes "
-                "on from after a report has returned)"
+                f"report(epoch=...): got {ahead[0]} where {self._epoch} is due (allowed: to keep what a function goes "
+                "on from once a report has returned)"
             )
         scores = [each.score for each in latest]
         told = [name for name in latest[0].metrics if all(name in each.metrics for each in latest)]

@@ -1,4 +1,4 @@
-"""The generators that a process has one of: Python's, numpy's and torch's. Seeds that take turns have them each alone."""
+"""The generators that a process has one of: Python's, numpy's and torch's. Seeds take turns, each with its own."""
 
 import random
 import sys

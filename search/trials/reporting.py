@@ -18,7 +18,7 @@ TAKEN: Final = ("dev_score", "test_score", "seconds", "best_score", "best_epoch"
 """Names under which the study itself keeps something."""
 
 
-class TrialOver(BaseException):  # noqa: N818 (it is no error)
+class TrialOver(BaseException):
     """The trial goes on no more, or not here. It passes ``except Exception``, so the function ends."""
 
 
@@ -68,8 +68,8 @@ class Reported:
 class Report:
     """What a function reports to, one for each of its seeds: ``report(score=0.93)`` ends an epoch.
 
-    ``folder``: of this seed of this trial, which outlives an interruption; made when it is asked for. ``epoch``: that of
-    the last report, 0 before it. A call returns once it is known that the trial goes on, and raises TrialOver where it
+    ``folder``: of this seed of this trial, which outlives an interruption; made when it is asked for. ``epoch``: of the
+    last report, 0 before it. A call returns once it is known that the trial goes on, and raises TrialOver where it
     does not: the function then ends, as it does where it returns by itself.
     """
 

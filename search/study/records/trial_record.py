@@ -82,6 +82,13 @@ class TrialRecord:
         return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.epochs)
 
     @property
+    def returned(self) -> bool:
+        """Whether it ended by itself, as a function may, before the last epoch that it might have had."""
+        calls = not self.space.fields.model.keeps_weights
+        told = bool(self.decisions) and self.decisions[-1].decision == "complete"
+        return calls and self.reason == "completed" and not told
+
+    @property
     def best(self) -> Reported | None:
         """The report with the highest finite score, the earliest of equals; None where there is none.
 
