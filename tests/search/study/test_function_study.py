@@ -181,6 +181,46 @@ def test_a_function_goes_on_from_what_it_kept(tmp_path: Path) -> None:
     assert again.trials[0].reports.curve == whole.trials[0].reports.curve
 
 
+def descending(config: Config, report: Report) -> None:
+    """A plain PyTorch model on a plain line; what it goes on from is saved in PyTorch's own way."""
+    kept = report.folder / "checkpoint.pt"
+    inputs = torch.linspace(-1, 1, 32, dtype=torch.float64)[:, None]
+    model = torch.nn.Linear(1, 1, dtype=torch.float64)
+    optimiser = torch.optim.SGD(model.parameters(), lr=config["x"] / 10, momentum=0.9)
+    first = 1
+    if kept.exists():
+        saved = torch.load(kept)
+        model.load_state_dict(saved["model"])
+        optimiser.load_state_dict(saved["optimiser"])
+        torch.set_rng_state(saved["chance"])
+        first = saved["epoch"] + 1
+    for epoch in range(first, 6):
+        targets = 3 * inputs + 0.1 * torch.randn(32, 1, dtype=torch.float64)
+        loss = torch.nn.functional.mse_loss(model(inputs), targets)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        report(score=loss.item(), epoch=epoch)
+        saved = {"model": model.state_dict(), "optimiser": optimiser.state_dict()}
+        torch.save({**saved, "chance": torch.get_rng_state(), "epoch": epoch}, kept)
+
+
+def test_a_plain_torch_model_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"trials": 3, "seeds": 2, "direction": "minimise"}
+    whole = searched(tmp_path / "whole", descending, with_search(scheduler="none"), **options)
+    folder = open_function(tmp_path / "killed", descending, with_search(scheduler="none"), **options)
+    for _ in range(3):  # each trial once
+        with pytest.raises(Killed):
+            run_function(folder, descending, KilledDriver)
+    again = run_function(folder, descending)
+    for number, trial in whole.trials.items():
+        own = [report.metrics for report in again.trials[number].reports]
+        assert own == [report.metrics for report in trial.reports]
+        assert len(own) == 5
+        assert trial.score is not None
+        assert trial.score < 0
+
+
 def returning_early(config: Config, report: Report) -> None:
     for epoch in range(1, 2 + config["seed"]):
         report(score=config["seed"] + epoch / 10)
