@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from skipstack.search.execution import DeviceName, EngineName, Execution, Share
     from skipstack.search.results import Study
     from skipstack.search.running import Run
-    from skipstack.search.trials.reporting import Objective
+    from skipstack.search.trials.reporting import Objective, Report, TrialOver
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
     from skipstack.spaces.space import Space
@@ -45,9 +45,11 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Model",
+    "Report",
     "Sentence",
     "Space",
     "Study",
+    "TrialOver",
     "UserError",
     "__version__",
     "ablate",
@@ -311,9 +313,11 @@ def _path(given: AnyPath | None) -> Path | None:
 
 _ELSEWHERE = {
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
+    "Report": ("skipstack.search.trials.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
     "Space": ("skipstack.spaces.space", "Space"),
     "Study": ("skipstack.search.results", "Study"),
+    "TrialOver": ("skipstack.search.trials.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
 }
 """Classes, each by the module that has it and its name there."""

@@ -52,7 +52,9 @@ class Counts(ABC):
 
 
 class Measure(ABC):
-    """A way to rank trials. One file holds one measure, and ``data.tasks.measures.MEASURES`` has them all."""
+    """A way to rank trials. One file holds one measure, and ``data.tasks.measures.MEASURES`` has all that corpora are
+    scored by; what a function reports is measured by itself (``data/tasks/reported.py``).
+    """
 
     name: ClassVar[str]
     """In ledgers and in the names of curves."""
