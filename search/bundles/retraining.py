@@ -21,6 +21,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.study.task import TrialTask, trial_task
+from skipstack.search.trials.worker import stored_in
 from skipstack.spaces.trial import TrialConfig, as_network
 
 
@@ -65,7 +66,7 @@ def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None 
 
 
 def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
-    stored = open_store(task.corpus)
+    stored = open_store(stored_in(task))
     try:
         corpus = both_splits(stored, as_network(task.config), task.vectors)
     except UserError as error:

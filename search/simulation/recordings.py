@@ -33,8 +33,8 @@ class Recordings:
     """The trials whose curves can be replayed to any epoch, by the identity of their config.
 
     A curve is whole that has all epochs, or ends by diverging, or where a function returned. ``extended``: how many
-    were stopped early and go on by assumption; ``left_out``: trials without a whole curve, by how they ended. ``scores``: of
-    all recorded trials that have one, the best first.
+    were stopped early and go on by assumption; ``left_out``: trials without a whole curve, by how they ended.
+    ``scores``: of all recorded trials that have one, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]

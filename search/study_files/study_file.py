@@ -26,7 +26,7 @@ from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
-from skipstack.spaces.function import FunctionSource
+from skipstack.spaces.function import FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.space import Space
@@ -149,8 +149,7 @@ class _Check:
         """The study, or UserError."""
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
-        base = network if function is None else function_base(function, raw["base"], whole.axes)
-        assert base is not None
+        base = self._called(function, raw["base"], whole.axes) if network is None else network
         config = SpaceConfig(base=base, axes=whole.axes, constraints=whole.constraints)
         try:
             space = Space(config)
@@ -160,6 +159,14 @@ class _Check:
         if network is not None:
             self._check_corpora(network, space)
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
+
+    def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:
+        """The base of a study whose trials call a function."""
+        assert function is not None, "other trials train a network"
+        try:
+            return function_base(function, values, axes)
+        except UserError as error:
+            raise self._author(("base",)).error(["base"], str(error)) from None
 
     def _author(self, path: Sequence[str | int]) -> Source:
         near = [each for each in self._settings if all(a == b for a, b in zip(each.path, path, strict=False))]

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.confirmation.studies import compare_studies
 from skipstack.search.decisions.schedulers.asha import Asha
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.frames.study_frames import StudyFrames
@@ -461,3 +462,30 @@ def test_a_simulation_replays_functions_that_returned_early(tmp_path: Path) -> N
     assert (outcome.stopped, outcome.completed) == (ends.count("stopped"), ends.count("completed"))
     assert outcome.stopped > 0
     assert outcome.epochs == sum(len(trial.reports) for trial in real.trials.values())
+
+
+def test_a_study_file_is_as_good_as_a_mapping_and_mistakes_have_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "line.yaml"
+    path.write_text("base:\n  y: 3\naxes:\n  x: {real: [0, 4]}\nsearch: {proposer: random}\n")
+    record = searched(tmp_path / "study", rising, path, trials=3)
+    assert record.study.name == "line"
+    mapping = searched(tmp_path / "other", rising, {**LINE, "base": {"y": 3}}, trials=3)
+    assert [trial.point for trial in record.trials.values()] == [trial.point for trial in mapping.trials.values()]
+    path.write_text("base:\n  x: wide\naxes:\n  x: {real: [0, 4]}\n")
+    with pytest.raises(UserError, match=r"line\.yaml:1: base: x: got 'wide' \(allowed: a number"):
+        open_function(tmp_path / "wrong", rising, path)
+
+
+def test_studies_of_one_function_are_compared_by_what_both_confirmed(tmp_path: Path) -> None:
+    grid = {"axes": {"x": {"choice": [0, 1, 2]}}, "search": {"proposer": "grid", "scheduler": "none"}}
+    one = searched(tmp_path / "one", rising, grid, seeds=3)
+    other = searched(tmp_path / "other", rising, {**grid, "axes": {"x": {"choice": [0, 1]}}}, seeds=3)
+    found = compare_studies({"one": one, "other": other})
+    assert found.corpus == "rising in functions.py"
+    assert found.split == "dev"
+    sections = {row.section for row in found.rows}
+    assert sections == {"base", "x=1"}
+    assert {row.difference.value for row in found.rows if row.difference is not None} == {0.0}
+    changed = searched(tmp_path / "changed", returning_early, grid, seeds=3)
+    with pytest.raises(UserError, match="changed: got a function of fingerprint"):
+        compare_studies({"one": one, "changed": changed})
