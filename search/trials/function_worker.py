@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import final
 
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.trials.reporting import Objective, Reported, ReportError
+from skipstack.search.trials.reporting import Objective, ReportError, SeedReport
 from skipstack.search.trials.seed_run import SeedRun
 from skipstack.spaces.function import FunctionConfig
 
@@ -64,7 +64,7 @@ class FunctionWorker(Worker):
         """Never called, as in ``FunctionWorkers``."""
         raise NotImplementedError
 
-    def _joined(self, now: list[Reported], latest: list[Reported]) -> EpochResult:
+    def _joined(self, now: list[SeedReport], latest: list[SeedReport]) -> EpochResult:
         """The report of all seeds; a seed whose score is no number leaves the trial without one."""
         if ahead := [each.epoch for each in latest if each.epoch > self._epoch]:
             raise ReportError(
@@ -84,11 +84,11 @@ class FunctionWorker(Worker):
         )
 
 
-def _epoch(latest: Reported | None) -> int:
+def _epoch(latest: SeedReport | None) -> int:
     return 0 if latest is None else latest.epoch
 
 
-def _last(run: SeedRun) -> Reported:
+def _last(run: SeedRun) -> SeedReport:
     if run.latest is None:
         raise ReportError("the function returned without a report (allowed: report(score=...), once or more)")
     return run.latest

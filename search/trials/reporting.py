@@ -55,7 +55,7 @@ class Values(Mapping[str, Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class SeedReport:
     """What a seed reported of an epoch: its score as the function measures it, and what else it told."""
 
     epoch: int

@@ -12,7 +12,7 @@ from typing import Final, final
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.search.trials.global_chance import GlobalChance
-from skipstack.search.trials.reporting import Objective, Report, Reported, TrialOver, Values
+from skipstack.search.trials.reporting import Objective, Report, SeedReport, TrialOver, Values
 from skipstack.spaces.domains import Json
 
 OURS: Final = Path(__file__).name
@@ -23,7 +23,7 @@ class SeedRun:
     """The call of ``function`` with ``values`` and ``seed``; ``folder`` is what it may keep files in."""
 
     def __init__(self, function: Objective, values: Mapping[str, Json], seed: int, folder: Path) -> None:
-        self.latest: Reported | None = None
+        self.latest: SeedReport | None = None
         """What it reported last."""
         self.returned = False
         self._function = function
@@ -76,7 +76,7 @@ class SeedRun:
         """Give the turn back, and wait for it."""
         if self._closing:
             raise TrialOver
-        self.latest = Reported(epoch, score, metrics, time.perf_counter() - self._began)
+        self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
         self._theirs.release()
         self._mine.acquire()
         if self._closing:
