@@ -8,13 +8,14 @@ from typing import Literal, get_args
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.saying import Say, unsaid
+from skipstack.search.engines.allotment import nothing_known
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import TrialTask
+from skipstack.search.study.task import TrialTask, Workers
 from skipstack.search.tracking.logged_models import register
 from skipstack.search.tracking.publication import BestBundle, Publication
 from skipstack.search.tracking.publishing import publish
@@ -23,7 +24,9 @@ from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.search.tracking.views import address
 from skipstack.search.trials.deferred import DeferredWorker
-from skipstack.search.trials.metered import MeteredWorker
+from skipstack.search.trials.function_worker import FunctionWorkers
+from skipstack.search.trials.metered import MeteredWorkers
+from skipstack.search.trials.reporting import Objective
 
 EngineName = Literal["ray", "serial"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -46,8 +49,9 @@ class Execution:
     a GPU that a trial on Ray takes, or ``auto``: where there are GPUs, by the memory that its config needs. Without a
     share it computes on a CPU. The engine ``serial`` heeds ``device`` alone. ``tracking_uri``: None is
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
-    what they take of their machines. ``say`` takes what may be worth knowing, ``warn``
-    what was lost or is missing. Raises UserError for a value that is none of those allowed.
+    what they take of their machines. ``function``: what trials call; None where they train our networks. ``say`` takes
+    what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is none of those
+    allowed.
     """
 
     engine: EngineName = "ray"
@@ -56,6 +60,7 @@ class Execution:
     device: DeviceName = "auto"
     tracking_uri: str | None = None
     system_metrics: bool = False
+    function: Objective | None = None
     say: Say = unsaid
     warn: Say = unsaid
     watch: Watch = unwatched
@@ -85,6 +90,7 @@ class Execution:
             gpus_per_trial=self.gpus_per_trial,
             device=self.device,
             system_metrics=self.system_metrics,
+            function=self.function,
         )
 
     def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
@@ -126,11 +132,20 @@ def share(given: str | float) -> Share:
 
 
 def start_engine(
-    name: EngineName, *, address: str | None, gpus_per_trial: Share, device: DeviceName, system_metrics: bool
+    name: EngineName,
+    *,
+    address: str | None,
+    gpus_per_trial: Share,
+    device: DeviceName,
+    system_metrics: bool,
+    function: Objective | None = None,
 ) -> Engine:
-    """The engine that trains with our networks. Raises UserError where it cannot start."""
-    worker = MeteredWorker if system_metrics else DeferredWorker
+    """The engine that trains our networks, or calls a function. Raises UserError where it cannot start."""
+    trains: Workers = DeferredWorker if function is None else FunctionWorkers(function)
+    worker: Workers = MeteredWorkers(trains) if system_metrics else trains
     if name == "serial":
+        if function is not None:
+            return SerialEngine(worker, None)
         from skipstack.models.device import choose_device  # torch takes seconds to import
 
         return SerialEngine(worker, choose_device(device).type)
@@ -141,8 +156,8 @@ def start_engine(
         address=address,
         gpus_per_trial=gpus_per_trial,
         device=device,
-        gpu_memory=_gpu_memory,
-        memory=_memory,
+        gpu_memory=_gpu_memory if function is None else nothing_known,
+        memory=_memory if function is None else nothing_known,
     )
 
 

@@ -125,8 +125,8 @@ class Study:
         record = self.record
         said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
         if ranked := record.ranked():
-            best = record.measure.factor * (ranked[0].score or 0.0)
-            said.append(f"best {record.measure.label} {best:.2f} (trial {ranked[0].number})")
+            best = record.measure.written(ranked[0].score or 0.0)
+            said.append(f"best {record.measure.label} {best} (trial {ranked[0].number})")
         return f"Study({str(self.folder)!r}: {', '.join(said)})"
 
 

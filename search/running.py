@@ -17,7 +17,6 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.bundles.corpus_folders import folders_of
-from skipstack.search.code_version import code_version
 from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
@@ -27,6 +26,7 @@ from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.study.functions import check_function_given, source_of, version_with
 from skipstack.search.study.interruption import terminated_as_interrupted
 from skipstack.search.study.records.extension import shortening
 from skipstack.search.study.records.folder import StudyFolder, new_folder
@@ -38,6 +38,7 @@ from skipstack.search.study.warm_start import summary
 from skipstack.search.tracking.publication import Publication
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.domains import Json
+from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 
@@ -66,6 +67,7 @@ class Run:
         return [
             folder
             for trial in record.ranked()[:1]
+            if isinstance(trial.config, TrialConfig)
             for folder in folders_of(trial.config.data.corpus, data_dir=self.data_dir, corpus_folder=self.corpus_folder)
         ]
 
@@ -111,13 +113,16 @@ class Run:
         tracker = execution.tracker(folder, Past(folder.ledger, past))
         heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker
         retention = Retention(folder, lambda: driver.record)
-        goes_on = f"nothing is lost: `{shlex.join(['skipstack', 'resume', str(folder.path)])}` continues the study"
+        typed = shlex.join(["skipstack", "resume", str(folder.path)])
         enough = "; with --enough it starts no further trial" if self.ablation is None else ""
+        if execution.function is not None:
+            typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
+        goes_on = f"nothing is lost: `{typed}` continues the study"
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(heard, progress, retention)
                 if self.again:
-                    driver.resumed(code_version())
+                    driver.resumed(version_with(execution.function))
                 run_study(driver, engine)
         except KeyboardInterrupt:
             execution.say(f"interrupted; {goes_on}{enough}")
@@ -258,8 +263,12 @@ def _ablation(
 def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:
     """The engine, once every machine of it has said that it can train the study; it is closed where one cannot.
 
+    A study of a function is run with it, and no other study is.
+
     ``record`` reads the study, which takes time, where there are machines to ask.
     """
+    if (changed := check_function_given(folder, execution.function)) is not None:
+        execution.warn(f"warning: {changed}")
     engine = execution.start()
     try:
         engine.preflight(folder, record)
@@ -276,7 +285,7 @@ def _interruptible() -> AbstractContextManager[None]:
     return terminated_as_interrupted() if main else nullcontext()
 
 
-def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[TrialConfig], int | None]:
+def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:
     """Counts the parameters of a config's network; None of one that cannot be built, and the worker says why.
 
     ``record``: the driver's, which is asked for once something is counted.
@@ -288,7 +297,7 @@ def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) ->
 
         return TrainingMeter(record(), folder, "cpu")
 
-    def count(config: TrialConfig) -> int | None:
+    def count(config: Subject) -> int | None:
         try:
             return meter().parameters(config)
         except (RuntimeError, MemoryError):

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from skipstack.search.execution import DeviceName, EngineName, Execution, Share
     from skipstack.search.results import Study
     from skipstack.search.running import Run
+    from skipstack.search.trials.reporting import Objective, Report, TrialOver
     from skipstack.spaces.domains import Json
+    from skipstack.spaces.function import Direction
     from skipstack.spaces.space import Space
 
     AnyPath = str | Path
@@ -43,9 +45,11 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Model",
+    "Report",
     "Sentence",
     "Space",
     "Study",
+    "TrialOver",
     "UserError",
     "__version__",
     "ablate",
@@ -60,7 +64,9 @@ __all__ = [
 
 def search(
     study: AnyStudy,
+    objective: Objective | None = None,
     *,
+    direction: Direction = "maximise",
     corpus: str | None = None,
     data_dir: AnyPath | None = None,
     scale: str | None = None,
@@ -83,23 +89,39 @@ def search(
     path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
     ``runs/STUDY``. The others are those of ``skipstack search``. ``progress`` shows on stderr how far the study is.
 
+    ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``.
+    ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
+    and ``config["seed"]``; an axis for which the base has no value has there the middle of its range, or its first
+    choice. ``report(score=0.93)`` ends an epoch, and ends the function where the trial is stopped; ``epochs``: how many
+    there are at most, 100 where nobody says it. ``direction``: ``minimise`` where a lower score is better. Such a study
+    is resumed, extended and ablated with the function again.
+
     Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
     lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
     """
     from skipstack.search.running import begin
+    from skipstack.search.study.functions import source_of
     from skipstack.search.study.records.folder import free_name
     from skipstack.search.study_files.study_file import load_study
 
     config, corpora = load_study(
-        study, scale=scale, corpus=corpus, overrides=settings or {}, trials=trials, epochs=epochs, seeds=seeds
+        study,
+        scale=scale,
+        corpus=corpus,
+        overrides=settings or {},
+        trials=trials,
+        epochs=epochs,
+        seeds=seeds,
+        function=None if objective is None else source_of(objective, direction),
     )
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress)
+    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, objective)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
     return _finished(begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora))
 
 
 def resume(
     folder: AnyPath,
+    objective: Objective | None = None,
     *,
     enough: bool = False,
     engine: EngineName | None = None,
@@ -113,16 +135,19 @@ def resume(
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
     ``enough``: no further trial begins. Of a study that is finished, what MLflow lacks is written. Options and errors
-    are those of ``search``; an option that is not given is as the study was run before.
+    are those of ``search``; an option that is not given is as the study was run before. ``objective``: of a study that
+    calls one; what it had reported counts for nothing where it is called anew, unless it goes on by itself.
     """
     from skipstack.search.running import resume as ready
 
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, folder)
+    beside = (tracking_uri, system_metrics, progress, objective, folder)
+    where = _execution(engine, address, gpus_per_trial, device, *beside)
     return _finished(ready(Path(folder), where, enough=enough))
 
 
 def extend(
     folder: AnyPath,
+    objective: Objective | None = None,
     *,
     trials: int = 0,
     seeds: int = 0,
@@ -143,7 +168,8 @@ def extend(
     """
     from skipstack.search.running import extend as ready
 
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, folder)
+    beside = (tracking_uri, system_metrics, progress, objective, folder)
+    where = _execution(engine, address, gpus_per_trial, device, *beside)
     run = ready(
         Path(folder),
         where,
@@ -158,6 +184,7 @@ def extend(
 
 def ablate(
     folder: AnyPath,
+    objective: Objective | None = None,
     *,
     seeds: int = 5,
     top: int = 1,
@@ -178,7 +205,8 @@ def ablate(
     ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. Where the base is the best
     config, nothing is trained. Options and errors are those of ``search``; an option that is not given is as the study
-    was run before. ``resume`` finishes an ablation that was interrupted.
+    was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``,
+    its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
     import time
 
@@ -189,7 +217,8 @@ def ablate(
     from skipstack.search.study.records.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, folder)
+    beside = (tracking_uri, system_metrics, progress, objective, folder)
+    where = _execution(engine, address, gpus_per_trial, device, *beside)
     corpora = (corpus,) if isinstance(corpus, str) else corpus
     made = experiment(record, seeds=seeds, top=top, corpora=corpora, path=path, time=time.time())
     if made.compares:
@@ -247,6 +276,7 @@ def _execution(
     tracking_uri: str | None,
     system_metrics: bool | None,
     progress: bool,
+    objective: Objective | None,
     before: AnyPath | None = None,
 ) -> Execution:
     """Where trials run, and what is None as the study in the folder ``before`` was run; without progress, what a user
@@ -259,7 +289,7 @@ def _execution(
 
     options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial, "device": device}
     beside = {"tracking_uri": tracking_uri, "system_metrics": system_metrics}
-    where = execution_of({**options, **beside}, _path(before))
+    where = replace(execution_of({**options, **beside}, _path(before)), function=objective)
     if progress:
         from skipstack.dashboards.commands.running import watched
 
@@ -283,9 +313,11 @@ def _path(given: AnyPath | None) -> Path | None:
 
 _ELSEWHERE = {
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
+    "Report": ("skipstack.search.trials.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
     "Space": ("skipstack.spaces.space", "Space"),
     "Study": ("skipstack.search.results", "Study"),
+    "TrialOver": ("skipstack.search.trials.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
 }
 """Classes, each by the module that has it and its name there."""

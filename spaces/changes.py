@@ -5,21 +5,24 @@ from contextlib import suppress
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.paths import typed
-from skipstack.spaces.trial import Scalar, TrialConfig, leaves
+from skipstack.spaces.subject import Scalar, Subject, leaves
+from skipstack.spaces.trial import TrialConfig
 
 
-def changes(config: TrialConfig, base: TrialConfig) -> dict[str, Scalar]:
+def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
     """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
     theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
     return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
 
 
-def chosen(changed: Mapping[str, Scalar], config: TrialConfig) -> dict[str, Scalar]:
+def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
 
-    Another ``kind`` brings the defaults of that kind, so a mapping whose kind changed counts by what it has instead of
-    them, whether the base had the same or not.
+    Another ``kind`` of a part of a network brings the defaults of that kind, so a mapping whose kind changed counts by
+    what it has instead of them, whether the base had the same or not.
     """
+    if not isinstance(config, TrialConfig):
+        return dict(changed)
     own = config.flatten()
     defaults: dict[str, Scalar] = {}
     switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]

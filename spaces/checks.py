@@ -12,7 +12,8 @@ from skipstack.spaces.belief import Belief
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
-from skipstack.spaces.paths import Tree, overlap, present, read, trial_paths, typed, unknown_path, written
+from skipstack.spaces.fields import Fields
+from skipstack.spaces.paths import Tree, overlap, present, read
 from skipstack.spaces.trial import TrialConfig
 
 Conditions = Mapping[str, tuple[Json, ...]]
@@ -26,16 +27,18 @@ class SpaceError(UserError):
         self.where = where
 
 
-def checked(config: SpaceConfig, base: Tree) -> tuple[dict[str, Domain], dict[str, Conditions]]:
+def checked(config: SpaceConfig, base: Tree, fields: Fields) -> tuple[dict[str, Domain], dict[str, Conditions]]:
     """The domains and the conditions of all axes with their values typed; SpaceError for the first mistake."""
+    if config.constraints and not isinstance(config.base, TrialConfig):
+        raise SpaceError("constraints are rules about networks (allowed for a function: none)", "constraints")
     for name, times in Counter(config.constraints).items():
         if name not in CONSTRAINTS:
             raise SpaceError(unknown("constraint", name, CONSTRAINTS), "constraints")
         if times > 1:
             raise SpaceError(f"constraint {name!r} is named {times} times (allowed: once)", "constraints")
     for path in config.axes:
-        if path not in trial_paths():
-            raise SpaceError(unknown_path("axis", path, base=base), "axes", path)
+        if not fields.has(path):
+            raise SpaceError(fields.unknown("axis", path), "axes", path)
         if outer := next((other for other in config.axes if path.startswith(f"{other}.")), None):
             raise SpaceError(
                 f"axis {path}: axis {outer} varies it too (allowed: one of the two, since one holds the other)",
@@ -45,15 +48,17 @@ def checked(config: SpaceConfig, base: Tree) -> tuple[dict[str, Domain], dict[st
     domains: dict[str, Domain] = {}
     conditions: dict[str, Conditions] = {}
     for path, axis in config.axes.items():
-        conditions[path] = {on: _condition(path, on, values, domains, config) for on, values in axis.when.items()}
-        domains[path] = _domain(path, axis)
-        _check_kind(path, config.axes, base)
+        conditions[path] = {
+            on: _condition(path, on, values, domains, config, fields) for on, values in axis.when.items()
+        }
+        domains[path] = _domain(path, axis, fields)
+        _check_kind(path, config.axes, base, fields)
         if not axis.when:
-            _check_choices(path, domains[path], config.axes, base)
+            _check_choices(path, domains[path], config.axes, base, fields)
     return domains, conditions
 
 
-def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree) -> dict[str, Belief]:
+def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree, fields: Fields) -> dict[str, Belief]:
     """What is believed of each axis: its prior, or else the base's value. Nothing of those that do not have that one.
 
     Raises SpaceError for a prior that the axis does not have.
@@ -62,7 +67,7 @@ def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree) -> 
     for path, domain in domains.items():
         prior = config.axes[path].prior
         if prior is not None:
-            value = _prior(path, prior, domain)
+            value = _prior(path, prior, domain, fields)
         elif present(base, path):
             value = read(base, path)
         else:
@@ -72,7 +77,7 @@ def believed(config: SpaceConfig, domains: Mapping[str, Domain], base: Tree) -> 
     return beliefs
 
 
-def _prior(path: str, prior: Json, domain: Domain) -> Json:
+def _prior(path: str, prior: Json, domain: Domain, fields: Fields) -> Json:
     """The value that a prior means: of an axis whose values have names, it is one of the names."""
     if isinstance(domain, Choice) and domain.names:
         if prior not in domain.names:
@@ -80,18 +85,18 @@ def _prior(path: str, prior: Json, domain: Domain) -> Json:
                 f"axis {path}: prior: {unknown('value', shown(prior), domain.names)}", "axes", path, "prior"
             )
         return domain.values[domain.names.index(str(prior))]
-    value = _typed(path, prior, "prior")
+    value = _typed(fields, path, prior, "prior")
     if not domain.contains(value):
         raise SpaceError(f"axis {path}: prior: got {shown(prior)} (allowed: {domain})", "axes", path, "prior")
     return value
 
 
-def _domain(path: str, axis: Axis) -> Domain:
+def _domain(path: str, axis: Axis, fields: Fields) -> Domain:
     """The axis's domain, typed by the field: a field of numbers has no integer axis, one of integers no real axis."""
     domain = axis.domain
     if isinstance(domain, Choice):
         where: list[tuple[str, ...]] = [("named", name) for name in domain.names] or [("choice",)] * len(domain.values)
-        values = tuple(_typed(path, value, *key) for value, key in zip(domain.values, where, strict=True))
+        values = tuple(_typed(fields, path, value, *key) for value, key in zip(domain.values, where, strict=True))
         texts = [canonical_json(value) for value in values]
         for number, text in enumerate(texts):
             if text in texts[:number]:
@@ -101,12 +106,12 @@ def _domain(path: str, axis: Axis) -> Domain:
         return Choice(values, domain.names)
     kind = type(domain).__name__.lower()
     for bound in (domain.low, domain.high):
-        if isinstance(domain, Integer) and not isinstance(_typed(path, bound, kind), int):
+        if isinstance(domain, Integer) and not isinstance(_typed(fields, path, bound, kind), int):
             raise SpaceError(f"axis {path}: the field is no integer (allowed: choice, real, log)", "axes", path, kind)
     if not isinstance(domain, Integer):
         # The middle of a range of integers may be one; a point a little off it is not.
         for value in (domain.low, domain.high, domain.low + 0.377 * (domain.high - domain.low)):
-            _typed(path, value, kind)
+            _typed(fields, path, value, kind)
     return domain
 
 
@@ -115,26 +120,31 @@ def _key(domain: Choice) -> str:
     return "named" if domain.names else "choice"
 
 
-def _typed(path: str, value: Json, *where: str) -> Json:
+def _typed(fields: Fields, path: str, value: Json, *where: str) -> Json:
     try:
-        return typed(path, value)
+        return fields.typed(path, value)
     except ValueError as error:
         raise SpaceError(f"axis {path}: {error}", "axes", path, *where) from None
 
 
 def _condition(
-    path: str, on: str, values: tuple[Json, ...], domains: Mapping[str, Domain], config: SpaceConfig
+    path: str,
+    on: str,
+    values: tuple[Json, ...],
+    domains: Mapping[str, Domain],
+    config: SpaceConfig,
+    fields: Fields,
 ) -> tuple[Json, ...]:
     where = ("axes", path, "when", on)
-    if on not in trial_paths():
-        raise SpaceError(f"axis {path}: when: {unknown_path('path', on)}", *where)
+    if not fields.has(on):
+        raise SpaceError(f"axis {path}: when: {fields.unknown('path', on)}", *where)
     later = [other for other in config.axes if other not in domains and overlap(on, other)]
     if later:
         raise SpaceError(f"axis {path}: when names {later[0]} (allowed: axes declared before it, and the base)", *where)
     result = []
     for value in values:
         try:
-            result.append(typed(on, value))
+            result.append(fields.typed(on, value))
         except ValueError as error:
             raise SpaceError(f"axis {path}: when {on}: {error}", *where) from None
         if on in domains and not domains[on].contains(result[-1]):
@@ -144,10 +154,11 @@ def _condition(
     return tuple(result)
 
 
-def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree) -> None:
+def _check_kind(path: str, axes: Mapping[str, Axis], base: Tree, fields: Fields) -> None:
     """A field that only another kind has needs an axis that makes it that kind, declared before."""
     parents = path.split(".")[:-1]
-    tags = {".".join([*parents[:length], "kind"]) for length in range(1, len(parents) + 1)}
+    above = [".".join(parents[:length]) for length in range(1, len(parents) + 1)]
+    tags = {f"{parent}.kind" for parent in above if fields.kinds(parent)}
     earlier = list(axes)
     for tag in tags.intersection(earlier[earlier.index(path) + 1 :]):
         raise SpaceError(
@@ -165,15 +176,15 @@ def inside(base: Tree, path: str) -> str:
     return ", ".join(f"{path}.{name}" for name in fields)
 
 
-def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree) -> None:
+def _check_choices(path: str, domain: Domain, axes: Iterable[str], base: Tree, fields: Fields) -> None:
     """A choice that no value of any other axis could make valid."""
     if not isinstance(domain, Choice) or not present(base, path):
         return
     for value in domain.values:
         try:
-            TrialConfig.model_validate(written(base, path, value))
+            fields.model.model_validate(fields.written(base, path, value))
         except ValidationError as error:
-            wrong = ".".join(map(str, place(error, TrialConfig)))
+            wrong = ".".join(map(str, place(error, fields.model)))
             if not any(overlap(wrong, other) for other in axes if other != path):
-                message = explain(error, TrialConfig)
+                message = explain(error, fields.model)
                 raise SpaceError(f"axis {path}: value {shown(value)}: {message}", "axes", path, _key(domain)) from None

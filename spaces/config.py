@@ -1,11 +1,12 @@
 """What a space is, as data: a base, the axes along which it varies, and the constraints on it."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
+from skipstack.spaces.function import FUNCTION, FunctionConfig
 from skipstack.spaces.trial import TrialConfig
 
 DOMAINS = ("choice", "named", "integer", "real", "log")
@@ -69,9 +70,21 @@ class Axis(Frozen):
         return Log(*self.log)
 
 
+def _about(base: Any) -> str:
+    """What a base is about: a function where it names one."""
+    named = isinstance(base, FunctionConfig) or (isinstance(base, dict) and FUNCTION in base)
+    return FUNCTION if named else "network"
+
+
+AnySubject = Annotated[
+    Annotated[TrialConfig, Tag("network")] | Annotated[FunctionConfig, Tag(FUNCTION)], Discriminator(_about)
+]
+"""What trials may be about."""
+
+
 class SpaceConfig(Frozen):
     """A base, axes by dotted path (their order is the order of enumeration), and constraints by name."""
 
-    base: TrialConfig = TrialConfig()
+    base: AnySubject = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()

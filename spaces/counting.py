@@ -16,7 +16,7 @@ import numpy as np
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
-from skipstack.spaces.paths import Tree, present, read, written
+from skipstack.spaces.paths import Tree, present, read
 from skipstack.spaces.space import Point, Space
 
 LISTED = 4_000
@@ -144,7 +144,7 @@ class Combinations:
             groups = self._groups[place]
             group = groups[int(generator.choice(len(groups), p=self._odds(place, tree)))] if groups[1:] else groups[0]
             point[path] = group.values[int(generator.integers(len(group.values)))]
-            tree = written(tree, path, point[path])
+            tree = self._space.fields.written(tree, path, point[path])
         return point
 
     def __iter__(self) -> Iterator[Point]:
@@ -160,7 +160,7 @@ class Combinations:
             yield from self._points(place + 1, tree, point)
             return
         for value in values:
-            yield from self._points(place + 1, written(tree, path, value), point | {path: value})
+            yield from self._points(place + 1, self._space.fields.written(tree, path, value), point | {path: value})
 
     def _count(self, place: int, tree: Tree) -> int:
         """In how many ways the axes from ``place`` on go on from a tree that has the values of those before."""
@@ -178,7 +178,10 @@ class Combinations:
 
     def _by_group(self, place: int, tree: Tree) -> list[int]:
         path, groups = self._paths[place], self._groups[place]
-        return [len(group.values) * self._count(place + 1, written(tree, path, group.one)) for group in groups]
+        return [
+            len(group.values) * self._count(place + 1, self._space.fields.written(tree, path, group.one))
+            for group in groups
+        ]
 
     def _odds(self, place: int, tree: Tree) -> list[float]:
         """How probable each group is among all combinations that begin like this."""

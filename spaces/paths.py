@@ -1,6 +1,6 @@
 """Dotted paths into a trial's config: which there are, which values they take, reading and writing them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -120,10 +120,11 @@ def written(tree: Tree, path: str, value: Json) -> Tree:
         model = next(found[str(value)] for found in members if value in found)
         # Unvalidated: a field without a default is null until another axis gives it a value.
         blank = dict.fromkeys(model.model_fields) | model.model_construct(kind=value).model_dump(mode="json")
-        return _replaced(tree, parent.split("."), blank)
-    return _replaced(tree, path.split("."), value)
+        return replaced(tree, parent.split("."), blank)
+    return replaced(tree, path.split("."), value)
 
 
-def _replaced(tree: Tree, names: list[str], value: Any) -> Tree:
+def replaced(tree: Tree, names: Sequence[str], value: Any) -> Tree:
+    """A tree with ``value`` at the end of ``names``, the mappings above which are there."""
     first, *rest = names
-    return {**tree, first: _replaced(tree[first], rest, value) if rest else value}
+    return {**tree, first: replaced(tree[first], rest, value) if rest else value}

@@ -15,8 +15,10 @@ from skipstack.spaces.checks import Conditions, SpaceError, believed, checked
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
-from skipstack.spaces.paths import Tree, present, read, written
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.fields import fields_of
+from skipstack.spaces.paths import Tree, present, read
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import as_network
 
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
 
@@ -42,10 +44,12 @@ class Space:
 
     def __init__(self, config: SpaceConfig) -> None:
         self.base: Tree = config.base.model_dump(mode="json")
-        domains, conditions = checked(config, self.base)
+        self.fields = fields_of(config, self.base)
+        """What may stand at each path."""
+        domains, conditions = checked(config, self.base, self.fields)
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, values as the config's fields have them."""
-        self.beliefs: Mapping[str, Belief] = believed(config, domains, self.base)
+        self.beliefs: Mapping[str, Belief] = believed(config, domains, self.base, self.fields)
         """Where on each axis good values are believed to lie."""
         self.conditions: Mapping[str, Conditions] = conditions
         """When each axis is active: by path, the values that what stands there may have."""
@@ -76,7 +80,7 @@ class Space:
         self._check_finite()
         return self._one_at_a_time()
 
-    def contains(self, config: TrialConfig) -> bool:
+    def contains(self, config: Subject) -> bool:
         """Whether an allowed point gives this config."""
         try:
             return self.allowed(self.point(config))
@@ -90,7 +94,7 @@ class Space:
         for path, domain in self.domains.items():
             if self.active(path, tree):
                 point[path] = choose(path, domain)
-                tree = written(tree, path, point[path])
+                tree = self.fields.written(tree, path, point[path])
         return point
 
     def sample(self, generator: np.random.Generator) -> Point:
@@ -131,7 +135,7 @@ class Space:
         """The point with another value on one axis; maybe forbidden. What it activates follows as in neighbours."""
         return self.compose(partial(self._kept, point | {path: value}))
 
-    def config(self, point: Point) -> TrialConfig:
+    def config(self, point: Point) -> Subject:
         """The trial at a point. Raises UserError where the point does not fit the axes or the config is not valid."""
         tree = self.base
         active = []
@@ -142,15 +146,15 @@ class Space:
                 raise UserError(f"the point has no {path} (allowed: {domain})")
             if not domain.contains(point[path]):
                 raise UserError(f"{path}: got {shown(point[path])} (allowed: {domain})")
-            tree = written(tree, path, point[path])
+            tree = self.fields.written(tree, path, point[path])
             active.append(path)
         for path in point:
             if path not in active:
                 raise UserError(unknown("or inactive axis", path, active))
         try:
-            return TrialConfig.model_validate(tree)
+            return self.fields.model.model_validate(tree)
         except ValidationError as error:
-            raise UserError(explain(error, TrialConfig)) from None
+            raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
         """Why a point is not allowed, in one line; None where it is."""
@@ -158,14 +162,14 @@ class Space:
             config = self.config(point)
         except UserError as error:
             return str(error)
-        broken = next((each for each in self._constraints if not each.holds(config)), None)
+        broken = next((each for each in self._constraints if not each.holds(as_network(config))), None)
         return f"constraint {broken.name}: {broken.reason}" if broken else None
 
     def allowed(self, point: Point) -> bool:
         """Whether the point fits the axes, gives a valid config, and meets every constraint."""
         return self.refusal(point) is None
 
-    def point(self, config: TrialConfig) -> Point:
+    def point(self, config: Subject) -> Point:
         """The point that gives ``config``: the inverse of ``config()``. Raises UserError where there is none."""
         tree: Tree = config.model_dump(mode="json")
         point = self.compose(lambda path, domain: _within(tree, path, domain))
@@ -210,7 +214,7 @@ class Space:
         domain = self.domains[path]
         assert isinstance(domain, Choice | Integer)
         for value in domain.values:
-            yield from self._points(rest, written(tree, path, value), point | {path: value})
+            yield from self._points(rest, self.fields.written(tree, path, value), point | {path: value})
 
     def _one_at_a_time(self) -> Iterator[Point]:
         changes: list[Point] = [{}]

@@ -1,20 +1,20 @@
 """A config is the whole trial."""
 
-import json
-from typing import Any, Self
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from skipstack.data.basis.frozen import Frozen, identity
-from skipstack.data.corpora.config import DataConfig
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig, title_of
 from skipstack.models.config import ModelConfig
 from skipstack.models.training.config import TrainingConfig
+from skipstack.spaces.subject import Subject
 
-Scalar = str | int | float | bool | None
 
+class TrialConfig(Subject):
+    """The subject of a trial that trains a network: what it reads, what it is, and how it is trained."""
 
-class TrialConfig(Frozen):
-    """Everything that a trial's result depends on, its seeds aside. Equal configs have equal identities."""
+    keeps_weights: ClassVar[bool] = True
 
     data: DataConfig = DataConfig()
     model: ModelConfig = ModelConfig()
@@ -31,18 +31,18 @@ class TrialConfig(Frozen):
         return self
 
     @property
-    def identity(self) -> str:
-        """16 hexadecimal digits that name this config."""
-        return identity(self)
+    def epochs(self) -> int:
+        """Those of ``training``."""
+        return self.training.epochs
 
-    def flatten(self) -> dict[str, Scalar]:
-        """Every leaf by its dotted path, as MLflow and pandas want it; lists as their JSON text."""
-        return dict(leaves(self.model_dump(mode="json")))
+    @property
+    def title(self) -> str:
+        """What tables call the corpus."""
+        return title_of(self.data.corpus)
 
 
-def leaves(value: Any, path: str = "") -> list[tuple[str, Scalar]]:
-    """Every leaf of nested mappings by its dotted path below ``path``; lists as their JSON text."""
-    if isinstance(value, dict):
-        prefix = f"{path}." if path else ""
-        return [leaf for key, item in value.items() for leaf in leaves(item, f"{prefix}{key}")]
-    return [(path, json.dumps(value) if isinstance(value, list) else value)]
+def as_network(subject: Subject) -> TrialConfig:
+    """The subject as the config of a network. Raises UserError where it is another one."""
+    if not isinstance(subject, TrialConfig):
+        raise UserError(f"{subject.title} is a function, which leaves no network (allowed: a study that trains one)")
+    return subject

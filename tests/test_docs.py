@@ -131,6 +131,38 @@ def test_the_python_of_the_guide_finds_the_trials(quickstart: Path) -> None:
     assert len(ran.stdout.splitlines()) == 1 + len(trials)
 
 
+OWN = Page(GUIDE / "own-training.md")
+"""Three scripts: plain Optuna, ours, plain Ray Tune."""
+
+
+def script(folder: Path, text: str) -> str:
+    """What a script prints that a reader has saved in a folder."""
+    (folder / "script.py").write_text(text)
+    ran = subprocess.run([sys.executable, "script.py"], cwd=folder, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_the_functions_of_the_guide_are_searched_by_optuna_and_by_us(tmp_path: Path) -> None:
+    optuna, ours, _ = OWN.blocks("python")
+    assert "'alpha': " in script(tmp_path, optuna.replace("n_trials=50", "n_trials=4"))
+    said = script(tmp_path, ours.replace("trials=50", 'trials=4, engine="serial"'))
+    (best,) = (line.split() for line in said.splitlines()[2:])
+    assert 0.5 < float(best[1]) <= 1
+    assert len(read_study(tmp_path / "runs" / "digits").trials) == 4
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(600)
+def test_the_functions_of_the_guide_are_searched_by_ray(tmp_path: Path) -> None:
+    _, ours, tune = OWN.blocks("python")
+    assert "'alpha': " in script(tmp_path, tune.replace("num_samples=50", "num_samples=2"))
+    script(tmp_path, ours.replace("trials=50", "trials=4"))
+    assert read_study(tmp_path / "runs" / "digits").finished
+
+
 def test_the_gate_that_the_guide_adds_computes_what_its_twin_does() -> None:
     written, _, twin = Page(GUIDE / "adding-a-gate.md").blocks("python")
     ours, theirs = dict(vars(gates)), dict(vars(networks))

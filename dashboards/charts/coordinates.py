@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import is_quantity, is_wide, ordered, text_of, texts
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.quantities import not_drawn, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
 from skipstack.data.tasks.measure import Measure
 
@@ -92,7 +92,7 @@ def _heights(every: "pd.Series[Any]", own: "pd.Series[Any]") -> "tuple[pd.Series
 def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tuple[pd.Series[float], dict[str, float]]":
     """Likewise of the scores, the better the higher."""
     low, high = float(known["score"].min()), float(known["score"].max())
-    ends = {f"{known['dev'].iloc[place] * shown(measure):.2f}": float(place != 0) for place in (0, -1)}
+    ends = {measure.written(float(known["score"].iloc[place])): float(place != 0) for place in (0, -1)}
     return (drawn["score"] - low) / ((high - low) or 1.0), ends
 
 

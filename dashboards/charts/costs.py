@@ -48,7 +48,7 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
     y = alt.Y(
         "value:Q",
         title=value_title(measure),
-        scale=alt.Scale(zero=False, type="linear" if measure.in_points else "log"),
+        scale=alt.Scale(zero=False, type=measure.scale),
     )
     layers = [
         alt.Chart(data(front)).mark_line(interpolate="step-after", color=INK, strokeWidth=1.5).encode(x=x, y=y),

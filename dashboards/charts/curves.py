@@ -46,7 +46,7 @@ def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure
     y = alt.Y(
         "value:Q",
         title=value_title(measure),
-        scale=alt.Scale(zero=False, nice=True, type="linear" if measure.in_points else "log"),
+        scale=alt.Scale(zero=False, nice=True, type=measure.scale),
     )
     x = alt.X(
         "epoch:Q", title="epoch", axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(zero=False, nice=False)

@@ -31,7 +31,7 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
         parts.append(pd.DataFrame({"value": values[at], "share": shares[at], "kind": kind}))
     rows = pd.concat(parts)
     there = present(rows["kind"])
-    scale = alt.Scale(zero=False, reverse=measure.factor < 0, type="linear" if measure.in_points else "log")
+    scale = alt.Scale(zero=False, reverse=measure.factor < 0, type=measure.scale)
     legend = alt.Legend(symbolType="stroke", symbolSize=400)
     chart = (
         alt.Chart(data(rows))
@@ -44,11 +44,10 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
         )
     )
     silent = len(trials) - len(known)
-    best = (known["dev"].max() if measure.factor > 0 else known["dev"].min()) * shown(measure)
-    median = known["dev"].median() * shown(measure)
+    best, median = (measure.written(float(each)) for each in (known["score"].max(), known["score"].median()))
     return finished(
         chart,
-        f"Half of {len(known):,} trials are worse than {median:.2f}; the best has {best:.2f}",
+        f"Half of {len(known):,} trials are worse than {median}; the best has {best}",
         "Further to the right is better.",
         not_drawn(silent, "trial", "without a score"),
     )

@@ -36,7 +36,7 @@ def history(trials: pd.DataFrame, measure: Measure) -> Any:
     drawn = rows[(np.arange(len(rows)) % every == 0) | leads]
     there = present(drawn["kind"])
     x = alt.X("trial:Q", title="trial, in the order of proposal", axis=alt.Axis(tickMinStep=1, format=",d"))
-    scale = alt.Scale(zero=False, type="linear" if measure.in_points else "log")
+    scale = alt.Scale(zero=False, type=measure.scale)
     y = alt.Y("value:Q", title=value_title(measure), scale=scale)
     told = [
         "trial:Q",

@@ -26,7 +26,7 @@ def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:
     every = max(1, -(-len(scored) // MOST))
     drawn = scored.iloc[::every]
     there = present(kinds(drawn["state"]))
-    scale = alt.Scale(zero=False, type="linear" if measure.in_points else "log")
+    scale = alt.Scale(zero=False, type=measure.scale)
     aside = alt.XOffset("apart:Q", scale=alt.Scale(domain=[-1, 1]))
     panels = []
     for axis in axes:

@@ -101,8 +101,9 @@ def export(
     recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
     if torch_export is not None:
         from skipstack.search.bundles.programs import check_program
+        from skipstack.spaces.trial import as_network
 
-        check_program(chosen_trials(record, best=best, trial=trial)[0].config, torch_export)
+        check_program(as_network(chosen_trials(record, best=best, trial=trial)[0].config), torch_export)
     for path in export_bundles(
         record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
     ):

@@ -21,6 +21,7 @@ from skipstack.search.study_files.origins import origins
 from skipstack.search.study_files.study_file import load_study, scales, schema
 from skipstack.spaces.counting import count
 from skipstack.spaces.space import Space
+from skipstack.spaces.trial import as_network
 
 
 def add_to(app: typer.Typer) -> None:
@@ -74,7 +75,7 @@ def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> Ep
     from skipstack.data.store.stored import open_store
     from skipstack.data.store.writing import store
 
-    base = study.space.base
+    base = as_network(study.space.base)
     with tempfile.TemporaryDirectory(prefix="skipstack-spaces-") as scratch:
         try:
             stored = store(base.data.corpus, root=Path(scratch), data_dir=data_dir, folder=corpus_folder)

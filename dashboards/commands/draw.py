@@ -11,6 +11,7 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.study.records.folder import StudyFolder
 
 if TYPE_CHECKING:
+    from skipstack.spaces.subject import Subject
     from skipstack.spaces.trial import TrialConfig
 
 
@@ -65,7 +66,7 @@ def draw(
         write_file(content.encode("utf-8"), out)
 
 
-def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[TrialConfig, str]":
+def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[Subject, str]":
     from skipstack.search.study.records.reading import read_study
 
     if base and trial is not None:

@@ -35,6 +35,8 @@ def next_steps(
     if not record.ranked():
         shown = _typed([report, *([runs] if private_runs else [])])
         return [*_without_scores(record), "next:", *shown, *_seen(page)]
+    if not record.study.space.base.keeps_weights:
+        return ["next:", *_typed([report, *([runs] if private_runs else [])]), *_seen(page)]
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
     verify = ["skipstack", "verify", best, *(part for each in data for part in ("--data-dir", str(each)))]
     predict = shlex.join(["skipstack", "predict", best])
@@ -47,11 +49,12 @@ def next_steps(
     ]
 
 
-def after_ablation(path: Path) -> list[str]:
-    """Lines to print after the table of an ablation."""
+def after_ablation(path: Path, record: StudyRecord) -> list[str]:
+    """Lines to print after the table of an ablation, by its own record."""
     folder = str(path)
     report = ["skipstack", "report", folder, "--format", "markdown"]
-    return ["next:", *_typed([report, ["skipstack", "export", folder, "--best", "1", "--to", f"{folder}-best"]])]
+    export = [["skipstack", "export", folder, "--best", "1", "--to", f"{folder}-best"]]
+    return ["next:", *_typed([report, *(export if record.study.space.base.keeps_weights else [])])]
 
 
 def _seen(page: str | None) -> Iterator[str]:

@@ -81,7 +81,9 @@ def _difference(row: ConfirmedRow) -> dict[str, float]:
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
-    """The best trial that has a score; its weights are looked for once they are needed."""
+    """The best trial that has a score and leaves weights, which are looked for once they are needed."""
+    if not record.study.space.base.keeps_weights:
+        return None
     return next((bundle_of(record, folder, trial, "auto") for trial in record.ranked()[:1]), None)
 
 

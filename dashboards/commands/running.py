@@ -88,7 +88,7 @@ def finish(run: Run) -> int:
     print_report(warned(ablated_report(record, confirmed), record.warnings))
     with said_if_long(PUBLISHING):
         run.publish(published)
-    for line in after_ablation(run.folder.path):
+    for line in after_ablation(run.folder.path, record):
         say(line)
     code = _faults(record)
     print_sentence(verdict_of(record, confirmed))

@@ -18,14 +18,13 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
     """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
-    factor = record.measure.factor
+    measure = record.measure
     taken = list(walked(record))
     if taken:
         yield Sentence("The path from the base to the winner, at each step the change that helps most on dev:")
     short = names_by_path(axis for step in taken for axis in (step.axis, *step.instead))
     for number, step in enumerate(taken, start=1):
         others = ", ".join(
-            f"{short[axis]} {NONE if score is None else f'{factor * score:.2f}'}"
-            for axis, score in step.instead.items()
+            f"{short[axis]} {NONE if score is None else measure.written(score)}" for axis, score in step.instead.items()
         )
-        yield Sentence(f"{number}. {short[step.axis]}: {factor * step.score:.2f}{f' ({others})' if others else ''}")
+        yield Sentence(f"{number}. {short[step.axis]}: {measure.written(step.score)}{f' ({others})' if others else ''}")

@@ -64,7 +64,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     else:
         yield (
             f"the smallest difference that {counted(expected.seeds, 'seed')} tell from chance in {POWER:.0%} of cases: "
-            f"{abs(measure.factor) * found.smallest:.2f} {unit} ({asked})"
+            f"{measure.written(found.smallest).lstrip('-')} {unit} ({asked})"
         )
     if found.needed is None:
         yield f"a difference of {POINTS} {unit} no number of seeds tells: the test set is too small"

@@ -109,16 +109,16 @@ def _sentences(comparison: Comparison) -> Iterator[str]:
     yield f"Ours: the base with what the row has and nothing else. {told} {NONE}: not in the paper, or not tried."
 
 
-def _paper(name: str, form: str) -> Callable[[Numbers, Measure], str]:
-    return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, form, measure).partition(" ")[0]
+def _paper(name: str, sign: str = "") -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, measure, sign).partition(" ")[0]
 
 
 def _ours(name: str) -> Callable[[Numbers, Measure], str]:
-    return lambda numbers, measure: estimate_text(name, ".2f", numbers, measure)
+    return lambda numbers, measure: estimate_text(name, numbers, measure)
 
 
 def _paper_difference(numbers: Numbers, measure: Measure) -> str:
-    return "base" if numbers["is_reference"] else _paper("difference", "+.2f")(numbers, measure)
+    return "base" if numbers["is_reference"] else _paper("difference", "+")(numbers, measure)
 
 
 def _our_difference(numbers: Numbers, measure: Measure) -> str:
@@ -126,12 +126,12 @@ def _our_difference(numbers: Numbers, measure: Measure) -> str:
         return "base "
     if numbers["trial"] is not None and not numbers["whole"]:
         return f"{numbers['state']} "
-    return estimate_text("difference", "+.2f", numbers, measure) + (MARK if numbers["marked"] else " ")
+    return estimate_text("difference", numbers, measure, "+") + (MARK if numbers["marked"] else " ")
 
 
 COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
-    Column("dev %", "paper"): _paper("dev", ".2f"),
-    Column("test %", "paper"): _paper("test", ".2f"),
+    Column("dev %", "paper"): _paper("dev"),
+    Column("test %", "paper"): _paper("test"),
     Column("difference", "paper"): _paper_difference,
     Column("dev %", "ours"): _ours("dev"),
     Column("difference", "ours"): _our_difference,

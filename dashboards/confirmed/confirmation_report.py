@@ -1,4 +1,4 @@
-"""The table of confirmed rows: what each reaches on test, how far it is from the base, and which of it is no chance."""
+"""The table of confirmed rows: what each reaches, how far it is from the base, and which of it is no chance."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -12,6 +12,7 @@ from skipstack.dashboards.report.quantities import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import Reach
 from skipstack.search.confirmation.designs import Confirmation
+from skipstack.search.confirmation.differences import Split
 
 Writer = Callable[[Numbers, Measure], str]
 """From the numbers of a row to the text of a cell."""
@@ -23,16 +24,22 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     told = [Sentence(each) for each in _sentences(confirmation)]
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
     missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
-    title = f"{confirmation.study} on {confirmation.corpus}: confirmed on test"
+    split = confirmation.split
+    title = f"{confirmation.study} on {confirmation.corpus}: confirmed on {split}"
     return Report(
         page=Page(
-            title, ((confirmed_table(records, confirmation.measure),), (*told, *missing), *((more,) if more else ()))
+            title,
+            (
+                (confirmed_table(records, confirmation.measure, split=split),),
+                (*told, *missing),
+                *((more,) if more else ()),
+            ),
         ),
         content={
             "study": confirmation.study,
             "corpus": confirmation.corpus,
             "measure": confirmation.measure.name,
-            "split": "test",
+            "split": split,
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, confirmation.rows, strict=True)],
             "reach": None if confirmation.reach is None else asdict(confirmation.reach),
         },
@@ -42,10 +49,16 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
     )
 
 
-def confirmed_table(records: Sequence[Numbers], measure: Measure, *, reference: str = "base") -> Table:
+def confirmed_table(
+    records: Sequence[Numbers], measure: Measure, *, split: Split = "test", reference: str = "base"
+) -> Table:
     """The table of confirmed rows. ``reference``: what stands where the row is one that others are measured from."""
     asked = any(numbers["p_randomised"] is not None for numbers in records)
-    columns = {column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED}
+    reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
+    columns = {
+        **reached,
+        **{column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED},
+    }
     return Table(
         names=("of", "row"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
@@ -83,7 +96,11 @@ def _row(numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column
 
 
 def _sentences(confirmation: Confirmation) -> Iterator[str]:
-    yield " ".join(meaning(confirmation.rows, "test", confirmation.measure, reference=_reference(confirmation)))
+    yield " ".join(
+        meaning(confirmation.rows, confirmation.split, confirmation.measure, reference=_reference(confirmation))
+    )
+    if confirmation.split == "dev":
+        yield "dev: the score itself, on seeds of the rows' own; no other one was reported."
     if any(row.p is not None for row in confirmation.rows):
         yield "p: corrected (Holm). g: the difference in standard deviations over seeds (Hedges)."
     if any(row.p_randomised is not None for row in confirmation.rows):
@@ -118,11 +135,10 @@ def _effect(numbers: Numbers, _: Measure) -> str:
 RANDOMISED = "p sent."
 
 COLUMNS: Mapping[Column, Writer] = {
-    Column("test %"): lambda numbers, measure: estimate_text("test", ".2f", numbers, measure),
-    Column("difference"): lambda numbers, measure: estimate_text("difference", "+.2f", numbers, measure),
+    Column("difference"): lambda numbers, measure: estimate_text("difference", numbers, measure, "+"),
     Column("g"): _effect,
     Column("p"): lambda numbers, _: p_text(numbers["p_holm"]),
     Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
     Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The columns for people, and how a cell of each is written from the numbers of its row."""
+"""The columns for people after the score, and how a cell of each is written from the numbers of its row."""

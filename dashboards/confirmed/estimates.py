@@ -43,9 +43,9 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
     }
 
 
-def estimate_text(name: str, form: str, numbers: Numbers, measure: Measure) -> str:
+def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
     """``96.41 ± 0.12``, the latter being half the interval."""
-    return with_error(numbers[name], numbers[f"{name}_half"], form, measure)
+    return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
 
 
 def meaning(
@@ -64,7 +64,8 @@ def meaning(
     corpora = max(each.corpora for each in with_interval)
     sentences = {each.sentences for each in with_interval if each.corpora == 1}
     if sentences == {None}:
-        chance = f"of {counted(seeds, 'seed')} alone, since no counts by sentence are known"
+        why = ", since no counts by sentence are known" if measure.counted else ""
+        chance = f"of {counted(seeds, 'seed')} alone{why}"
     else:
         most = max(each for each in sentences if each is not None)
         chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}"

@@ -33,7 +33,7 @@ def studies_report(studies: Studies) -> Report:
         content={
             "corpus": studies.corpus,
             "measure": studies.measure.name,
-            "split": "test",
+            "split": studies.split,
             "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, studies.rows, strict=True)],
             "explored": [asdict(each) for each in studies.explored],
             "expected_best": studies.budgets.to_dict("records"),
@@ -45,13 +45,14 @@ def studies_report(studies: Studies) -> Report:
 
 
 def _confirmed(studies: Studies) -> Iterator[tuple[Block, ...]]:
-    heading = Heading("confirmed on test")
+    heading = Heading(f"confirmed on {studies.split}")
     if not studies.rows:
         yield heading, Sentence(NOTHING)
         return
     records = [confirmed_numbers(row) for row in studies.rows]
-    yield heading, replace(confirmed_table(records, studies.measure, reference="first"), names=("config", "study"))
-    told = " ".join(meaning(studies.rows, "test", studies.measure, reference="the first study that has it"))
+    table = confirmed_table(records, studies.measure, split=studies.split, reference="first")
+    yield heading, replace(table, names=("config", "study"))
+    told = " ".join(meaning(studies.rows, studies.split, studies.measure, reference="the first study that has it"))
     missing = (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
     yield Sentence(f"{told} Seeds that both studies used are paired, others are not."), *missing
 
@@ -83,4 +84,4 @@ def _row(explored: Explored, measure: Measure) -> Row:
 
 
 def _score(score: float | None, measure: Measure) -> str:
-    return NONE if score is None else f"{measure.factor * score:.2f}"
+    return NONE if score is None else measure.written(score)

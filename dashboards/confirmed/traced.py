@@ -19,7 +19,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 def traced_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[Traced]:
     """Every number of every confirmed table of a study, in the order of the report."""
     for own, table in confirmed_tables(record, randomise=randomise):
-        made = _Made(own, "test", table.rows)
+        made = _Made(own, table.split, table.rows)
         yield from made.rows(table.study)
         yield from _reach(table, made)
         yield from _path(own, table.study)
@@ -78,7 +78,9 @@ class _Made:
         trial = self.record.trials[number]
         if (split or self.split) == "dev":
             return best_events(trial)
-        return (trial.happened["tested"],) if "tested" in trial.happened else ()
+        if "tested" in trial.happened:
+            return (trial.happened["tested"],)
+        return best_events(trial) if trial.test else ()
 
     def _events(self, row: ConfirmedRow, name: str) -> tuple[int, ...]:
         match name.partition("_")[0]:

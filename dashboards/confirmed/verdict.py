@@ -108,4 +108,4 @@ def with_half(difference: Estimate, measure: Measure) -> str:
     """``-6.21 ± 1.10 points``."""
     assert difference.half is not None
     unit = " points" if measure.in_points else ""
-    return f"{measure.factor * difference.value:+.2f} ± {abs(measure.factor) * difference.half:.2f}{unit}"
+    return f"{measure.written(difference.value, '+')} ± {measure.written(difference.half).lstrip('-')}{unit}"

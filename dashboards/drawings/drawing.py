@@ -10,11 +10,13 @@ from skipstack.data.corpora.sources import task_of, token_unit
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.diagram.graph import Diagram
 from skipstack.models.diagram.network import diagram
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import as_network
 
 
-def diagram_of(config: TrialConfig) -> Diagram:
+def diagram_of(subject: Subject) -> Diagram:
     """The graph of a trial's network. Raises UserError for a named corpus that is not known."""
+    config = as_network(subject)
     corpus = config.data.corpus
     token = "character" if token_unit(corpus) == "character" else "word"
     return diagram(config.model, single_label=TASKS[task_of(corpus)].single_label, token=token)

@@ -40,5 +40,5 @@ def search_in_a_sentence(found: Exploration) -> str:
 
 def _score(row: Row, measure: Measure) -> str:
     """``97.31 %``, ``F1 88.10``, ``perplexity 71.02``."""
-    number = f"{measure.factor * fmean(row.dev):.2f}"
+    number = measure.written(fmean(row.dev))
     return f"{number} %" if measure.unit == "%" else f"{measure.unit} {number}"

@@ -71,7 +71,7 @@ def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
     """The pairs that are further from their effects than single trials usually are."""
     usual = content["effects"]["deviation"]
     enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["interaction"]) > usual]
-    off = scored(usual, ".2f", measure).lstrip("-")
+    off = scored(usual, measure).lstrip("-")
     if not enough:
         return (Sentence(f"No pair of values is further from the sum of its effects than single trials are ({off})."),)
     named = sorted(enough, key=lambda pair: -abs(pair["interaction"]))[:NAMED]
@@ -81,7 +81,7 @@ def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
 
 def _pair(pair: Numbers, measure: Measure) -> str:
     values = f"{pair['axis_one']}={pair['value_one']} with {pair['axis_two']}={pair['value_two']}"
-    return f"{values}: {scored(pair['interaction'], '+.2f', measure)} (n {pair['n']})"
+    return f"{values}: {scored(pair['interaction'], measure, '+')} (n {pair['n']})"
 
 
 def _rungs(found: Sequence[Numbers]) -> tuple[Block, ...]:
@@ -100,7 +100,7 @@ def _rung(rung: Numbers) -> str:
 
 def _expected(found: Sequence[Numbers], measure: Measure) -> str:
     shown = [found[place] for place in sorted({0, len(found) // 3, 2 * len(found) // 3, len(found) - 1})]
-    best = ", ".join(scored(each["expected_best"], ".2f", measure) for each in shown)
+    best = ", ".join(scored(each["expected_best"], measure) for each in shown)
     trials, epochs = (", ".join(f"{each[name]:,.0f}" for each in shown) for name in ("trials", "epochs"))
     return f"Best dev {measure.label} to expect of {trials} such trials, which take {epochs} epochs: {best}."
 

@@ -92,7 +92,7 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
 
 
 def _on_front(trial: Trial, exploration: Exploration) -> Iterator[str]:
-    yield f"dev {exploration.measure.label} {scored(trial.score, '.2f', exploration.measure)}"
+    yield f"dev {exploration.measure.label} {scored(trial.score, exploration.measure)}"
     if "parameters" in exploration.objectives:
         yield NONE if trial.parameters is None else counted(trial.parameters, "parameter")
     if "latency" in exploration.objectives:

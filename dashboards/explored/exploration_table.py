@@ -94,12 +94,12 @@ def _count(numbers: Numbers, measure: Measure) -> str:
 
 
 def _dev(numbers: Numbers, measure: Measure) -> str:
-    return scored(numbers["dev_mean"], ".2f", measure) + (" " if numbers["selected_whole"] else CUT)
+    return scored(numbers["dev_mean"], measure) + (" " if numbers["selected_whole"] else CUT)
 
 
 def _effect(numbers: Numbers, measure: Measure) -> str:
     of_axis = numbers["axis"] not in (BASELINE, BASE, BEST)
-    return scored(numbers["effect"], "+.2f", measure) if of_axis else ""
+    return scored(numbers["effect"], measure, "+") if of_axis else ""
 
 
 def _selected(numbers: Numbers, measure: Measure) -> str:
@@ -114,9 +114,9 @@ def _spent(name: str, form: str) -> Callable[[Numbers, Measure], str]:
 COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("n"): _count,
     Column("dev %"): _dev,
-    Column("deviation"): lambda numbers, measure: scored(numbers["dev_deviation"], ".2f", measure).lstrip("-"),
+    Column("deviation"): lambda numbers, measure: scored(numbers["dev_deviation"], measure).lstrip("-"),
     Column("effect"): _effect,
-    Column("test %"): lambda numbers, measure: scored(numbers["test_mean"], ".2f", measure),
+    Column("test %"): lambda numbers, measure: scored(numbers["test_mean"], measure),
     Column("trial"): _selected,
     Column("epochs"): _spent("epochs", ",d"),
     Column("seconds"): _spent("seconds", ",.1f"),

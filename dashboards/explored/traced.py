@@ -13,6 +13,7 @@ from skipstack.search.exploration.table import BASE, BASELINE, BEST, Row
 from skipstack.search.frames.study_frames import StudyFrames
 from skipstack.search.frames.trace import Traced, made_of, of_numbers
 from skipstack.search.study.records.parts import parts
+from skipstack.spaces.trial import as_network
 
 
 def traced(frames: StudyFrames, seen: Exploration) -> Iterator[Traced]:
@@ -35,7 +36,7 @@ def _row(of: TrialEvents, row: Row) -> Iterator[Traced]:
     values, about = numbers_of(row), f"{row.axis} {row.value}"
     if row.axis == BASELINE:
         scores = {name: value for name, value in values.items() if name.endswith("_mean")}
-        corpus = identity(of.frames.study.space.base.data.corpus)
+        corpus = identity(as_network(of.frames.study.space.base).data.corpus)
         return of_numbers(about, scores, lambda _: made_of(of.of_kind("corpus_prepared", f'"corpus":"{corpus}"')))
     group, selected = _group(of.seen, row), [] if row.selected is None else [row.selected]
     return of_numbers(about, values, lambda name: _of_group(of, name, group, selected))

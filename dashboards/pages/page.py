@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skipstack.spaces.trial import Scalar
+from skipstack.spaces.subject import Scalar
 
 Numbers = Mapping[str, Scalar]
 """The numbers of a row by their full names."""

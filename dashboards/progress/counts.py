@@ -71,7 +71,7 @@ class StudyCounts:
                 self._ended_now += self.record.trials[event.trial].reused is None
                 if self.best is self.record.trials[event.trial] and self.best.score is None:
                     self.best = next(iter(self.record.ranked()), None)
-                if self.left == 0:
+                if self.left == 0 and self.record.study.space.base.keeps_weights:
                     self.state = "testing the selected trials"
             case Tested():
                 self.state = f"testing the selected trials: {self.tested} done"
@@ -115,7 +115,7 @@ class StudyCounts:
     def levels(self) -> list[Level]:
         """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
         study = self.record.study
-        subject = scheduler(study.search.scheduler, study.space.base.training.epochs, seeds=study.search.seeds)
+        subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
         resource, whole = subject.spending.resource, subject.spending.whole
         levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
         for trial in self.record.trials.values():
@@ -141,7 +141,7 @@ class StudyCounts:
         Further seeds of a race may also lower a score, once they are whole.
         """
         if trial.raced:
-            if report.epoch == trial.config.training.epochs or self.best is None:
+            if report.epoch == trial.config.epochs or self.best is None:
                 self.best = next(iter(self.record.ranked()), None)
             return
         best = None if self.best is None else self.best.score

@@ -196,7 +196,7 @@ def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _score(trial: TrialRecord) -> str:
-    return NONE if trial.score is None else f"{trial.measure.factor * trial.score:.2f}"
+    return NONE if trial.score is None else trial.measure.written(trial.score)
 
 
 def _pace(counts: StudyCounts, now: float) -> list[str]:

@@ -11,13 +11,14 @@ from itertools import pairwise
 from pydantic import BaseModel
 
 from skipstack.data.basis.fields import fields, models
+from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
 """Where a docstring points into the code, which a user need not read."""
 
 
-def meaning(path: str, base: TrialConfig) -> str:
+def meaning(path: str, base: Subject) -> str:
     """The sentences below the field of a trial at a dotted path; empty where there are none.
 
     Where kinds of configs share the field, it is that of the kind which ``base`` has, or else of the first one.

@@ -35,7 +35,7 @@ def _content(plan: Plan) -> Content:
             "trials": plan.trials,
             "trials_asked_for": search.trials,
             "seeds": search.seeds,
-            "epochs": study.space.base.training.epochs,
+            "epochs": study.space.base.epochs,
             "scheduler": described(search.scheduler),
             "rungs": list(plan.rungs),
             "resource": plan.resource,

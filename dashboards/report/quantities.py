@@ -1,7 +1,7 @@
 """Measured quantities for people: few digits, a unit that suits them, and a dash where there is no number."""
 
 from skipstack.data.tasks.measure import Measure
-from skipstack.spaces.trial import Scalar
+from skipstack.spaces.subject import Scalar
 
 NONE = "–"
 """Stands where there is no number."""
@@ -30,24 +30,19 @@ def heading_of(heading: str, measure: Measure) -> str:
     return heading.replace("%", measure.unit)
 
 
-def scored(score: Scalar, form: str, measure: Measure) -> str:
+def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
     """A score, or a difference or deviation of scores, as it is printed: ``96.41``."""
-    return f"{_as_printed(score, measure):{form}}" if isinstance(score, float) else NONE
+    return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
-def with_error(mean: Scalar, error: Scalar, form: str, measure: Measure) -> str:
+def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
     """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
     if not isinstance(mean, float):
         return NONE
-    error_text = f"{abs(_as_printed(error, measure)):.2f}" if isinstance(error, float) else f"{NONE:4}"
-    return f"{_as_printed(mean, measure):{form}} ± {error_text}"
+    error_text = measure.written(error).lstrip("-") if isinstance(error, float) else f"{NONE:4}"
+    return f"{measure.written(mean, sign)} ± {error_text}"
 
 
 def reason_in_words(reason: str) -> str:
     """Why a trial ended, as people read it: ``out of memory``."""
     return reason.replace("_", " ")
-
-
-def _as_printed(score: float, measure: Measure) -> float:
-    """In percent, or as perplexity, to the two decimals that are printed; never -0.0."""
-    return round(measure.factor * score, 2) + 0.0

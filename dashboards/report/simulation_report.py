@@ -6,7 +6,7 @@ from typing import Any
 
 from skipstack.dashboards.pages.page import Cell, Column, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.report.quantities import NONE, duration, heading_of
-from skipstack.data.tasks.measures import MEASURES
+from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import SearchConfig
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import Outcome
@@ -26,7 +26,7 @@ def simulation_report(
         "they would be if no trial were stopped."
     )
     title, *lines = _lines(content)
-    groups = (tuple(map(Sentence, lines)), (_table(content),), (Sentence(note, style="dim"),))
+    groups = (tuple(map(Sentence, lines)), (_table(content, record.measure),), (Sentence(note, style="dim"),))
     return Report(page=Page(title, groups), content=content)
 
 
@@ -34,7 +34,7 @@ def _content(
     record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
 ) -> Content:
     """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
-    epochs = record.study.space.base.training.epochs
+    epochs = record.study.space.base.epochs
     return {
         "study": record.study.name,
         "measure": record.measure.name,
@@ -68,22 +68,21 @@ def _lines(content: Content) -> Iterator[str]:
     yield f"{trials:,} trials by {content['proposer']}, seed {content['seed']}, {content['workers']:,} side by side"
 
 
-def _table(content: Content) -> Table:
-    measure = MEASURES[content["measure"]]
+def _table(content: Content, measure: Measure) -> Table:
     headings = (heading_of("dev %", measure), "rank", "time", "best after", "epochs", "stopped")
     rows = [
         Row(
             names=(setting["scheduler"],),
             label=setting["scheduler"],
-            cells=tuple(map(Cell, _cells(setting, measure.factor))),
+            cells=tuple(map(Cell, _cells(setting, measure))),
         )
         for setting in content["settings"]
     ]
     return Table(names=("scheduler",), columns=tuple(map(Column, headings)), rows=tuple(rows))
 
 
-def _cells(setting: Content, factor: float) -> Iterator[str]:
-    yield NONE if setting["best"] is None else f"{setting['best'] * factor:.2f}"
+def _cells(setting: Content, measure: Measure) -> Iterator[str]:
+    yield NONE if setting["best"] is None else measure.written(setting["best"])
     yield NONE if setting["rank"] is None else f"{setting['rank']:,}"
     yield duration(setting["seconds"])
     yield duration(setting["best_after"])

@@ -18,7 +18,8 @@ from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.counting import SpaceCount
 from skipstack.spaces.domains import Choice, Domain
 from skipstack.spaces.space import Space
-from skipstack.spaces.trial import leaves
+from skipstack.spaces.subject import leaves
+from skipstack.spaces.trial import as_network
 
 LONGEST_COUNT = 24
 """Digits of a number that is still written out."""
@@ -139,7 +140,7 @@ def values(domain: Domain) -> str:
 
 def _content(described: DescribedStudy) -> Content:
     study, space = described.study, Space(described.study.space)
-    training, path = study.space.base.training, "training.batch_size"
+    training, path = as_network(study.space.base).training, "training.batch_size"
     size = described.epoch
     return {
         "study": study.name,

@@ -36,6 +36,9 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
             data = partial(report_file, of, form)
             st.download_button(label, data, f"{name}.{suffix}", mime, on_click="ignore", key=f"download {form}")
     kept = [number for number in ranked if _weights(of, number).exists()]
+    if not of.frames.study.space.base.keeps_weights:
+        sentence("No bundle: trials call a function, and what it leaves is its own.", pale=True)
+        return
     if not kept:
         sentence(
             "No bundle: the weights of no trial are here. In MLflow, the best network of a study is a logged model.",

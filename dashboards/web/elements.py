@@ -17,7 +17,7 @@ from skipstack.dashboards.pictures.picture import Drawn
 from skipstack.data.basis.printable import visible
 
 if TYPE_CHECKING:
-    from skipstack.spaces.trial import TrialConfig
+    from skipstack.spaces.subject import Subject
 
 STYLE: Final = f"""<style>
 .stHtml {{ {LIGHT} color: var(--ink); overflow-wrap: anywhere; }}
@@ -111,7 +111,7 @@ def picture(svg: str) -> None:
     st.image(svg)
 
 
-def drawing_of(config: "TrialConfig", title: str) -> None:
+def drawing_of(config: "Subject", title: str) -> None:
     """The network of a config, drawn; its layers in words below."""
     from skipstack.dashboards.drawings.drawing import diagram_of, drawing
     from skipstack.dashboards.drawings.told import told

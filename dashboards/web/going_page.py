@@ -73,7 +73,7 @@ def going_charts(standing: Standing) -> Iterator[Drawn]:
 def _numbers(standing: Standing) -> None:
     seen = standing.seen
     measure, best = seen.measure, seen.best
-    value = NONE if best is None else f"{measure.factor * float(seen.seen.trials['score'][best]):.2f}"
+    value = NONE if best is None else measure.written(float(seen.seen.trials["score"][best]))
     ago = max(time.time() - standing.time, 0.0)
     numbers = {
         "state": standing.state,

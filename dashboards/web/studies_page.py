@@ -15,6 +15,8 @@ from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import called
 from skipstack.search.study.comparable import resource_of
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig
 
 
 def studies_page(studies: Mapping[str, Path]) -> None:
@@ -51,10 +53,15 @@ def _described(of: Snapshot) -> dict[str, Any]:
         "of": f"{measure.label} on dev",
         "trial": best,
         "confirmed": "yes" if frames.confirms else "no",
-        "corpus": called(frames.study.space.base.data.corpus),
+        "corpus": _read(frames.study.space.base),
         "training": duration(float(trials["seconds"].sum())),
         "last event": f"{duration(max(time.time() - written, 0.0))} ago",
     }
+
+
+def _read(base: Subject) -> str:
+    """What messages call its corpus; or the function that it calls."""
+    return called(base.data.corpus) if isinstance(base, TrialConfig) else base.title
 
 
 def _best(of: Snapshot) -> int | None:

@@ -14,7 +14,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.study.records.parts import value_text
 
 if TYPE_CHECKING:
-    from skipstack.spaces.trial import Scalar, TrialConfig
+    from skipstack.spaces.subject import Scalar, Subject
 
 BASE: Final = -1
 """Stands for the base in a list of trials."""
@@ -26,7 +26,8 @@ def takeaway_page(path: Path) -> None:
     ranked = list(of.explored.seen.ranked)
     heading("Files")
     downloads(of, ranked)
-    heading("The network of a trial")
+    trains = of.frames.study.space.base.keeps_weights
+    heading("The network of a trial" if trains else "The values of a trial")
     numbers = [*ranked, *sorted(set(of.frames.trials.index) - set(ranked)), BASE]
     names = _names(of)
     left, right = st.columns(2)
@@ -37,15 +38,17 @@ def takeaway_page(path: Path) -> None:
     if one is None or other is None:
         return
     first, second = config_of(of, one), config_of(of, other)
-    for column, config, number in ((left, first, one), (right, second, other)):
+    for column, config, number in ((left, first, one), (right, second, other)) if trains else ():
         with column:
             drawing_of(config, names[number])
     _differences(first, second, (names[one], names[other]))
+    if not trains:
+        return
     heading("Inside a network")
     inspecting(of, [number for number in ranked if number != BASE])
 
 
-def config_of(of: Snapshot, number: int) -> "TrialConfig":
+def config_of(of: Snapshot, number: int) -> "Subject":
     """The config of a trial, or of the base."""
     import json
 
@@ -54,7 +57,7 @@ def config_of(of: Snapshot, number: int) -> "TrialConfig":
     return of.frames.space.config(json.loads(str(of.frames.trials.loc[number, "point"])))
 
 
-def differing(first: "TrialConfig", second: "TrialConfig") -> "tuple[list[Row], list[Row]]":
+def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
     """The leaves in which two configs differ, then those that both have alike: path, and the value of each."""
     one, other = first.flatten(), second.flatten()
     rows = [(path, _text(one, path), _text(other, path)) for path in dict.fromkeys((*one, *other))]
@@ -72,7 +75,7 @@ def _text(leaves: "dict[str, Scalar]", path: str) -> str:
     return value_text(value) if isinstance(value, str | int | float | bool) or value is None else canonical_json(value)
 
 
-def _differences(first: "TrialConfig", second: "TrialConfig", names: tuple[str, str]) -> None:
+def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) -> None:
     apart, alike = differing(first, second)
     heading("In what they differ", level=3)
     if apart:
@@ -85,10 +88,10 @@ def _differences(first: "TrialConfig", second: "TrialConfig", names: tuple[str, 
 
 def _names(of: Snapshot) -> dict[int, str]:
     """What each trial is called where one is chosen, and the base."""
-    trials, factor = of.frames.trials, abs(of.frames.measure.factor)
-    told = zip(trials.index, trials["score"].notna(), trials["dev"], trials["state"], strict=True)
+    trials, measure = of.frames.trials, of.frames.measure
+    told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {
-        int(number): f"trial {number}: {f'{factor * dev:.2f}' if scored else 'no score'}, {state}"
-        for number, scored, dev, state in told
+        int(number): f"trial {number}: {measure.written(score) if scored else 'no score'}, {state}"
+        for number, scored, score, state in told
     }
     return {**named, BASE: "the base"}

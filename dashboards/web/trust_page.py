@@ -33,12 +33,14 @@ def trust_page(path: Path) -> None:
         sentence(f"warning: {line}")
     heading("What is confirmed")
     _confirmed(of)
-    _paper(of)
+    if of.frames.study.space.base.keeps_weights:
+        _paper(of)
     heading("What the search says of itself")
     sentence("Described, and not tested.", pale=True)
     charts(trust_charts(of.explored), f"trust {path}")
-    heading("The corpora")
-    _corpora(of)
+    if of.frames.corpora:
+        heading("The corpora")
+        _corpora(of)
 
 
 def trust_charts(seen: "Exploration") -> Iterator[Drawn]:

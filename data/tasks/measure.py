@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import copysign
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +52,9 @@ class Counts(ABC):
 
 
 class Measure(ABC):
-    """A way to rank trials. One file holds one measure, and ``data.tasks.measures.MEASURES`` has them all."""
+    """A way to rank trials. One file holds one measure, and ``data.tasks.measures.MEASURES`` has all that corpora are
+    scored by; what a function reports is measured by itself (``data/tasks/reported.py``).
+    """
 
     name: ClassVar[str]
     """In ledgers and in the names of curves."""
@@ -85,6 +87,16 @@ class Measure(ABC):
     @abstractmethod
     def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
         """The measure where so much was ``counted``: values_x, of one sentence or of the sum over many."""
+
+    scale: ClassVar[Literal["linear", "log"]] = "linear"
+    """Of a chart's axis."""
+
+    def written(self, score: float, sign: str = "") -> str:
+        """A score, or a difference or deviation of scores, as people see it: in two decimals, and never -0.00.
+
+        ``sign``: ``+`` shows that of what is positive, too.
+        """
+        return f"{round(self.factor * score, 2) + 0.0:{sign}.2f}"
 
     def score(self, value: float) -> float:
         """What trials are ranked by, where the measure is ``value``: of scores the larger one is better."""

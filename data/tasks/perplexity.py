@@ -52,6 +52,7 @@ class Perplexity(Measure):
     article = "a"
     factor = -1
     unit = "perplexity"
+    scale = "log"
     baseline = "frequency of each word"
     keys = ("perplexity",)
     counted = ("nats", "words")

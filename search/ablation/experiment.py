@@ -20,7 +20,7 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import overlap, typed, written
 from skipstack.spaces.space import Point, Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, as_network
 
 OWN = "own"
 """Stands for the study's corpus where others are named beside it."""
@@ -115,9 +115,11 @@ def _point(space: Space, point: Point) -> Point:
 
 def _corpora(study: StudyConfig, names: Sequence[str]) -> dict[str, Json]:
     """The configs of the corpora by their names."""
-    base: dict[str, Any] = study.space.base.model_dump(mode="json")
+    if not names:
+        return {}
+    base: dict[str, Any] = as_network(study.space.base).model_dump(mode="json")
     varied = next((axis for axis in study.space.axes if overlap(axis, CORPUS)), None)
-    if names and varied is not None:
+    if varied is not None:
         raise UserError(f"--corpus: the study varies {varied} itself (allowed: to leave --corpus out)")
     own: Json = base["data"]["corpus"]
     found: dict[str, tuple[str, Json]] = {}

@@ -15,6 +15,7 @@ from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Json
 from skipstack.spaces.space import Point, Space
+from skipstack.spaces.trial import as_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def space_of_rows(config: SpaceConfig, winners: Iterable[Point]) -> SpaceConfig:
         values += [point[path] for point in found if path in point]
         values += [value for on, value in conditions if on == path]
         axes[path] = _axis(domain, values, config.axes[path].when)
-    met = tuple(name for name in config.constraints if CONSTRAINTS[name].holds(config.base))
+    met = tuple(name for name in config.constraints if CONSTRAINTS[name].holds(as_network(config.base)))
     return SpaceConfig(base=config.base, axes=axes, constraints=met)
 
 

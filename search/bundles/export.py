@@ -29,7 +29,7 @@ from skipstack.search.code_version import code_version
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, as_network
 
 ARCHIVE = ".zip"
 
@@ -72,8 +72,9 @@ def chosen_trials(
 ) -> list[TrialRecord]:
     """The ``best`` highest-ranked trials, the one numbered ``trial``, or those of the Pareto front.
 
-    Raises UserError where there are none, and where more than one of these is asked for.
+    Raises UserError where there are none, where more than one of these is asked for, and where trials train no network.
     """
+    as_network(record.study.space.base)
     given = {"--best": best is not None, "--trial": trial is not None, "--pareto": pareto}
     asked = [option for option, is_given in given.items() if is_given]
     if len(asked) > 1:
@@ -165,7 +166,7 @@ def export_bundle(
         bundle = load_bundle(beside, choose_device(device))
         measured = replace(bundle, metrics=bundle.measure(corpus))
         _write(beside / "metrics.json", measured.metrics)
-        own, scored, searched = confirmed(trial.config), len(record.ranked()), list(trial.dev.values())
+        own, scored, searched = confirmed(as_network(trial.config)), len(record.ranked()), list(trial.dev.values())
         card = model_card(measured, record.measure, scored=scored, searched=searched, confirmed=own)
         (beside / CARD).write_text(card, encoding="utf-8")
         seal(beside)

@@ -11,6 +11,7 @@ from skipstack.search.study.records.races import best_of, groups
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.trials.worker import best_weights, corpus_of
+from skipstack.spaces.trial import as_network
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -32,7 +33,7 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
 
     Raises UserError as ``best_weights``.
     """
-    score_R = list(trial.dev.values())
+    config, score_R = as_network(trial.config), list(trial.dev.values())
     lanes = range(len(score_R)) if ensemble else [score_R.index(max(score_R))]
     weights_R = best_weights(folder.trial(trial.number), trial.weights_identity)
     seeds = tuple(trial.seeds[lane] for lane in lanes)
@@ -40,7 +41,7 @@ def left_by(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, *, ens
         weights_R={name: weight[list(lanes)] for name, weight in weights_R.items()},
         seeds=seeds,
         epochs=tuple(course_of(trial, seed)[-1].epoch for seed in seeds),
-        corpus=corpus_of(folder.corpus(record.corpus_of(trial.config)), trial.config.data),
+        corpus=corpus_of(folder.corpus(record.corpus_of(config)), config.data),
         trained_on="train",
     )
 

@@ -21,7 +21,8 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.study.task import TrialTask, trial_task
-from skipstack.spaces.trial import TrialConfig
+from skipstack.search.trials.worker import stored_in
+from skipstack.spaces.trial import TrialConfig, as_network
 
 
 def retrained(
@@ -65,9 +66,9 @@ def both_splits(stored: StoredCorpus, config: TrialConfig, vectors: Path | None 
 
 
 def _corpus(task: TrialTask, tell: Say) -> PreparedCorpus:
-    stored = open_store(task.corpus)
+    stored = open_store(stored_in(task))
     try:
-        corpus = both_splits(stored, task.config, task.vectors)
+        corpus = both_splits(stored, as_network(task.config), task.vectors)
     except UserError as error:
         raise UserError(f"--retrain: trial {task.number}: {error}") from None
     train, dev = (len(stored.splits[split].lengths_S) for split in ("train", "dev"))
@@ -87,8 +88,8 @@ def _trained(
     task: TrialTask, corpus: PreparedCorpus, seed: int, rates: Sequence[float], tell: Say
 ) -> dict[str, Tensor]:
     training = Training(
-        model=task.config.model,
-        training=task.config.training,
+        model=as_network(task.config).model,
+        training=as_network(task.config).training,
         corpus=corpus,
         lanes=[Lane(seed=seed)],
         order_seed=task.order_seed,

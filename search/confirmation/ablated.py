@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import get_args
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import title_of
 from skipstack.search.ablation.labels import label, reference
 from skipstack.search.ablation.trained import TrainedRow, trained_rows
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
-from skipstack.search.confirmation.designs import TENTH_OF_A_POINT, Confirmation
+from skipstack.search.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
 from skipstack.search.ledger.events import Settled
 from skipstack.search.ledger.roles import Role, RoleKind
 from skipstack.search.statistics.corpora import mean_over_corpora
@@ -21,15 +20,17 @@ def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
     assert record.settled is not None, "an ablation begins with its rows"
     trained = trained_rows(record)
     asked = [_row(record, record.settled, role, each, trained) for role, each in questions(trained)]
-    rows = confirm(asked, randomise=randomise)
+    split = split_of(record)
+    rows = confirm(asked, split=split, randomise=randomise)
     corpora = tuple(dict.fromkeys(each.corpus for each in trained))
-    own = title_of(record.study.space.base.data.corpus)
+    own = record.study.space.base.title
     return Confirmation(
         study=record.study.name,
         corpus=", ".join(filter(None, corpora)) or own,
         measure=record.measure,
         rows=(*rows, *(_means(rows, len(corpora)) if len(corpora) > 1 else ())),
         reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points else None,
+        split=split,
     )
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from skipstack.data.corpora.config import title_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm
 from skipstack.search.confirmation.designs import why_not_by_design
@@ -16,7 +15,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.paths import Tree, written
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, as_network
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,7 +62,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     axes do not blur what the row is about. Where there is no such trial, or it has no score, the row has none. Ours
     have intervals where the study is a confirmation by design.
     """
-    base = record.study.space.base
+    base = as_network(record.study.space.base)
     by_identity = {trial.config.identity: trial for trial in record.ranked()}
     trials = [_trial(by_identity, base, row) for row in table.rows]
     reference = _trial(by_identity, base, table.base)
@@ -78,7 +77,7 @@ def compare(record: StudyRecord, name: str, table: PaperTable, *, randomise: boo
     pairs = [pair for row in rows if (pair := _pair(row, split)) is not None]
     return Comparison(
         study=record.study.name,
-        corpus=title_of(base.data.corpus),
+        corpus=base.title,
         table=name,
         title=table.title,
         note=table.note,

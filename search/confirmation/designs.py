@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import title_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
+from skipstack.search.confirmation.differences import Split
 from skipstack.search.decisions.proposers.config import WALKS
 from skipstack.search.study.records.parts import value_text
 from skipstack.search.study.records.study_record import StudyRecord
@@ -20,13 +20,16 @@ TENTH_OF_A_POINT = 0.001
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Confirmation:
-    """The confirmed rows of a study, the base first. ``corpus``: its name, or its format; several names of several."""
+    """The confirmed rows of a study, the base first. ``corpus``: its name, or its format; several names of several; of
+    a function, the function. ``split``: where they are compared.
+    """
 
     study: str
     corpus: str
     measure: Measure
     rows: tuple[ConfirmedRow, ...]
     reach: Reach | None
+    split: Split = "test"
 
 
 def why_not_by_design(record: StudyRecord) -> str:
@@ -49,14 +52,21 @@ def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation |
     """
     if why_not_by_design(record):
         return None
-    rows = list(_rows(record))
+    rows, split = list(_rows(record)), split_of(record)
     return Confirmation(
         study=record.study.name,
-        corpus=title_of(record.study.space.base.data.corpus),
+        corpus=record.study.space.base.title,
         measure=record.measure,
-        rows=confirm(rows, randomise=randomise),
+        rows=confirm(rows, split=split, randomise=randomise),
         reach=reach(rows, TENTH_OF_A_POINT) if record.measure.in_points else None,
+        split=split,
     )
+
+
+def split_of(record: StudyRecord) -> Split:
+    """Where the rows of a study are compared: on test, or on the score itself where a function reports nothing else."""
+    reports_test = any(trial.test for trial in record.trials.values())
+    return "test" if record.study.space.base.keeps_weights or reports_test else "dev"
 
 
 def _rows(record: StudyRecord) -> Iterator[Row]:

@@ -20,6 +20,7 @@ from skipstack.search.statistics.estimates import Estimate, over_seeds, over_sen
 from skipstack.search.statistics.pseudo_values import OfCounts, Values, pseudo_values
 from skipstack.search.statistics.randomisation import over_sentences
 from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.trial import as_network
 
 Split = Literal["dev", "test"]
 
@@ -120,8 +121,14 @@ def _paired_counts(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """The counts of both on the same sentences; None where that is not known."""
     one, other = _counts(trial, split, seeds[0]), _counts(reference, split, seeds[1])
-    same = same_sentences or identity(trial.config.data.corpus) == identity(reference.config.data.corpus)
-    return (one, other) if one is not None and other is not None and same and one.shape[1] == other.shape[1] else None
+    if one is None or other is None or one.shape[1] != other.shape[1]:
+        return None
+    same = same_sentences or _corpus(trial) == _corpus(reference)
+    return (one, other) if same else None
+
+
+def _corpus(trial: TrialRecord) -> str:
+    return identity(as_network(trial.config).data.corpus)
 
 
 def _counts(trial: TrialRecord, split: Split, seeds: Sequence[int]) -> NDArray[np.float64] | None:

@@ -3,10 +3,10 @@
 from skipstack.search.bundles.card import Confirmed
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 
-def confirmed_figures(record: StudyRecord, config: TrialConfig) -> list[Confirmed]:
+def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
     """What a config reaches on test in each ablation of its study, where that has an interval; each figure once.
 
     Ablations alone train with seeds that the choice of the config has not seen.

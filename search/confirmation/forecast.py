@@ -1,6 +1,6 @@
 """What an ablation will cost and what it can tell, read off the search before anything is trained."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -17,6 +17,8 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import as_network
 
 POINTS = 0.1
 """The difference, as people write it, of which it is said how many seeds would tell it."""
@@ -70,12 +72,11 @@ def forecast(record: StudyRecord, made: Experiment, first: Iterable[Event], fold
     resolution, why = _resolution(record, made)
     seconds = None
     if paces:
-        sizes = {event.corpus: _tokens(folder, event) for event in first if isinstance(event, CorpusPrepared)}
-        own = _tokens(folder, record.corpus_of(record.study.space.base))
-        space, epochs = Space(made.study.space), made.study.space.base.training.epochs
+        sizes = _sizes(record, first, folder)
+        space, epochs = Space(made.study.space), _epochs(record)
         least = longest = 0.0
         for point in proposer.points:
-            updates = epochs * sizes[identity(space.config(point).data.corpus)] / own
+            updates = epochs * sizes(space.config(point))
             bounds = _pace(paces, point)
             least, longest = least + updates * bounds[0], longest + updates * bounds[1]
         seconds = (least, longest / len(proposer.points) * most(proposer))
@@ -123,6 +124,22 @@ def _apart(one: Point, other: Point) -> int:
     return sum(canonical_json(one.get(path)) != canonical_json(other.get(path)) for path in {**one, **other})
 
 
+def _epochs(record: StudyRecord) -> int:
+    """Those of a whole trial: of functions that return before their last epoch, as many as any of them reported."""
+    whole = [len(trial.reports) for trial in record.trials.values() if trial.reason == "completed"]
+    return min(record.study.space.base.epochs, max(whole, default=record.study.space.base.epochs))
+
+
+def _sizes(record: StudyRecord, first: Iterable[Event], folder: StudyFolder) -> Callable[[Subject], float]:
+    """How much larger an epoch of a trial is than one of the search, by its corpus; that of a function is the same."""
+    ours = record.read_by(record.study.space.base)
+    if ours is None:
+        return lambda subject: 1.0
+    own = _tokens(folder, ours)
+    sizes = {event.corpus: _tokens(folder, event) for event in first if isinstance(event, CorpusPrepared)}
+    return lambda subject: sizes[identity(as_network(subject).data.corpus)] / own
+
+
 def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
     """Of train."""
     return len(open_store(folder.corpus(prepared)).splits["train"].forms_N)
@@ -130,6 +147,8 @@ def _tokens(folder: StudyFolder, prepared: CorpusPrepared) -> int:
 
 def _resolution(record: StudyRecord, made: Experiment) -> tuple[Resolution | None, str]:
     """From the base and the winner as the search measured them on test; or why it cannot be known."""
+    if not record.measure.counted:
+        return None, "what a function reports is known by seed alone"
     winner, base = record.ranked()[0], record.base
     if base is None or base is winner:
         return None, "the search did not measure the base beside a better config"

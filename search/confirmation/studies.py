@@ -7,20 +7,19 @@ import pandas as pd
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.data.corpora.config import title_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.confirmation.confirmation import ConfirmedRow, Row, confirm
-from skipstack.search.confirmation.designs import by_design
+from skipstack.search.confirmation.designs import by_design, split_of
+from skipstack.search.confirmation.differences import Split
 from skipstack.search.exploration.budgets import expected_best
-from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.study.preparation import CORPUS
 from skipstack.search.study.records.parts import short_text
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.changes import changes, chosen
-from skipstack.spaces.paths import overlap
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.paths import overlap, present, replaced
+from skipstack.spaces.subject import Subject
 
 WINNER = "the best config of each, as its own ablation found it"
 """The heading of what need not be one config."""
@@ -49,7 +48,8 @@ class Studies:
 
     ``rows``: in sections, one for each config that more than one study confirmed, and one for the best configs; in each
     the studies that have it, measured from the first of them. All are one family. ``budgets``: the best to expect of a
-    part of each study's trials, as ``search.exploration.budgets`` has it, with a column study.
+    part of each study's trials, as ``search.exploration.budgets`` has it, with a column study. ``split``: where rows
+    are compared.
     """
 
     corpus: str
@@ -57,6 +57,7 @@ class Studies:
     explored: tuple[Explored, ...]
     budgets: pd.DataFrame
     rows: tuple[ConfirmedRow, ...]
+    split: Split = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,35 +72,38 @@ class _Confirmed:
 def compare_studies(records: Mapping[str, StudyRecord], *, randomise: bool = False) -> Studies:
     """The studies by their names, at least two. Raises UserError where they cannot be compared."""
     (first, one), *others = records.items()
-    prepared = _prepared(one)
+    fingerprint = _fingerprint(one)
+    split: Split = "test" if all(split_of(each) == "test" for each in records.values()) else "dev"
     for name, record in others:
-        _check(first, prepared, name, _prepared(record))
-    confirmed = {name: list(_confirmed(record, prepared.fingerprint)) for name, record in records.items()}
+        _check(first, one, name, record)
+    confirmed = {name: list(_confirmed(record, fingerprint)) for name, record in records.items()}
     rows = [*_rows({name: {each.config: each for each in found} for name, found in confirmed.items()})]
-    winners = {name: trial for name, record in records.items() if (trial := _winner(record, prepared)) is not None}
+    winners = {name: trial for name, record in records.items() if (trial := _winner(record, fingerprint)) is not None}
     rows += _section(WINNER, winners) if len(winners) > 1 else []
     budgets = {name: _budgets(record) for name, record in records.items()}
     return Studies(
-        corpus=title_of(one.study.space.base.data.corpus),
+        corpus=one.study.space.base.title,
         measure=one.measure,
         explored=tuple(_explored(records, budgets)),
         budgets=pd.concat([each.assign(study=name) for name, each in budgets.items()], ignore_index=True),
-        rows=confirm(rows, randomise=randomise),
+        rows=confirm(rows, split=split, randomise=randomise),
+        split=split,
     )
 
 
-def _prepared(record: StudyRecord) -> CorpusPrepared:
-    return record.corpus_of(record.study.space.base)
+def _fingerprint(record: StudyRecord) -> str:
+    return record.fingerprint_of(record.study.space.base)
 
 
-def _check(first: str, ours: CorpusPrepared, name: str, theirs: CorpusPrepared) -> None:
-    """Scores are comparable if they are of one measure, on the same sentences in the same splits."""
+def _check(first: str, ours: StudyRecord, name: str, theirs: StudyRecord) -> None:
+    """Scores are comparable that are of one measure, on the same sentences in the same splits, or of one function."""
     if theirs.measure != ours.measure:
-        raise UserError(f"{name}: got scores in {theirs.measure} (allowed: {ours.measure}, as in {first})")
-    if theirs.fingerprint != ours.fingerprint:
+        raise UserError(f"{name}: got scores in {theirs.measure.name} (allowed: {ours.measure.name}, as in {first})")
+    if (got := _fingerprint(theirs)) != (wanted := _fingerprint(ours)):
+        about = "a corpus" if ours.study.space.base.keeps_weights else "a function"
         raise UserError(
-            f"{name}: got a corpus of fingerprint {theirs.fingerprint} (allowed: {ours.fingerprint}, as in {first}: "
-            "scores on other sentences, or another division into train, dev and test, say nothing of these)"
+            f"{name}: got {about} of fingerprint {got} (allowed: {wanted}, as in {first}: scores on other sentences, "
+            "or another division into train, dev and test, say nothing of these)"
         )
 
 
@@ -111,21 +115,21 @@ def _confirmed(record: StudyRecord, fingerprint: str) -> Iterator[_Confirmed]:
     for owner, rows in tables:
         for row in rows:
             trial = None if row.trial is None else owner.trials[row.trial]
-            if trial is not None and trial.whole and owner.corpus_of(trial.config).fingerprint == fingerprint:
+            if trial is not None and trial.whole and owner.fingerprint_of(trial.config) == fingerprint:
                 yield _Confirmed(_named(trial.config, record.study.space.base), _text(trial.config), trial)
 
 
-def _named(config: TrialConfig, base: TrialConfig) -> str:
+def _named(config: Subject, base: Subject) -> str:
     """What it has that the base of its study has not, on whatever corpus."""
     changed = chosen(changes(config, base), config)
     said = (f"{path}={short_text(value)}" for path, value in changed.items() if not overlap(path, CORPUS))
     return ", ".join(said) or "base"
 
 
-def _text(config: TrialConfig) -> str:
+def _text(config: Subject) -> str:
     """A config but for where its corpus lies, which is another place in each study."""
     whole = config.model_dump(mode="json")
-    return canonical_json({**whole, "data": {**whole["data"], "corpus": None}})
+    return canonical_json(replaced(whole, CORPUS.split("."), None) if present(whole, CORPUS) else whole)
 
 
 def _rows(confirmed: Mapping[str, Mapping[str, _Confirmed]]) -> Iterator[Row]:
@@ -153,7 +157,7 @@ def _section(named: str, trials: Mapping[str, TrialRecord]) -> list[Row]:
     ]
 
 
-def _winner(record: StudyRecord, prepared: CorpusPrepared) -> TrialRecord | None:
+def _winner(record: StudyRecord, fingerprint: str) -> TrialRecord | None:
     """The best config of a study as its latest ablation trained it anew; None without one, or if nothing beat the base.
 
     Of an ablation on several corpora, the trial on this one.
@@ -164,7 +168,7 @@ def _winner(record: StudyRecord, prepared: CorpusPrepared) -> TrialRecord | None
         for trial in each.trials.values() if point is not None else ():
             its = {path: trial.point[path] for path in trial.point if path != CORPUS}
             wanted = {path: value for path, value in (point or {}).items() if path != CORPUS}
-            here = each.corpus_of(trial.config).fingerprint == prepared.fingerprint
+            here = each.fingerprint_of(trial.config) == fingerprint
             if trial.whole and here and canonical_json(its) == canonical_json(wanted):
                 return trial
     return None

@@ -20,8 +20,13 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         """Without a worker: Tune is not told in time why one cannot be made."""
         self.worker: Worker | None = None
 
+    def cleanup(self) -> None:
+        """Tune ends this process."""
+        self._leave()
+
     def reset_config(self, new_config: dict[str, Any]) -> bool:
         """Ready for another trial."""
+        self._leave()
         self.setup(new_config)
         return True
 
@@ -35,8 +40,14 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         except UserError as mistake:
             return {"outcome": mistake}
         except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
-            self.worker = None  # and lets go of its memory
+            self._leave()
             return {"outcome": fault_of(error)}
+
+    def _leave(self) -> None:
+        """Let go of the trial, and of its memory."""
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.close()
 
 
 @lru_cache(maxsize=1)

@@ -107,6 +107,7 @@ class StudyGauges:
 
 
 def _tokens(record: StudyRecord, trial: TrialRecord) -> int:
-    """Those of train that a trial reads in an epoch; 0 where its corpus was prepared before tokens were counted."""
-    health = record.corpus_of(trial.config).health
+    """Those of train that a trial reads in an epoch; 0 where it reads none of ours, or before tokens were counted."""
+    corpus = record.read_by(trial.config)
+    health = None if corpus is None else corpus.health
     return 0 if health is None else health.splits["train"].tokens

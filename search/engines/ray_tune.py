@@ -51,7 +51,7 @@ from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import DIED, Fault, kernel_kills, says_out_of_memory
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Workers
 from skipstack.search.study.testing import Measurement, measured
 
 UNBORN = "error raised in its creation task"
@@ -76,7 +76,7 @@ class RayEngine(Engine):
 
     def __init__(
         self,
-        worker: type[Worker],
+        worker: Workers,
         *,
         address: str | None,
         gpus_per_trial: float | Literal["auto"],
@@ -275,10 +275,13 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
             return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
         return Fault("crashed", DIED)
 
-    def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault) -> bool:
+    def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault | None) -> bool:
         match outcome:
             case EpochResult():
                 return self.plugins.driver.report(number, outcome).action == "continue"
+            case None:
+                self.plugins.driver.returned(number)
+                return False
             case UserError():
                 raise outcome  # no trial would fare better
             case _:

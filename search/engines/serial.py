@@ -1,12 +1,13 @@
 """The engine without ray: one trial after another in this process."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import Fault, fault_of
-from skipstack.search.study.task import Measured, TrialTask, Worker
+from skipstack.search.study.task import Measured, TrialTask, Worker, Workers
 from skipstack.search.study.testing import Measurement, measured
 
 
@@ -16,9 +17,10 @@ class SerialEngine(Engine):
     A worker whose process dies takes the driver with it; the next driver goes on from its last checkpoint.
     """
 
-    def __init__(self, worker: type[Worker], device: str = "cpu") -> None:
+    def __init__(self, worker: Workers, device: str | None = "cpu") -> None:
         self.worker = worker
-        self.words = f"one trial after another, on {'a GPU' if device == 'cuda' else 'a CPU'}"
+        here = {None: "", "cuda": ", on a GPU"}.get(device, ", on a CPU")
+        self.words = f"one trial after another{here}"
 
     def run(self, driver: Driver) -> None:
         """Each trial to its end, or until it pauses, before the next one begins or goes on."""
@@ -31,14 +33,21 @@ class SerialEngine(Engine):
             yield measurement.task.number, measured(self.worker, measurement)
 
     def _run_trial(self, driver: Driver, task: TrialTask) -> None:
-        worker, action = None, "continue"
-        while action == "continue":
-            try:
-                worker = worker or self.worker(task)
-                result = worker.run_epoch()
-            except UserError:
-                raise
-            except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
-                driver.faulted(task.number, fault_of(error))
-                return
-            action = driver.report(task.number, result).action
+        with ExitStack() as leaving:
+            worker: Worker | None = None
+            while True:
+                try:
+                    if worker is None:
+                        worker = self.worker(task)
+                        leaving.callback(worker.close)
+                    result = worker.run_epoch()
+                except UserError:
+                    raise
+                except Exception as error:  # noqa: BLE001 (whatever a trial raises ends that trial, not the study)
+                    driver.faulted(task.number, fault_of(error))
+                    return
+                if result is None:
+                    driver.returned(task.number)
+                    return
+                if driver.report(task.number, result).action != "continue":
+                    return

@@ -25,7 +25,7 @@ from skipstack.search.exploration.table import Row, Seen, rows
 from skipstack.search.ledger.events import Reason
 from skipstack.search.study.comparable import resource_of
 from skipstack.spaces.space import Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 FEW: Final = 8
 """Epochs at which trials were stopped that count as rungs where the scheduler has none, at most."""
@@ -60,8 +60,8 @@ class Exploration:
     seconds: float
     best: int | None
     """The number of the best trial."""
-    best_config: TrialConfig | None
-    base: TrialConfig
+    best_config: Subject | None
+    base: Subject
     """What the study varies."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
@@ -169,7 +169,7 @@ def explore(
 def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
     """Where seeds race, a trial's score is that of trainings to their end, once its first seeds are."""
     path = "training.epochs"
-    epochs = trials[path] if path in trials.columns else study.space.base.training.epochs
+    epochs = trials[path] if path in trials.columns else study.space.base.epochs
     return (trials["state"] == "completed") | (
         reached.notna().sum(axis=1).reindex(trials.index, fill_value=0) >= epochs
     )
@@ -200,7 +200,7 @@ def _known(values: Iterable[float]) -> list[float | None]:
 
 def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
     """Epochs after which the scheduler compares trials; where it has no rungs, those after which it stopped any."""
-    epochs, scheduler = study.space.base.training.epochs, study.search.scheduler
+    epochs, scheduler = study.space.base.epochs, study.search.scheduler
     if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":
         return rungs_below(epochs, scheduler.grace, scheduler.reduction)
     if isinstance(scheduler, KeepBestConfig):

@@ -10,9 +10,7 @@ import pandas as pd
 
 from skipstack.data.basis.collection import collection_put_off
 from skipstack.data.basis.frozen import identity
-from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
-from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig
 from skipstack.search.exploration.exploration import Exploration, explore
 from skipstack.search.exploration.reached import reached
@@ -23,10 +21,12 @@ from skipstack.search.frames.trials import seeds, trials
 from skipstack.search.ledger.events import CorpusPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.ranking import measure_of
 from skipstack.search.study.records.reading import LONG, read_study
 from skipstack.search.study.records.selection import SETTLED
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
 
 MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
     "trials": trials,
@@ -151,7 +151,7 @@ class StudyFrames:
     @property
     def measure(self) -> Measure:
         """What the trials are ranked by: the same on all corpora of a study."""
-        return MEASURES[next((corpus.measure for corpus in self.corpora.values()), Accuracy.name)]
+        return measure_of(self.study.space.base, self.corpora)
 
     @property
     def confirms(self) -> bool:
@@ -161,8 +161,9 @@ class StudyFrames:
 
     @property
     def baseline(self) -> tuple[float, float] | None:
-        """What has to be beaten on dev and on test, as scores, on the base's corpus."""
-        prepared = self.corpora.get(identity(self.study.space.base.data.corpus))
+        """What has to be beaten on dev and on test, as scores, on the base's corpus, if there is one."""
+        base = self.study.space.base
+        prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
         return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
 
     def to_parquet(self, folder: Path) -> None:

@@ -43,7 +43,7 @@ def seeds(record: StudyRecord) -> pd.DataFrame:
                 "dev": sign * dev[seed],
                 "test": sign * test.get(seed, math.nan),
                 "best_event": trial.reports.events[places[seed]],
-                "tested_event": trial.happened.get("tested"),
+                "tested_event": _tested_event(trial, trial.reports.events[places[seed]]),
             }
             for seed in trial.seeds
         ]
@@ -53,6 +53,7 @@ def seeds(record: StudyRecord) -> pd.DataFrame:
 def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
     sign, best = record.measure.score(1.0), trial.best
     scored = best is not None and trial.reason not in SCORELESS
+    best_event = trial.reports.events[_places(trial)[trial.seeds[0]]] if scored else None
     return {
         "trial": trial.number,
         "state": trial.state,
@@ -69,10 +70,15 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
         "message": trial.message,
         "point": canonical_json(trial.point),
         "proposed_event": trial.happened["proposed"],
-        "best_event": trial.reports.events[_places(trial)[trial.seeds[0]]] if scored else None,
+        "best_event": best_event,
         "ended_event": trial.happened.get("ended"),
-        "tested_event": trial.happened.get("tested"),
+        "tested_event": _tested_event(trial, best_event),
     }
+
+
+def _tested_event(trial: TrialRecord, best: int | None) -> int | None:
+    """The event that has its measure on test: that of its best epoch where a function reported it there."""
+    return trial.happened.get("tested", best if trial.test else None)
 
 
 def best_events(trial: TrialRecord) -> tuple[int, ...]:

@@ -7,13 +7,13 @@ import numpy as np
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.space import Point, Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 LOOKED_AT = 64
 """Points that are drawn to start from."""
 
 
-def extremes(space: Space, size: Callable[[TrialConfig], int], generator: np.random.Generator) -> tuple[Point, Point]:
+def extremes(space: Space, size: Callable[[Subject], int], generator: np.random.Generator) -> tuple[Point, Point]:
     """Points of the least and the largest ``size``: from the best of ``LOOKED_AT`` drawn ones, changing one axis at a
     time as long as that helps. Where axes only help together, there may be others beyond.
     """

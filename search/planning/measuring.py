@@ -23,8 +23,9 @@ from skipstack.search.planning.plan import Measurement, Meter, Room
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, trial_task
-from skipstack.search.trials.worker import TrainingWorker, corpus_of, lane_groups
-from skipstack.spaces.trial import TrialConfig
+from skipstack.search.trials.worker import TrainingWorker, corpus_of, lane_groups, stored_in
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig, as_network
 
 UPDATES, READINGS = 5, 3
 """Updates that are timed of each config, and batches of dev that are read."""
@@ -66,8 +67,9 @@ class TrainingMeter(Meter):
         self._parameters: dict[str, int] = {}
         self._read: dict[str, tuple[_Some, _Some]] = {}
 
-    def parameters(self, config: TrialConfig) -> int:
+    def parameters(self, subject: Subject) -> int:
         """Read off a network of no lanes: its shapes are all there, and there is nothing to initialise."""
+        config = as_network(subject)
         key = canonical_json([config.data.model_dump(mode="json"), config.model.model_dump(mode="json")])
         if key not in self._parameters:
             sizes, dtype = self._sizes_of(config), dtype_of(config.training)
@@ -75,8 +77,9 @@ class TrainingMeter(Meter):
             self._parameters[key] = sum(parameter.shape[1:].numel() for parameter in model.parameters())
         return self._parameters[key]
 
-    def measure(self, config: TrialConfig) -> Measurement:
+    def measure(self, subject: Subject) -> Measurement:
         """The first program of the trial's lanes, timed; where there are several, one runs after another."""
+        config = as_network(subject)
         gc.collect()  # the network that was measured before
         task = self._task(config)
         seeds = lane_groups(task, self.device)[0]
@@ -106,7 +109,7 @@ class TrainingMeter(Meter):
     def _sizes_of(self, config: TrialConfig) -> Sizes:
         key = canonical_json(config.data)
         if key not in self._sizes:
-            self._sizes[key] = Sizes.of_corpus(corpus_of(self._task(config).corpus, config.data))
+            self._sizes[key] = Sizes.of_corpus(corpus_of(stored_in(self._task(config)), config.data))
         return self._sizes[key]
 
     def _batches(self, config: TrialConfig, training: Training) -> tuple[_Some, _Some]:
@@ -140,7 +143,8 @@ def memory_of(task: TrialTask) -> int:
     They are counted on a CPU, where large networks take seconds; trials that differ in what takes no memory are
     counted once.
     """
-    config = task.config.model_copy(update={"training": _sized(task.config.training)})
+    own = as_network(task.config)
+    config = own.model_copy(update={"training": _sized(own.training)})
     return _memory_of(
         TrialTask(
             number=0,

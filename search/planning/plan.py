@@ -20,7 +20,7 @@ from skipstack.search.planning.courses import Courses, courses
 from skipstack.search.planning.extremes import extremes
 from skipstack.spaces.counting import SpaceCount, count
 from skipstack.spaces.space import Point, Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 DRAWN = 5
 """Configs that are drawn and measured, beside the base, the smallest and the largest."""
@@ -55,11 +55,11 @@ class Meter(ABC):
     """Measures configs on the corpora of a study."""
 
     @abstractmethod
-    def parameters(self, config: TrialConfig) -> int:
+    def parameters(self, subject: Subject) -> int:
         """The parameters of one lane; quickly, since many configs are compared."""
 
     @abstractmethod
-    def measure(self, config: TrialConfig) -> Measurement:
+    def measure(self, subject: Subject) -> Measurement:
         """Build the network, time a few updates, throw it away. Raises RuntimeError or MemoryError where it cannot."""
 
 
@@ -125,7 +125,7 @@ def plan(study: StudyConfig, room: Room) -> Plan:
     space = Space(study.space)
     counted = count(space, generator(study.search.seed, "plan", "count"))
     trials = _trials(study.search, space, counted)
-    subject = scheduler(study.search.scheduler, study.space.base.training.epochs, seeds=study.search.seeds)
+    subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
     return Plan(
         study=study,
         space=counted,
@@ -162,7 +162,7 @@ def measured(made: Plan, meter: Meter, *, tell: Say) -> Plan:
 
 def _courses(study: StudyConfig, trials: int, space: Space, epoch_seconds: float | None = None) -> Courses:
     spared = space.contains(study.space.base)
-    epochs = study.space.base.training.epochs
+    epochs = study.space.base.epochs
     return courses(study.search, epochs, trials, spared=spared, epoch_seconds=epoch_seconds)
 
 
@@ -209,7 +209,7 @@ def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Networ
     smallest, largest = extremes(space, meter.parameters, generator(search.seed, "plan", "extremes"))
     chosen = [("base", base), ("smallest", space.config(smallest)), ("largest", space.config(largest))]
     roles: dict[str, dict[str, None]] = {}
-    configs: dict[str, TrialConfig] = {}
+    configs: dict[str, Subject] = {}
     for role, config in [*chosen, *(("drawn", space.config(point)) for point in points)]:
         roles.setdefault(config.identity, {})[role] = None
         configs[config.identity] = config
@@ -231,7 +231,7 @@ def _networks(made: Plan, space: Space, meter: Meter, tell: Say) -> tuple[Networ
     return tuple(networks)
 
 
-def _changes(space: Space, config: TrialConfig, base: TrialConfig) -> Point:
+def _changes(space: Space, config: Subject, base: Subject) -> Point:
     """What the config has on the axes that the base has not."""
     if config == base:
         return {}
@@ -239,7 +239,7 @@ def _changes(space: Space, config: TrialConfig, base: TrialConfig) -> Point:
     return {path: value for path, value in space.point(config).items() if path not in own or own[path] != value}
 
 
-def _drawn(search: SearchConfig, space: Space, trials: int, base: TrialConfig) -> list[Point]:
+def _drawn(search: SearchConfig, space: Space, trials: int, base: Subject) -> list[Point]:
     """Points that stand for all trials but the base's: some of them where they are settled, else at random."""
     source = generator(search.seed, "plan", "draw")
     if search.proposer.kind in WALKS:

@@ -32,9 +32,9 @@ LANES = "dev_score"
 class Recordings:
     """The trials whose curves can be replayed to any epoch, by the identity of their config.
 
-    A curve is whole that has all epochs, or ends by diverging. ``extended``: how many were stopped early and go on by
-    assumption; ``left_out``: trials without a whole curve, by how they ended. ``scores``: of all recorded trials that
-    have one, the best first.
+    A curve is whole that has all epochs, or ends by diverging, or where a function returned. ``extended``: how many
+    were stopped early and go on by assumption; ``left_out``: trials without a whole curve, by how they ended.
+    ``scores``: of all recorded trials that have one, the best first.
     """
 
     curves: Mapping[str, tuple[EpochResult, ...]]
@@ -52,7 +52,7 @@ def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
 
     Raises UserError where no curve is left.
     """
-    whole = record.study.space.base.training.epochs
+    whole = record.study.space.base.epochs
     curves: dict[str, tuple[EpochResult, ...]] = {}
     parameters: dict[str, int | None] = {}
     points: list[Point] = []
@@ -104,7 +104,8 @@ def _result(report: Reported, scores: tuple[float, ...], seeds: int) -> EpochRes
 
 
 def _is_whole(trial: TrialRecord, curve: Sequence[EpochResult], whole: int) -> bool:
-    return trial.reason == "diverged" or (trial.reason == "completed" and len(curve) == whole)
+    ended = trial.returned or len(curve) == whole
+    return trial.reason == "diverged" or (trial.reason == "completed" and ended)
 
 
 def _held(curve: tuple[EpochResult, ...], whole: int) -> tuple[EpochResult, ...]:

@@ -39,7 +39,7 @@ class SimulatedEngine(Engine):
         while self._running:
             self.now, _, number, result, rest = heapq.heappop(self._running)
             if driver.report(number, result).action == "continue":
-                self._train(number, rest)
+                self._train(driver, number, rest)
             else:
                 self._idle += 1
             self._fill(driver)  # a report may let another trial go on, whatever becomes of its own
@@ -51,10 +51,14 @@ class SimulatedEngine(Engine):
     def _fill(self, driver: Driver) -> None:
         while self._idle and (task := driver.next()) is not None:
             self._idle -= 1
-            self._train(task.number, _rest(self._curves[task.config.identity], task))
+            self._train(driver, task.number, _rest(self._curves[task.config.identity], task))
 
-    def _train(self, number: int, rest: Iterator[EpochResult]) -> None:
-        result = next(rest)
+    def _train(self, driver: Driver, number: int, rest: Iterator[EpochResult]) -> None:
+        result = next(rest, None)
+        if result is None:  # a function returned before its last epoch
+            driver.returned(number)
+            self._idle += 1
+            return
         self._begun += 1
         heapq.heappush(self._running, (self.now + result.seconds, self._begun, number, result, rest))
 

@@ -31,6 +31,7 @@ from skipstack.search.simulation.simulated import SimulatedEngine
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.spaces.trial import as_network
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")
 
@@ -146,8 +147,8 @@ def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *,
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     """Those of the trials. An older version may have called a corpus by another identity: any one stands for it."""
     corpora = dict(record.corpora)
-    for trial in record.trials.values():
-        name = identity(trial.config.data.corpus)
+    for trial in record.trials.values() if corpora else ():
+        name = identity(as_network(trial.config).data.corpus)
         corpora.setdefault(name, next(iter(corpora.values())).model_copy(update={"corpus": name}))
     return corpora.values()
 

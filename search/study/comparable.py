@@ -23,15 +23,15 @@ def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
     seeds, each trained to the end. With other epochs in its config none is whole, since its learning rate may have
     followed them.
     """
-    epochs = study.space.base.training.epochs
-    alike = trial.config.training.epochs == epochs
-    ended = len(trial.reports) >= trial.config.training.epochs  # of the first seeds, where seeds race
+    epochs = study.space.base.epochs
+    alike = trial.config.epochs == epochs
+    ended = len(trial.reports) >= trial.config.epochs  # of the first seeds, where seeds race
     if resource_of(study) == "seeds":
         score = trial.curve[-1][1] if trial.score is None else trial.score
         seeds = len(trial.seeds) if ended else 1
         return [(seeds, score)], alike and ended and seeds >= study.search.seeds
     if trial.raced:
-        last = min(epochs, trial.config.training.epochs if ended else len(trial.reports))
+        last = min(epochs, trial.config.epochs if ended else len(trial.reports))
         return [(last, trial.curve[-1][1])], alike and ended and len(trial.seeds) >= study.search.seeds
     curve = trial.curve[:epochs]
     whole = len(curve) == epochs

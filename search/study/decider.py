@@ -58,7 +58,7 @@ class Decider:
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
         self.proposer = proposer(search.proposer, space, seed=search.seed, objectives=len(search.objectives))
-        self.scheduler = scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
+        self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
         self.decision = Decision("continue")
         """What the scheduler said of the last report."""
         self.known = KnownTrials(folder, self.record)

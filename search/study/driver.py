@@ -36,7 +36,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
 from skipstack.spaces.space import Point, Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 
 class Driver:
@@ -59,7 +59,7 @@ class Driver:
         space: Space | None = None,
         first: Sequence[Event] = (),
         rehearse: Sequence[Reader] = (),
-        parameters: Callable[[TrialConfig], int | None] = lambda config: None,
+        parameters: Callable[[Subject], int | None] = lambda config: None,
     ) -> None:
         self.folder = folder
         self.device = device
@@ -171,6 +171,10 @@ class Driver:
         else:
             self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
             self._waiting.append(number)
+
+    def returned(self, number: int) -> None:
+        """A trial has no further epoch: it is whole before the last that it might have had."""
+        self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
     def tested(self, number: int, measured: Measured) -> None:
         """A selected trial was measured on the test split."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.redaction import redacted
 from skipstack.search.config import SearchConfig
 from skipstack.search.ledger.disk import FULL_DISK
 from skipstack.search.ledger.events import FaultReason, RetryCause
@@ -73,7 +74,10 @@ def fault_of(error: BaseException) -> Fault:
         return Fault("timed_out", " ".join(str(error).split()))
     if isinstance(error, WeightsLostError):
         return Fault("failed", " ".join(str(error).split()), weights_lost=True)
-    return Fault("out_of_memory" if is_out_of_memory(error) else "failed", one_line(error))
+    notes = (
+        redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ())
+    )  # such as where it was raised
+    return Fault("out_of_memory" if is_out_of_memory(error) else "failed", "; ".join((one_line(error), *notes)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -27,8 +27,10 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.spaces.config import Axis, SpaceConfig
+from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.paths import overlap
 from skipstack.spaces.space import Space
+from skipstack.spaces.trial import as_network
 
 CORPUS, SCHEME, CUT_OFF = "data.corpus", "data.scheme", "data.minimum_tag_count"
 CLASSES, LONGEST = "data.vocabulary.word_classes", "data.longest"
@@ -91,7 +93,7 @@ def prepared(
             with_longest(stored, longest)
         vectors = dict(before.vectors) if before else {}
         for name, sizes in needed.vectors.items():
-            vocabulary = vocabulary_of(stored, study.space.base.data.vocabulary)
+            vocabulary = vocabulary_of(stored, as_network(study.space.base).data.vocabulary)
             if name not in vectors:
                 vectors[name] = _vectors(corpus_folder / name, stored, vocabulary, root=folder.corpora)
             _check_sizes(name, vectors[name].size, sizes)
@@ -141,7 +143,9 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 
 
 def needs(space: SpaceConfig) -> list[Needed]:
-    """All that a trial of the space may read, the base's corpus first."""
+    """All that a trial of the space may read, the base's corpus first; nothing of ours where trials call a function."""
+    if isinstance(space.base, FunctionConfig):
+        return []
     corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
     varied = Space(SpaceConfig(base=space.base, axes=_settling(space)))
     if varied.count() is None:
@@ -149,7 +153,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
             "an axis under data.corpus is continuous (allowed: choices, since each corpus is prepared first)"
         )
     for point in varied.enumerate():
-        config = varied.config(point)
+        config = as_network(varied.config(point))
         needed = corpora.setdefault(identity(config.data.corpus), Needed(config.data.corpus))
         needed.tags[config.data.scheme, config.data.minimum_tag_count] = None
         needed.words[config.data.vocabulary] = None
@@ -165,7 +169,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
 
 def _settling(space: SpaceConfig) -> dict[str, Axis]:
     """The axes that settle what is read, and those that these depend on. Sizes matter only to vectors."""
-    given = space.base.data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
+    given = as_network(space.base).data.vectors is not None or any(overlap(path, VECTORS) for path in space.axes)
     reads = [CORPUS, SCHEME, CUT_OFF, CLASSES, LONGEST, HEAD, CONSTRAINED, STACK, EMBEDDER, ONE_HOT]
     reads += [VECTORS, WORD_SIZE] if given else []
     kept = {path for path in space.axes if any(overlap(path, each) for each in reads)}

@@ -11,7 +11,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.races import groups
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.study.task import EpochResult, Worker, trial_task
+from skipstack.search.study.task import EpochResult, Worker, Workers, trial_task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +38,7 @@ def rerun(
     record: StudyRecord,
     folder: StudyFolder,
     number: int,
-    worker: type[Worker],
+    worker: Workers,
     *,
     scratch: Path,
     device: str,
@@ -64,6 +64,8 @@ def rerun(
                 raise
             except Exception as error:  # noqa: BLE001 (a trial that fails now differs from one that did not)
                 return Difference(epoch=recorded.epoch, name="outcome", recorded="a report", now=one_line(error))
+            if result is None:
+                return Difference(epoch=recorded.epoch, name="outcome", recorded="a report", now="no further epoch")
             difference = next(_differences(seeds, recorded, result), None)
             if difference is not None:
                 return difference

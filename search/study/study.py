@@ -6,9 +6,10 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
-from skipstack.search.config import SEEDS_OF_A_SEARCH, StudyConfig
+from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.decisions.proposers.build import proposer
 from skipstack.search.decisions.schedulers.build import scheduler
+from skipstack.search.decisions.schedulers.config import RungConfig
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
@@ -22,6 +23,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.testing import measurement
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.domains import Json
+from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.space import Space
 
 Clock = Callable[[], float]
@@ -73,7 +75,9 @@ def extend_study(
 
 def check_study(study: StudyConfig) -> None:
     """Raises UserError for a study that cannot run, whatever its corpora are."""
-    if "training.epochs" in study.space.axes:
+    if isinstance(study.space.base, FunctionConfig):
+        check_function(study.search)
+    elif "training.epochs" in study.space.axes:
         raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
     search = study.search
     stated = next((path for path, axis in study.space.axes.items() if axis.prior is not None), None)
@@ -85,7 +89,18 @@ def check_study(study: StudyConfig) -> None:
             f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
         )
     proposer(search.proposer, Space(study.space), seed=search.seed, objectives=len(search.objectives))
-    scheduler(search.scheduler, study.space.base.training.epochs, seeds=search.seeds)
+    scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
+
+
+def check_function(search: SearchConfig) -> None:
+    """Raises UserError for what a search of a function cannot do: it knows of it what it reports and nothing else."""
+    if len(search.objectives) > 1:
+        got = ", ".join(search.objectives)
+        raise UserError(f"search.objectives: got {got} (allowed for a function: score, the one that it reports)")
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+        raise UserError(
+            "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch)"
+        )
 
 
 def _test(driver: Driver, engine: Engine) -> None:

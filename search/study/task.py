@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
@@ -11,15 +11,15 @@ from skipstack.search.ledger.usage import Usage
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialTask:
     """A trial to train, or to go on with.
 
-    ``reported``: epochs that the ledger already has; the next result is for the epoch after them.
-    ``corpus``: the folder of the store; ``vectors``: that of the pretrained vectors, if the config names some.
+    ``reported``: epochs that the ledger already has; the next result is for the epoch after them. ``corpus``: the
+    folder of the store, if the trial reads one of ours; ``vectors``: that of the pretrained vectors, if there are some.
     ``folder``: where the trial keeps its weights. ``earlier``: seeds that the trial has already, where they race: these
     ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
     trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
@@ -28,13 +28,13 @@ class TrialTask:
     """
 
     number: int
-    config: TrialConfig
+    config: Subject
     seeds: tuple[int, ...]
     order_seed: int
     lanes: int | Literal["auto"]
-    corpus: Path
     folder: Path
     device: str
+    corpus: Path | None = None
     reported: int = 0
     vectors: Path | None = None
     earlier: tuple[int, ...] = ()
@@ -47,7 +47,7 @@ class TrialTask:
 def trial_task(
     record: StudyRecord,
     folder: StudyFolder,
-    config: TrialConfig,
+    config: Subject,
     *,
     number: int,
     seeds: tuple[int, ...],
@@ -55,7 +55,7 @@ def trial_task(
     trial: TrialRecord | None = None,
 ) -> TrialTask:
     """What a worker needs to train or to test a trial of a study. ``trial``: what happened of it, if anything did."""
-    vectors = record.vectors_of(config)
+    corpus, vectors = record.read_by(config), record.vectors_of(config)
     limit = record.study.search.time_limit
     return TrialTask(
         number=number,
@@ -64,7 +64,7 @@ def trial_task(
         order_seed=record.study.search.seed,
         lanes=record.study.search.lanes,
         # A worker of another process has another working directory.
-        corpus=folder.corpus(record.corpus_of(config)).resolve(),
+        corpus=None if corpus is None else folder.corpus(corpus).resolve(),
         folder=folder.trial(number).resolve(),
         device=device,
         reported=0 if trial is None else len(trial.reports),
@@ -90,7 +90,8 @@ def task_of(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EpochResult:
-    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1.
+    """One epoch of a trial, counted from 1. The score is the mean over the lanes of their dev accuracy, or F1, or of
+    what a function reported.
 
     ``latency``: seconds that reading 1,000 tokens of dev took one lane; ``usage``: what the worker took of its machine.
     Each is None where nobody measured it.
@@ -112,6 +113,16 @@ class Measured:
     sentences: SentenceCounts | None = None
 
 
+class Workers(Protocol):
+    """What makes workers, and measures on test what they left: a class of workers, or one that knows more."""
+
+    def __call__(self, task: TrialTask) -> "Worker":
+        """A worker for a trial."""
+
+    def test(self, task: TrialTask) -> Measured:
+        """What the trial's best weights reach on the test split. Raises WeightsLostError where they are lost."""
+
+
 class Worker(ABC):
     """Trains one trial, an epoch a call. Any process may hold one; a new one goes on where the last one was."""
 
@@ -119,8 +130,11 @@ class Worker(ABC):
         self.task = task
 
     @abstractmethod
-    def run_epoch(self) -> EpochResult:
-        """The result of the next epoch that the ledger does not have."""
+    def run_epoch(self) -> EpochResult | None:
+        """The result of the next epoch that the ledger does not have; None where there is none: the trial is whole."""
+
+    def close(self) -> None:  # noqa: B027 (what trains here is let go of with the worker)
+        """The trial goes on no more, or not here."""
 
     @classmethod
     @abstractmethod

@@ -9,7 +9,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.races import groups
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.study.task import Measured, TrialTask, Worker, task_of
+from skipstack.search.study.task import Measured, TrialTask, Workers, task_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device
     return Measurement(task, tuple(_training(task, trial)) if lost else ())
 
 
-def measured(worker: type[Worker], measurement: Measurement) -> Measured | Fault:
+def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
     """What the trial's best weights reach on the test split, or the fault that stood against it.
 
     Raises UserError for what no other trial could do without either.

@@ -16,8 +16,10 @@ from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.space import Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
 """The ends that say something of a config."""
@@ -126,8 +128,17 @@ class _Reading:
             recording=self._recording(path, record, trial, whole=whole),
         )
 
-    def _translated(self, record: StudyRecord, config: TrialConfig) -> TrialConfig:
-        """The config with this study's corpus of the same content, and its epochs."""
+    def _translated(self, record: StudyRecord, subject: Subject) -> Subject:
+        """The config with this study's corpus of the same content, and its epochs; of a function, with this study's.
+
+        Another source is another function.
+        """
+        base = self.study.space.base
+        if isinstance(base, FunctionConfig):
+            if not isinstance(subject, FunctionConfig) or subject.function.source != base.function.source:
+                raise UserError(f"got {subject.title} (allowed: {base.title}, with the same source)")
+            return subject.model_copy(update={"function": base.function})
+        config = as_network(subject)
         theirs = record.corpora.get(identity(config.data.corpus))
         alike = [
             prepared
@@ -145,7 +156,7 @@ class _Reading:
             if own is None or before is None or own.sha256 != before.sha256:
                 raise UserError(f"data.vectors: got {path} (allowed: the same file as this study's)")
         data = config.data.model_copy(update={"corpus": self.named[ours.corpus]})
-        training = config.training.model_copy(update={"epochs": self.study.space.base.training.epochs})
+        training = config.training.model_copy(update={"epochs": base.epochs})
         return config.model_copy(update={"data": data, "training": training})
 
     def _recording(self, path: str, record: StudyRecord, trial: TrialRecord, *, whole: bool) -> Recording | None:
@@ -154,7 +165,7 @@ class _Reading:
         It needs the same seeds and, if it has a score, its weights.
         """
         study, search = self.study, self.study.search
-        diverged = trial.reason == "diverged" and trial.config.training.epochs == study.space.base.training.epochs
+        diverged = trial.reason == "diverged" and trial.config.epochs == study.space.base.epochs
         seeds = tuple(search.lane_seeds)
         if resource_of(study) != "epochs" or not (whole or diverged) or trial.raced:
             return None

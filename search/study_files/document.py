@@ -104,8 +104,10 @@ def presets() -> dict[str, Path]:
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in sorted(folder.rglob("*.yaml"))}
 
 
-def read_document(path: Path, name: str, scale: str | None = None) -> Document:
+def read_document(path: Path, name: str, scale: str | None = None, base: Raw | None = None) -> Document:
     """The file at ``path``, which errors call ``name``, merged over what it extends, each at ``scale`` if it has it.
+
+    ``base``: of studies that extend nothing; None: that of networks, of which alone there are presets.
 
     Raises UserError for a file that cannot be read, is not YAML, or has other keys than ``FileContent``.
     """
@@ -116,16 +118,16 @@ def read_document(path: Path, name: str, scale: str | None = None) -> Document:
     except OSError as error:
         raise UserError(f"{name} cannot be read: {error.strerror}") from None
     data, lines = read_yaml(text, name)
-    return document(data or {}, Source(name, lines), scale)
+    return document(data or {}, Source(name, lines), scale, base)
 
 
-def document(data: Any, source: Source, scale: str | None = None) -> Document:
+def document(data: Any, source: Source, scale: str | None = None, base: Raw | None = None) -> Document:
     """What a study file says, or a mapping like one, merged over what it extends. Raises UserError as above."""
     try:
         file = FileContent.model_validate(data)
     except ValidationError as error:
         raise UserError(explain(error, FileContent, lines=source.lines, file=source.name)) from None
-    extended = _extended(file.extends, source, scale)
+    extended = _extended(file.extends, source, scale, base)
     raw = _over(extended.raw, file, source)
     if file.about is not None:
         raw = {**raw, "about": file.about}
@@ -135,10 +137,13 @@ def document(data: Any, source: Source, scale: str | None = None) -> Document:
     return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])))
 
 
-def _extended(name: str | None, source: Source, scale: str | None) -> Document:
+def _extended(name: str | None, source: Source, scale: str | None, base: Raw | None) -> Document:
     if name is None:
-        base, search = TrialConfig().model_dump(mode="json"), SearchConfig().model_dump(mode="json")
-        return Document(source, {"about": "", "base": base, "axes": {}, "constraints": (), "search": search}, ())
+        own = TrialConfig().model_dump(mode="json") if base is None else base
+        search = SearchConfig().model_dump(mode="json")
+        return Document(source, {"about": "", "base": own, "axes": {}, "constraints": (), "search": search}, ())
+    if base is not None:
+        raise source.error(["extends"], f"got {name} for a function (allowed: none, since presets train networks)")
     if name not in presets():
         raise source.error(["extends"], unknown("study", name, presets()))
     return read_document(presets()[name], name, scale)

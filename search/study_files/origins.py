@@ -12,7 +12,7 @@ from typing import Any
 from skipstack.search.study_files.document import FileContent, Scale, merged, presets
 from skipstack.search.study_files.study_file import find_study
 from skipstack.search.study_files.yaml_lines import read_yaml
-from skipstack.spaces.trial import Scalar
+from skipstack.spaces.subject import Scalar
 
 DEFAULT = "default"
 """The author of what no file says."""

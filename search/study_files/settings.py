@@ -1,6 +1,6 @@
 """What the command line changes about a study: one value at one path each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,9 @@ from skipstack.search.ledger.upgrade import REPLACED
 from skipstack.search.study_files.document import Raw, Source, in_full, replacement, with_axis
 from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.paths import trial_paths, unknown_path
+
+Known = Callable[[], Mapping[str, Any]]
+"""The paths that a base may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,30 +71,32 @@ def option_setting(option: str, path: str, value: int) -> Setting:
     return Setting(Source(f"--{option} {value}"), tuple(path.split(".")), value)
 
 
-def parsed_setting(text: str) -> Setting:
-    """``--set PATH=VALUE``, the value as YAML. Raises UserError for a path that a study does not have."""
+def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
+    """``--set PATH=VALUE``, the value as YAML. Raises UserError for a path that a study does not have: those of a
+    base are ``known``.
+    """
     source = Source(f"--set {text}")
     path, equals, value = text.partition("=")
     if not equals:
         raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
     read = read_yaml(value, source.name)[0]
-    return Setting(source, _parts(path.strip(), read, source), read)
+    return Setting(source, _parts(path.strip(), read, source, known), read)
 
 
-def given_setting(path: str, value: Any) -> Setting:
+def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
     """A value as Python has it, for a path as ``parsed_setting`` takes it."""
     source = Source(f"settings {path}")
-    return Setting(source, _parts(path, value, source), value)
+    return Setting(source, _parts(path, value, source, known), value)
 
 
-def _parts(path: str, value: Any, source: Source) -> tuple[str, ...]:
+def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple[str, ...]:
     """The path in the file. Fields of the base may do without ``base`` before them."""
     first, _, rest = path.partition(".")
     if path in ("about", "constraints"):
         return (path,)
     if first == "axes" and rest:
         return ("axes", rest)
-    known = {**trial_paths(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}
+    known = {**known_in_base(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}
     path = rest if first == "base" else path
     if first == "search" and (key := rest.partition(".")[0]) in REPLACED:
         options = {rest.partition(".")[2]: value} if "." in rest else value

@@ -1,6 +1,7 @@
 """Study files: a space and how it is searched, as YAML, checked before anything is trained."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.study_files.document import FileContent, Raw, Source, document, presets, read_document
 from skipstack.search.study_files.settings import (
+    Known,
     Setting,
     corpus_setting,
     given_setting,
@@ -24,8 +26,11 @@ from skipstack.spaces.checks import SpaceError
 from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
+from skipstack.spaces.function import FunctionConfig, FunctionSource
+from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
 from skipstack.spaces.space import Space
+from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import TrialConfig
 
 MAPPING = "study"
@@ -45,6 +50,7 @@ def load_study(
     epochs: int | None = None,
     seeds: int | None = None,
     seed: int | None = None,
+    function: FunctionSource | None = None,
 ) -> tuple[StudyConfig, Path]:
     """A study by the name of a preset, from a YAML file or a mapping like one; and where its corpus paths start.
 
@@ -54,32 +60,55 @@ def load_study(
     (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
     ``constraints`` or ``about``. A mapping of paths has the values themselves. Overrides are applied in order,
     ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied it, or a part of it,
-    is removed. Another ``kind`` drops the fields of the old one.
+    is removed. Another ``kind`` drops the fields of the old one. ``function``: what trials call; the base then has
+    values for it, of any name, and a mapping has its name.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
+    nothing = None if function is None else dict[str, Any]()
     if isinstance(given, Mapping):
-        name, corpora, file = MAPPING, Path.cwd(), document(given, Source(MAPPING), scale)
+        name = MAPPING if function is None else function.name
+        corpora, file = Path.cwd(), document(given, Source(MAPPING), scale, nothing)
     else:
         path, preset = find_study(given)
         name, corpora = preset or path.stem, Path.cwd() if preset else path.resolve().parent
-        file = read_document(path, str(given), scale)
+        file = read_document(path, str(given), scale, nothing)
     if scale is not None and scale not in file.scales:
         none = f"{file.source.name} has no scales (allowed: to leave it out)"
         raise UserError(f"--scale: {unknown('scale', scale, file.scales) if file.scales else none}")
     raw = file.raw
+    known: Known = trial_paths
+    if function is not None:
+        function, epochs = _with_epochs(function, corpus, epochs), None
+        known = partial(_values, raw)
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
     options = {"trials": ("search.trials", trials), "epochs": ("base.training.epochs", epochs)}
     options |= {"seeds": ("search.seeds", seeds), "seed": ("search.seed", seed)}
     settings += [option_setting(option, at, value) for option, (at, value) in options.items() if value is not None]
     if isinstance(overrides, Mapping):
-        settings += [given_setting(path, value) for path, value in overrides.items()]
+        settings += [given_setting(path, value, known) for path, value in overrides.items()]
     else:
-        settings += [parsed_setting(text) for text in overrides]
+        settings += [parsed_setting(text, known) for text in overrides]
     for setting in settings:
         raw = setting.applied(raw)
     full_name = name if scale is None else f"{name}-{scale}"
-    return _Check(file.source, settings).study(full_name, raw), corpora
+    return _Check(file.source, settings).study(full_name, raw, function), corpora
+
+
+def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
+    """The function, which may report so often."""
+    if corpus is not None:
+        raise UserError(
+            f"--corpus {corpus}: got it for a function, which reads what it likes (allowed: to leave it out)"
+        )
+    if epochs is not None and epochs < 1:
+        raise UserError(f"--epochs {epochs}: got {epochs} (allowed: 1 or more)")
+    return function if epochs is None else function.model_copy(update={"epochs": epochs})
+
+
+def _values(raw: Raw) -> Mapping[str, Any]:
+    """The values of a function by their paths."""
+    return {**dict(leaves(raw["base"])), **raw["axes"]}
 
 
 def scales(name_or_path: str | Path) -> tuple[str, ...]:
@@ -116,18 +145,28 @@ class _Check:
         self._file = file
         self._settings = settings
 
-    def study(self, name: str, raw: Raw) -> StudyConfig:
+    def study(self, name: str, raw: Raw, function: FunctionSource | None) -> StudyConfig:
         """The study, or UserError."""
-        base = self._valid(TrialConfig, raw["base"], ("base",))
+        network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
+        base = self._called(function, raw["base"], whole.axes) if network is None else network
         config = SpaceConfig(base=base, axes=whole.axes, constraints=whole.constraints)
         try:
             space = Space(config)
             check_active(space)
         except SpaceError as error:
             raise self._author(error.where).error(error.where, str(error)) from None
-        self._check_corpora(base, space)
+        if network is not None:
+            self._check_corpora(network, space)
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
+
+    def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:
+        """The base of a study whose trials call a function."""
+        assert function is not None, "other trials train a network"
+        try:
+            return function_base(function, values, axes)
+        except UserError as error:
+            raise self._author(("base",)).error(["base"], str(error)) from None
 
     def _author(self, path: Sequence[str | int]) -> Source:
         near = [each for each in self._settings if all(a == b for a, b in zip(each.path, path, strict=False))]

@@ -42,6 +42,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.tracking.entry import LONGEST, Entry, RunKey, note
 from skipstack.search.tracking.texts import as_file, axis_value, corpus_read, source_tags, system_metrics
+from skipstack.spaces.trial import TrialConfig, as_network
 
 
 class ExpectedRuns:
@@ -83,7 +84,7 @@ class ExpectedRuns:
             case CorpusPrepared():
                 fingerprints = sorted({corpus.fingerprint for corpus in self.record.corpora.values()})
                 self._entry().tags["skipstack.data_fingerprint"] = ",".join(fingerprints)
-                base = self.record.study.space.base.data.corpus
+                base = as_network(self.record.study.space.base).data.corpus
                 if identity(base) == event.corpus:
                     self._entry().corpus = corpus_read(base, event.fingerprint)
             case Placed():
@@ -159,13 +160,13 @@ class ExpectedRuns:
         entry.params = {path: str(value)[:LONGEST] for path, value in config.flatten().items()}
         entry.params |= {f"axis.{path}": axis_value(domains[path], value) for path, value in trial.point.items()}
         entry.files = {"config.json": as_file(config.model_dump(mode="json"))}
-        corpus = self.record.corpus_of(config)
-        entry.corpus = corpus_read(config.data.corpus, corpus.fingerprint)
+        if isinstance(config, TrialConfig):
+            entry.corpus = corpus_read(config.data.corpus, self.record.corpus_of(config).fingerprint)
         entry.tags = self._tags("trial" if self._ablation is None else "ablation_trial") | {
             "skipstack.trial": str(trial.number),
             "skipstack.identity": event.config_identity,
             "skipstack.seeds": _listed(trial.seeds),
-            "skipstack.data_fingerprint": corpus.fingerprint,
+            "skipstack.data_fingerprint": self.record.fingerprint_of(config),
         }
         if event.parameters is not None:
             entry.tags["skipstack.parameters"] = str(event.parameters)

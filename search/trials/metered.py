@@ -2,33 +2,50 @@
 
 import os
 import socket
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import final
 
 import psutil
 
 from skipstack.search.ledger.usage import Usage
-from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
-from skipstack.search.trials.deferred import DeferredWorker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
+
+
+@final
+@dataclass(frozen=True)
+class MeteredWorkers(Workers):
+    """Workers that train as ``workers`` do, number for number."""
+
+    workers: Workers
+
+    def __call__(self, task: TrialTask) -> Worker:
+        """A worker that measures."""
+        return MeteredWorker(task, self.workers(task))
+
+    def test(self, task: TrialTask) -> Measured:
+        """What those measure."""
+        return self.workers.test(task)
 
 
 @final
 class MeteredWorker(Worker):
-    """Trains as a ``DeferredWorker`` does, number for number.
+    """Trains as another ``worker`` does.
 
     An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading it.
     """
 
-    def __init__(self, task: TrialTask) -> None:
+    def __init__(self, task: TrialTask, worker: Worker) -> None:
         super().__init__(task)
-        self._worker: Worker = DeferredWorker(task)
+        self._worker = worker
 
-    def run_epoch(self) -> EpochResult:
+    def run_epoch(self) -> EpochResult | None:
         """The next epoch, with its usage."""
         process = psutil.Process()
         for percent in (process.cpu_percent, psutil.cpu_percent):
             percent()  # the next call counts from here
         result = self._worker.run_epoch()
+        if result is None:
+            return None
         machine = psutil.virtual_memory()
         usage = Usage(
             machine=socket.gethostname(),
@@ -42,10 +59,14 @@ class MeteredWorker(Worker):
         )
         return replace(result, usage=usage)
 
+    def close(self) -> None:
+        """As the other."""
+        self._worker.close()
+
     @classmethod
     def test(cls, task: TrialTask) -> Measured:
-        """What a ``DeferredWorker`` tests."""
-        return DeferredWorker.test(task)
+        """Never called: ``MeteredWorkers`` knows who measures."""
+        raise NotImplementedError
 
 
 def _of_gpu(device: str) -> dict[str, float | int | None]:

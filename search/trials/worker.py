@@ -33,6 +33,7 @@ from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 from skipstack.search.trials.deadline import Deadline
 from skipstack.search.trials.trial_files import TrialFiles
+from skipstack.spaces.trial import as_network
 
 WIDEST_FUSED_ON_CPU = 256
 """Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
@@ -52,11 +53,12 @@ class TrainingWorker(Worker):
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
         limit_memory(device, task.memory_limit)
-        corpus = corpus_of(task.corpus, task.config.data, task.vectors)
+        config = as_network(task.config)
+        corpus = corpus_of(stored_in(task), config.data, task.vectors)
         self.groups = [
             Training(
-                model=task.config.model,
-                training=task.config.training,
+                model=config.model,
+                training=config.training,
                 corpus=corpus,
                 lanes=[Lane(seed=seed) for seed in seeds],
                 order_seed=task.order_seed,
@@ -84,7 +86,7 @@ class TrainingWorker(Worker):
             result = self._train_epoch()
         if self.deadline is not None:
             self.deadline.spend(result.seconds)
-        if self.task.earlier and result.epoch == self.task.config.training.epochs:
+        if self.task.earlier and result.epoch == self.task.config.epochs:
             self._join_best()
         return result
 
@@ -169,7 +171,8 @@ class TrainingWorker(Worker):
         """
         torch.set_num_threads(1)
         device = choose_device(task.device)
-        corpus = corpus_of(task.corpus, task.config.data)
+        config = as_network(task.config)
+        corpus = corpus_of(stored_in(task), config.data)
         try:
             weights_R = best_weights(task.folder)
         except UserError as error:
@@ -178,10 +181,10 @@ class TrainingWorker(Worker):
         evaluations = []
         for lane in range(len(task.seeds)):
             model = trained(
-                task.config.model,
+                config.model,
                 sizes=Sizes.of_corpus(corpus),
                 weights=lane_of(weights_R, lane),
-                dtype=dtype_of(task.config.training),
+                dtype=dtype_of(config.training),
                 device=device,
             )
             evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
@@ -233,9 +236,15 @@ def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
     """The seeds that are trained as one program. ``auto`` fuses all on a GPU, and narrow networks on a CPU."""
     together = task.lanes
     if together == "auto":
-        fused = device.type == "cuda" or task.config.model.stack.hidden <= WIDEST_FUSED_ON_CPU
+        fused = device.type == "cuda" or as_network(task.config).model.stack.hidden <= WIDEST_FUSED_ON_CPU
         together = len(task.seeds) if fused else 1
     return [task.seeds[start : start + together] for start in range(0, len(task.seeds), together)]
+
+
+def stored_in(task: TrialTask) -> Path:
+    """The store of the corpus that a network reads."""
+    assert task.corpus is not None, "a network reads a corpus"
+    return task.corpus
 
 
 @lru_cache(maxsize=4)

@@ -41,7 +41,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
         def run(self, driver: Driver) -> None:
             raise KeyboardInterrupt
 
-    def start(name: str, **options: Any) -> SerialEngine:
+    def start(name: str, *, function: None, **options: Any) -> SerialEngine:
         all_started.append({"engine": name, **options})
         return Interrupted(ToyWorker)
 

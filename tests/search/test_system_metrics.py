@@ -14,10 +14,9 @@ from skipstack.search.frames.study_frames import study_frames
 from skipstack.search.ledger.events import Event, Used
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.usage import Usage
-from skipstack.search.study.task import EpochResult, Worker
+from skipstack.search.study.task import EpochResult, Workers
 from skipstack.search.tracking.runs import ExpectedRuns
-from skipstack.search.trials import metered
-from skipstack.search.trials.metered import MeteredWorker
+from skipstack.search.trials.metered import MeteredWorkers
 from tests.command_line import typed
 from tests.install.environments import SMALL
 from tests.search.changed import searched
@@ -38,11 +37,9 @@ def used(path: Path) -> list[Used]:
 def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study whose workers measure themselves; some of its trials fail. Beside it, ``without``: one whose do not."""
     folder = tmp_path_factory.mktemp("metered")
-    workers: dict[str, type[Worker]] = {"without": FailingWorker, "with": MeteredWorker}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metered, "DeferredWorker", FailingWorker)
-        for name, worker in workers.items():
-            run_toy(open_toy(folder / name, searched(toy_study(), **request.param)), worker=worker)
+    workers: dict[str, Workers] = {"without": FailingWorker, "with": MeteredWorkers(FailingWorker)}
+    for name, worker in workers.items():
+        run_toy(open_toy(folder / name, searched(toy_study(), **request.param)), worker=worker)
     return folder / "with"
 
 
@@ -123,11 +120,10 @@ class BusyWorker(ToyWorker):
         return super().run_epoch()
 
 
-def test_what_is_measured_is_what_the_system_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metered, "DeferredWorker", BusyWorker)
+def test_what_is_measured_is_what_the_system_says(tmp_path: Path) -> None:
     folder = open_toy(tmp_path, toy_study(trials=1, epochs=1))
     before = _held()
-    run_toy(folder, worker=MeteredWorker)
+    run_toy(folder, worker=MeteredWorkers(BusyWorker))
     (event,) = used(tmp_path)
     usage = event.usage
     assert usage.process_cpu == pytest.approx(BusyWorker.percent, rel=0.2)

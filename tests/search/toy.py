@@ -18,7 +18,7 @@ from skipstack.search.study.driver import Driver
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
+from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
@@ -104,7 +104,7 @@ def toy_driver(folder: StudyFolder, ledger: Ledger, **options: object) -> Driver
 
 
 def run_toy(
-    folder: StudyFolder, ledger: Ledger | None = None, *, worker: type[Worker] = ToyWorker, **options: object
+    folder: StudyFolder, ledger: Ledger | None = None, *, worker: Workers = ToyWorker, **options: object
 ) -> StudyRecord:
     """Run what is left of a study to its end, one trial after the other; ``options`` are the driver's."""
     with ledger or Ledger(folder.ledger) as own:

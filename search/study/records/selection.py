@@ -17,8 +17,11 @@ def selected(record: StudyRecord) -> list[int]:
 
     These are the base, the best of all, the best of each value of each axis, and those on the Pareto front; only trials
     that have a score. Where all that a study tries was settled before and is trained to its end, each trial is a row of
-    a table by itself: all that have a score are measured.
+    a table by itself: all that have a score are measured. Where a trial leaves no weights, none is: what a function
+    reports of test is measured already.
     """
+    if not record.study.space.base.keeps_weights:
+        return []
     search, ranked = record.study.search, record.ranked()
     if search.proposer.kind in SETTLED and search.stops_nothing:
         return sorted(trial.number for trial in ranked)

@@ -5,9 +5,7 @@ from functools import cached_property
 from typing import assert_never
 
 from skipstack.data.basis.frozen import canonical_json, identity
-from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measure import Measure
-from skipstack.data.tasks.measures import MEASURES
 from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.pareto import front
 from skipstack.search.ledger.events import (
@@ -38,8 +36,10 @@ from skipstack.search.ledger.events import (
     WarmStarted,
 )
 from skipstack.search.study.records.extension import extended, shortened
+from skipstack.search.study.records.ranking import fingerprint_of, measure_of
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.space import Space
+from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 
@@ -79,7 +79,7 @@ class StudyRecord:
         """Take in a report, the event of this number."""
         trial = self.trials[event.trial]
         trial.reports.append(event, number)
-        if event.seeds and event.epoch == trial.config.training.epochs and event.seeds != trial.seeds:
+        if event.seeds and event.epoch == trial.config.epochs and event.seeds != trial.seeds:
             trial.seeds += event.seeds
 
     def _apply(self, event: Event) -> None:
@@ -163,7 +163,7 @@ class StudyRecord:
     @property
     def measure(self) -> Measure:
         """What the trials are ranked by: the same on all corpora of a study."""
-        return MEASURES[next((corpus.measure for corpus in self.corpora.values()), Accuracy.name)]
+        return measure_of(self.study.space.base, self.corpora)
 
     def recording(self, trial: TrialRecord) -> Recording:
         """What can be taken over of one of the trials."""
@@ -179,13 +179,22 @@ class StudyRecord:
         )
 
     def corpus_of(self, config: TrialConfig) -> CorpusPrepared:
-        """The prepared corpus that a trial of this config reads."""
+        """The prepared corpus that a network of this config reads."""
         return self.corpora[identity(config.data.corpus)]
 
-    def vectors_of(self, config: TrialConfig) -> VectorsPrepared | None:
+    def read_by(self, subject: Subject) -> CorpusPrepared | None:
+        """The prepared corpus that a trial reads; None of one that calls a function, which reads what it likes."""
+        return self.corpus_of(subject) if isinstance(subject, TrialConfig) else None
+
+    def vectors_of(self, subject: Subject) -> VectorsPrepared | None:
         """The pretrained vectors that a trial of this config starts from; None where it has none."""
-        path = config.data.vectors
-        return None if path is None else self.corpus_of(config).vectors[path]
+        if not isinstance(subject, TrialConfig) or (path := subject.data.vectors) is None:
+            return None
+        return self.corpus_of(subject).vectors[path]
+
+    def fingerprint_of(self, subject: Subject) -> str:
+        """What two trials share whose scores can be compared: the content of a corpus, or the source of a function."""
+        return fingerprint_of(subject, self.corpora)
 
     @property
     def base(self) -> TrialRecord | None:

@@ -21,7 +21,7 @@ from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.records.races import best_of_groups
 from skipstack.search.study.records.reports import Reports
 from skipstack.spaces.space import Point, Space
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.subject import Subject
 
 
 @dataclass(slots=True)
@@ -56,12 +56,12 @@ class TrialRecord:
     untested: list[Untested] = field(default_factory=list)
     given_up: str | None = None
     happened: dict[Literal["proposed", "ended", "tested"], int] = field(default_factory=dict)
-    _config: TrialConfig | None = field(default=None, repr=False, compare=False)
+    _config: Subject | None = field(default=None, repr=False, compare=False)
     _best: tuple[int, Reported | None] = field(default=(0, None), repr=False, compare=False)
     """The best report of so many."""
 
     @property
-    def config(self) -> TrialConfig:
+    def config(self) -> Subject:
         """What it trains, made from the point when it is asked for."""
         if self._config is None:
             self._config = self.space.config(self.point)
@@ -79,7 +79,14 @@ class TrialRecord:
     @property
     def whole(self) -> bool:
         """Whether its score tells of a training to the end: its own, or that of the seeds that raced so far."""
-        return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.training.epochs)
+        return self.reason == "completed" or (self.raced and len(self.reports) >= self.config.epochs)
+
+    @property
+    def returned(self) -> bool:
+        """Whether it ended by itself, as a function may, before the last epoch that it might have had."""
+        calls = not self.space.fields.model.keeps_weights
+        told = bool(self.decisions) and self.decisions[-1].decision == "complete"
+        return calls and self.reason == "completed" and not told
 
     @property
     def best(self) -> Reported | None:
@@ -161,8 +168,10 @@ class TrialRecord:
 
     @property
     def test(self) -> dict[int, float]:
-        """The test score by seed; empty where the trial was not tested."""
-        return self._scores("test", self.tested, self.seeds) if self.tested else {}
+        """The test score by seed; empty where the trial was not tested. A function may report it with its epochs."""
+        reported = self.best.metrics if self.best is not None and self.score is not None else {}
+        measured = self.tested or reported
+        return self._scores("test", measured, self.seeds) if f"test_{self.measure.name}" in measured else {}
 
     @property
     def sentences(self) -> NDArray[np.float64] | None:
@@ -189,6 +198,6 @@ class TrialRecord:
 
     def _best_report(self) -> Reported | None:
         if self.raced:
-            return best_of_groups(self.reports, self.config.training.epochs)
+            return best_of_groups(self.reports, self.config.epochs)
         place = self.reports.best()
         return None if place is None else self.reports[place]

@@ -20,7 +20,7 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
-from skipstack.search.study.task import Measured, TrialTask, Worker
+from skipstack.search.study.task import Measured, TrialTask, Workers
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 
@@ -71,7 +71,7 @@ def run_ablation(
     number: int,
     first: list[Event] | None = None,
     *,
-    worker: type[Worker] = ToyWorker,
+    worker: Workers = ToyWorker,
     engine: Engine | None = None,
 ) -> StudyRecord:
     """Run what is left of an ablation, one trial after the other where there is no ``engine``."""

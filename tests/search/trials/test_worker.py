@@ -21,7 +21,7 @@ from skipstack.search.study.faults import Fault, OutOfSpaceError, TimeOverError,
 from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.study.task import EpochResult, TrialTask
 from skipstack.search.study.testing import Measurement, measured
-from skipstack.search.trials.metered import MeteredWorker
+from skipstack.search.trials.metered import MeteredWorkers
 from skipstack.search.trials.trial_files import SupersededError
 from skipstack.search.trials.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig
@@ -306,7 +306,10 @@ def test_a_checkpoint_without_the_best_weights_that_it_speaks_of_is_not_taken_up
 def test_a_worker_that_measures_itself_trains_number_for_number_as_one_that_does_not(
     corpus: Path, tmp_path: Path
 ) -> None:
-    plain, metered = TrainingWorker(task(corpus, tmp_path / "plain")), MeteredWorker(task(corpus, tmp_path / "metered"))
+    plain, metered = (
+        TrainingWorker(task(corpus, tmp_path / "plain")),
+        MeteredWorkers(TrainingWorker)(task(corpus, tmp_path / "metered")),
+    )
     one, other = plain.run_epoch(), metered.run_epoch()
     assert (one.epoch, one.score, one.metrics) == (other.epoch, other.score, other.metrics)
     assert one.usage is None

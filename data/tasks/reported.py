@@ -1,0 +1,63 @@
+"""What a function of one's own reports: a number, of which nothing is known but which way is better.
+
+Array legend: R lanes, S sentences of a split, C counts, none here; x any axes.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.data.basis.arrays import Numbers
+from skipstack.data.tasks.measure import Counts, Measure, Predicted
+
+if TYPE_CHECKING:
+    from skipstack.data.store.stored import StoredCorpus
+
+
+@dataclass(frozen=True)
+class ReportedScore(Measure):
+    """A score as it was reported. It is made of no sentences, so seeds are the only chance that is known."""
+
+    name = "score"
+    label = "score"
+    article = "a"
+    factor = 1
+    unit = "score"
+    counted = ()
+
+    def written(self, score: float, sign: str = "") -> str:
+        """In four digits, since its size is not known."""
+        return f"{self.factor * score + 0.0:{sign}.4g}"
+
+    def sentences(self, predicted: Predicted, corpus: "StoredCorpus", split: str) -> Numbers:
+        """No counts."""
+        return np.empty((len(predicted.tags_RL), len(corpus.splits[split].lengths_S), 0))
+
+    def counts(self, predicted: Predicted, counts_RC: Numbers) -> tuple[Counts, ...]:
+        """None: nothing is counted."""
+        return ()
+
+    def of_counts(self, counts_xC: Numbers) -> NDArray[np.float64]:
+        """NaN: no counts tell it."""
+        return np.full(np.shape(counts_xC)[:-1], np.nan)
+
+    def error(self, value: float) -> float:
+        """What is the less the better."""
+        return -self.score(value)
+
+
+@final
+@dataclass(frozen=True)
+class _LowerScore(ReportedScore):
+    """A score of which a lower one is better."""
+
+    factor = -1
+
+
+HIGHER: Final = ReportedScore()
+"""Of scores that are maximised."""
+
+LOWER: Final = _LowerScore()
+"""Of those that are minimised."""

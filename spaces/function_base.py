@@ -1,0 +1,71 @@
+"""The base of a study of a function: the values that were given, and one for each axis that they lack."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
+from skipstack.spaces.config import Axis
+from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log
+from skipstack.spaces.function import FUNCTION, RESERVED, FunctionConfig, FunctionSource
+from skipstack.spaces.paths import Tree, present, read, replaced
+
+
+def function_base(source: FunctionSource, given: Mapping[str, Any], axes: Mapping[str, Axis]) -> FunctionConfig:
+    """The base of a study of a function: the values ``given``, and for each axis that they lack the middle of its
+    range, the geometric one of ``log``, or the first of its choices.
+
+    Keys may be dotted paths. Raises UserError for values that no function can be called with.
+    """
+    tree: Tree = {}
+    for path, value in given.items():
+        tree = _put(tree, path, value)
+    for path, axis in axes.items():
+        value = as_typed(axis.domain, read(tree, path)) if present(tree, path) else middle(axis.domain)
+        if not isinstance(axis.domain, Choice) and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise UserError(f"base: {path}: got {shown(value)} (allowed: a number, since its axis has {axis.domain})")
+        tree = _put(tree, path, value)
+    try:
+        return FunctionConfig.model_validate({**tree, FUNCTION: source})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place, got = ".".join(str(each) for each in first["loc"][:1]), shown(first["input"])
+        raise UserError(f"base: {place}: got {got} (allowed: what JSON can say, and finite numbers)") from None
+
+
+def middle(domain: Domain) -> Json:
+    """The value in the middle of a domain."""
+    match domain:
+        case Choice():
+            return domain.first
+        case Integer():
+            return (domain.low + domain.high) // 2
+        case Log():
+            return math.sqrt(domain.low) * math.sqrt(domain.high)
+        case _:
+            return domain.low + (domain.high - domain.low) / 2
+
+
+def as_typed(domain: Domain, value: Json) -> Json:
+    """A value as its axis has it: an integer on an axis of numbers is one with a point."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and not isinstance(domain, Choice | Integer)
+    return float(value) if whole and isinstance(value, int) else value
+
+
+def _put(tree: Tree, path: str, value: Any) -> Tree:
+    """The tree with a value at a path, whose mappings are made."""
+    names = path.split(".")
+    if names[0] in RESERVED:
+        raise UserError(f"got a value called {path!r} (allowed: names other than {' and '.join(RESERVED)})")
+    for length in range(1, len(names) + 1):
+        place = ".".join(names[:length])
+        if not names[length - 1].isprintable() or not names[length - 1].strip():
+            raise UserError(f"got a value called {path!r} (allowed: names joined by dots)")
+        if length < len(names) and not present(tree, place):
+            tree = replaced(tree, names[:length], {})
+        elif length < len(names) and not isinstance(read(tree, place), Mapping):
+            raise UserError(f"got values for {place} and for {path} (allowed: one of them, since one holds the other)")
+    return replaced(tree, names, value)
