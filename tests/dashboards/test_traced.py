@@ -212,7 +212,9 @@ def test_what_rests_on_the_model_changes_with_its_events_and_with_no_others() ->
     stopped = next(event.trial for event in events if event.kind == "ended" and event.reason == "stopped")
     reports = [place for place, event in enumerate(events) if event.kind == "reported" and event.trial == stopped]
     changed = modelled(reports[:1])
-    assert not {name for name in found if changed[name] == found[name]}
+    exact = {name for name in found if abs(found[name]) < ROUNDING}  # what the model fits whatever it is made of
+    assert {name for name in found if changed[name] == found[name]} <= exact
+    assert len(exact) < len(found) / 4
 
 
 def modelled(altered: Collection[int]) -> dict[str, float]:
