@@ -29,6 +29,8 @@ from tests.search.made_up import DEPTH, history, study
 Told = Sequence[Mapping[str, Any]]
 """Events as the ledger has them."""
 
+ROUNDING = 1e-12
+
 MODELLED = ("effect", "effects: deviation", "interaction", "ped_anova", "fanova")
 """What rests on the model of all trials."""
 
