@@ -1,6 +1,7 @@
 """What a search saw beside its table: which axes matter, pairs of values, rungs, and what fewer trials would give."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import pandas as pd
@@ -9,6 +10,7 @@ from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Number
 from skipstack.dashboards.report.quantities import NONE, scored
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
+from skipstack.search.exploration.budgets import Continued
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.exploration.framed import pairs
 
@@ -34,6 +36,7 @@ def contents(exploration: Exploration) -> Content:
         "pairs": _records(pairs(exploration).assign(interaction=exploration.pairs["interaction"])),
         "rungs": _records(exploration.rungs),
         "expected_best": _records(exploration.budgets),
+        "continued": None if exploration.continued is None else _continued_content(exploration.continued),
     }
 
 
@@ -46,7 +49,10 @@ def blocks(content: Content, measure: Measure) -> Iterator[tuple[Block, ...]]:
     if reached := [rung for rung in content["rungs"] if rung["n"]]:
         yield _rungs(reached)
     if len(content["expected_best"]) > 1:
-        yield (Sentence(_expected(content["expected_best"], measure)),)
+        told = [_expected(content["expected_best"], measure)]
+        if content["continued"] is not None:
+            told.append(_continued(content["continued"], measure))
+        yield (Sentence(" ".join(told)),)
 
 
 def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
@@ -103,6 +109,22 @@ def _expected(found: Sequence[Numbers], measure: Measure) -> str:
     best = ", ".join(scored(each["expected_best"], measure) for each in shown)
     trials, epochs = (", ".join(f"{each[name]:,.0f}" for each in shown) for name in ("trials", "epochs"))
     return f"Best dev {measure.label} to expect of {trials} such trials, which take {epochs} epochs: {best}."
+
+
+def _continued_content(found: Continued) -> Content:
+    return {**asdict(found), "worth_it": found.worth_it}
+
+
+def _continued(found: Content, measure: Measure) -> str:
+    """What half as many trials again would give."""
+    most, trials = scored(found["most"], measure).lstrip("-"), counted(found["trials"], "such trial")
+    said = f"{trials} more, in {found['epochs']:,.0f} epochs, would raise it by {most} at most, on average"
+    if found["seed_deviation"] is None:
+        return f"{said}."
+    deviation = scored(found["seed_deviation"], measure).lstrip("-")
+    if found["worth_it"]:
+        return f"{said}; seeds of one config deviate by {deviation}."
+    return f"{said}: less than a tenth of what seeds of one config deviate by, {deviation}, and hardly worth the time."
 
 
 def _share(value: Any) -> str:

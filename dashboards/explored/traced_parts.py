@@ -21,6 +21,8 @@ def traced_parts(of: TrialEvents) -> Iterator[Traced]:
     for each in found["rungs"]:
         yield from _rung(of, each)
     yield from _expected(of, found["expected_best"])
+    if found["continued"] is not None:
+        yield from _continued(of, found["continued"])
 
 
 def _effects(of: TrialEvents, values: Numbers) -> Iterator[Traced]:
@@ -84,3 +86,16 @@ def _expected(of: TrialEvents, budgets: Sequence[Numbers]) -> Iterator[Traced]:
         shown = {name: values[name] for name in made}
         about = f"best to expect of {counted(int(values['trials'] or 0), 'trial')}"
         yield from of_numbers(about, shown, made.__getitem__)
+
+
+def _continued(of: TrialEvents, values: Numbers) -> Iterator[Traced]:
+    """How many trials it is about comes of those with a score; what they would cost, of all."""
+    trained = of.frames.trials.index[~of.frames.trials["reused"]]
+    scored = of.seen.seen.trials.index[of.seen.seen.trials["score"].notna()]
+    made = {
+        "trials": of.ranked(of.every),
+        "epochs": made_of(of.reports(trained), of.best(of.every), of.ended(of.every)),
+        "most": of.ranked(of.every),
+        "seed_deviation": made_of(of.best(scored)),
+    }
+    return of_numbers("half as many trials again", {name: values[name] for name in made}, made.__getitem__)

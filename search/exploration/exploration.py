@@ -16,7 +16,7 @@ from skipstack.search.decisions.objectives import Objective, further
 from skipstack.search.decisions.pareto import front
 from skipstack.search.decisions.schedulers.config import KeepBestConfig, RungConfig
 from skipstack.search.decisions.schedulers.rungs import rungs_below
-from skipstack.search.exploration.budgets import expected_best
+from skipstack.search.exploration.budgets import Continued, continued, expected_best
 from skipstack.search.exploration.effects import Effects, effects
 from skipstack.search.exploration.levels import Domains, levels
 from skipstack.search.exploration.pairs import pairs
@@ -101,6 +101,13 @@ class Exploration:
     def budgets(self) -> pd.DataFrame:
         """The best to expect of fewer trials."""
         return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
+
+    @cached_property
+    def continued(self) -> Continued | None:
+        """What half as many trials again would give, at most."""
+        scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
+        usual = deviations.dropna().mean() ** 0.5  # of no trial with several seeds: NaN
+        return continued(scores.tolist(), self.epochs, None if pd.isna(usual) else float(usual))
 
 
 def explore(

@@ -4,9 +4,9 @@ import json
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, stdev, variance
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -79,6 +79,7 @@ def numbers(content: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
     for each in content["expected_best"]:
         trials = f"{each['trials']} trial{'s' if each['trials'] > 1 else ''}"
         yield from named(f"best to expect of {trials}", {**each, "trials": None})
+    yield from named("half as many trials again", content["continued"] or {})
 
 
 def named(about: str, values: Mapping[str, Any]) -> Iterator[tuple[str, str, float]]:
@@ -121,6 +122,8 @@ def again(about: str, name: str, events: Told, measure: str) -> float:
         return at_rung(int(about.split()[-1]), name, events)
     if about.startswith("best to expect"):
         return expected(int(about.split()[-2]), name, len(reports), sorted(scores.values()))
+    if about == "half as many trials again":
+        return continued(name, events, measure, sorted(scores.values()))
     if about.startswith("importance"):
         return sum(about.split()[-1] in event["point"] for event in kinds["proposed"])
     if name in ("whole", "whole_trials", "stopped_trials") or (about == "search" and name in ends):
@@ -156,6 +159,23 @@ def again(about: str, name: str, events: Told, measure: str) -> float:
             ]
             return sum(not any(dominates(other, point) for other in points) for point in points)
     raise AssertionError(f"no other way to {about}: {name}")
+
+
+def continued(name: str, events: Told, measure: str, ordered: Sequence[float]) -> float:
+    """All ways to leave half of the trials out; the variance of each trial's seeds."""
+    more, reports = len(ordered) // 2, [event for event in events if event["kind"] == "reported"]
+    match name:
+        case "trials":
+            return more
+        case "epochs":
+            return len(reports) * more / len(ordered)
+        case "most":
+            return ordered[-1] - fmean(max(kept) for kept in combinations(ordered, len(ordered) - more))
+        case _:
+            dev: dict[int, list[float]] = {}
+            for event in reports:
+                dev.setdefault(event["trial"], []).extend(event["metrics"][f"dev_{measure}"])
+            return fmean(variance(values) for values in dev.values() if len(values) > 1) ** 0.5
 
 
 def final_scores(events: Told) -> dict[int, float]:
