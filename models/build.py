@@ -133,5 +133,5 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
         elif config.skip is not None and (config.skipping == "all" or number == config.depth):
             layers.append(build_skip(config.skip, sizes, lanes, dropout.streams))
         else:
-            layers.append(build_cell(config.cell, sizes))
+            layers.append(build_cell(config.cell, sizes, dropout.streams))
     return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)

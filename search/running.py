@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from skipstack.data.basis.code_files import code_path, load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.bundles.corpus_folders import folders_of
@@ -167,6 +168,8 @@ def begin(
     If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
     machine cannot train.
     """
+    paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
+    execution = replace(execution, code=tuple(map(str, paths)))
     with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         engine = _checked(execution, beside, lambda: read_study(beside.path))
@@ -214,6 +217,7 @@ def extend(
 ) -> Run:
     """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
     record, folder = read_searched(path), StudyFolder(path)
+    load_recorded(record.study.space.code, [Path(each) for each in execution.code])
     first: list[Event] = [*placement(execution, folder, time.time())]
     first += extend_study(
         record,
@@ -258,8 +262,10 @@ def _ablation(
 def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:
     """The engine, once every machine of it has said that it can train the study; it is closed where one cannot.
 
-    ``record`` reads the study, which takes time, where there are machines to ask.
+    ``record`` reads the study, which takes time, where there are machines to ask, or own code is to be loaded.
     """
+    if (code := record().study.space.code) if execution.code else ():
+        load_recorded(code, [Path(each) for each in execution.code])
     engine = execution.start()
     try:
         engine.preflight(folder, record)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.fields import kinds, paths
+from skipstack.data.basis.own_code import known
 from skipstack.spaces.checks import SpaceError, inside
 from skipstack.spaces.counting import Combinations
 from skipstack.spaces.domains import Choice, Json
@@ -23,7 +24,8 @@ def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
         if name != "kind" or not path.startswith(f"{parent}.") or path == tag or not isinstance(domain, Choice):
             continue
         field = path.removeprefix(f"{parent}.")
-        members = {kind: model for types in trial_paths()[parent] for kind, model in kinds(types).items()}
+        with known(space.code):
+            members = {kind: model for types in trial_paths()[parent] for kind, model in kinds(types).items()}
         having = [kind for kind, model in members.items() if field in paths(model)]
         if any(value not in having for value in domain.values):
             found[tag] = [value for value in domain.values if value in having] or having

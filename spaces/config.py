@@ -1,12 +1,14 @@
 """What a space is, as data: a base, the axes along which it varies, and the constraints on it."""
 
-from typing import Annotated, Self
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, model_serializer, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import CodeFile, known
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import CODE, TrialConfig, code_of
 
 DOMAINS = ("choice", "named", "integer", "real", "log")
 """What an axis may range over, by its key in a study file."""
@@ -67,8 +69,22 @@ class Axis(Frozen):
 
 
 class SpaceConfig(Frozen):
-    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name."""
+    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name.
 
+    ``code``: the files whose kinds the base and the axes may have; its JSON does without where there are none.
+    """
+
+    code: tuple[CodeFile, ...] = ()
     base: TrialConfig = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_its_code(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        with known(code_of(value) if isinstance(value, Mapping) else ()):
+            return handler(value)
+
+    @model_serializer(mode="wrap")
+    def _without_code(self, handler: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        return {name: part for name, part in handler(self).items() if name != CODE or part}

@@ -10,12 +10,13 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.own_code import known
 from skipstack.spaces.checks import Conditions, SpaceError, checked
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.paths import Tree, present, read, written
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, with_code
 
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
 
@@ -40,8 +41,11 @@ class Space:
     """
 
     def __init__(self, config: SpaceConfig) -> None:
-        self.base: Tree = config.base.model_dump(mode="json")
-        domains, conditions = checked(config, self.base)
+        self.code = config.code
+        """The files whose kinds its points may have."""
+        self.base: Tree = with_code(config.base.model_dump(mode="json"), config.code)
+        with known(config.code):
+            domains, conditions = checked(config, self.base)
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, values as the config's fields have them."""
         self.conditions: Mapping[str, Conditions] = conditions
@@ -147,7 +151,8 @@ class Space:
         try:
             return TrialConfig.model_validate(tree)
         except ValidationError as error:
-            raise UserError(explain(error, TrialConfig)) from None
+            with known(self.code):
+                raise UserError(explain(error, TrialConfig)) from None
 
     def refusal(self, point: Point) -> str | None:
         """Why a point is not allowed, in one line; None where it is."""

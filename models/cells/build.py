@@ -2,7 +2,8 @@
 
 from typing import assert_never
 
-from skipstack.models.cells.config import CellKind, ShortcutConfig
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.models.cells.config import AnyCell, ShortcutConfig
 from skipstack.models.cells.feedforward import FeedForwardLayer
 from skipstack.models.cells.gates import (
     BernoulliGate,
@@ -24,9 +25,11 @@ from skipstack.models.lanes import Streams
 from skipstack.models.time.layer import Layer, LayerSizes
 
 
-def build_cell(kind: CellKind, sizes: LayerSizes) -> Layer:
-    """A layer without a source."""
+def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
+    """A layer without a source. Raises UserError for one of code that is not loaded."""
     match kind:
+        case OwnConfig():
+            return kind.build(Layer, sizes, streams)
         case "lstm":
             return LstmCell(sizes)
         case "simple":
@@ -40,7 +43,7 @@ def build_cell(kind: CellKind, sizes: LayerSizes) -> Layer:
 
 
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    """A layer with a source."""
+    """A layer with a source. Raises UserError for a gate of code that is not loaded."""
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]
     return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
@@ -48,6 +51,8 @@ def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) 
 
 def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
     match config.gate:
+        case OwnConfig():
+            return config.gate.build(Gate, sizes, streams)
         case "none":
             return OpenGate()
         case "sigmoid_below":

@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import OpenTo, OwnConfig
 
 CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
 """What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
@@ -62,6 +63,10 @@ GATES: Final[Mapping[GateKind, str]] = {
 """The equation of each in a drawing."""
 
 
+AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
+AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
+
+
 class ShortcutConfig(Frozen):
     """What a layer with a source is made of; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
 
@@ -70,7 +75,7 @@ class ShortcutConfig(Frozen):
     """
 
     topology: Topology = "block"
-    gate: GateKind = "sigmoid_below"
+    gate: AnyGate = "sigmoid_below"
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """That the gate ``bernoulli`` is open; no other gate reads it."""
 

@@ -143,7 +143,7 @@ def _check_sizes(name: str, size: int, sizes: set[int]) -> None:
 def needs(space: SpaceConfig) -> list[Needed]:
     """All that a trial of the space may read, the base's corpus first."""
     corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
-    varied = Space(SpaceConfig(base=space.base, axes=_settling(space)))
+    varied = Space(SpaceConfig(code=space.code, base=space.base, axes=_settling(space)))
     if varied.count() is None:
         raise UserError(
             "an axis under data.corpus is continuous (allowed: choices, since each corpus is prepared first)"

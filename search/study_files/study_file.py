@@ -6,12 +6,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from skipstack.data.basis.code_files import check_distinct, code_path, read_code
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import CodeFile, known
 from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.study_files.document import FileContent, Raw, Source, document, presets, read_document
+from skipstack.search.study_files.document import Document, FileContent, Raw, Source, document, presets, read_document
 from skipstack.search.study_files.settings import (
     Setting,
     corpus_setting,
@@ -25,6 +27,7 @@ from skipstack.spaces.config import DOMAINS, Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.paths import Tree, read, trial_paths, written
+from skipstack.spaces.settled import settled
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 
@@ -54,7 +57,8 @@ def load_study(
     (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
     ``constraints`` or ``about``. A mapping of paths has the values themselves. Overrides are applied in order,
     ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied it, or a part of it,
-    is removed. Another ``kind`` drops the fields of the old one.
+    is removed. Another ``kind`` drops the fields of the old one. The files of its own code (``code``) are loaded, which
+    runs them.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
@@ -67,19 +71,39 @@ def load_study(
     if scale is not None and scale not in file.scales:
         none = f"{file.source.name} has no scales (allowed: to leave it out)"
         raise UserError(f"--scale: {unknown('scale', scale, file.scales) if file.scales else none}")
-    raw = file.raw
+    code = _loaded(file, corpora)
+    with known(code):
+        settings = _settings(file.raw, corpus, overrides, trials=trials, epochs=epochs, seeds=seeds, seed=seed)
+        raw = file.raw
+        for setting in settings:
+            raw = setting.applied(raw)
+        full_name = name if scale is None else f"{name}-{scale}"
+        return _Check(file.source, settings).study(full_name, raw, code), corpora
+
+
+def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
+    """The files of a study's own code, which are run; their paths start at ``folder``."""
+    code: list[CodeFile] = []
+    for number, name in enumerate(file.code):
+        try:
+            code.append(read_code(code_path(name, folder), name))
+            check_distinct(code)
+        except UserError as error:
+            raise file.source.error(("code", number), str(error)) from None
+    return tuple(code)
+
+
+def _settings(
+    raw: Raw, corpus: str | None, overrides: Sequence[str] | Mapping[str, Any], **options: int | None
+) -> list[Setting]:
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
-    options = {"trials": ("search.trials", trials), "epochs": ("base.training.epochs", epochs)}
-    options |= {"seeds": ("search.seeds", seeds), "seed": ("search.seed", seed)}
-    settings += [option_setting(option, at, value) for option, (at, value) in options.items() if value is not None]
+    for option, value in options.items():
+        if value is not None:
+            at = "base.training.epochs" if option == "epochs" else f"search.{option}"
+            settings.append(option_setting(option, at, value))
     if isinstance(overrides, Mapping):
-        settings += [given_setting(path, value) for path, value in overrides.items()]
-    else:
-        settings += [parsed_setting(text) for text in overrides]
-    for setting in settings:
-        raw = setting.applied(raw)
-    full_name = name if scale is None else f"{name}-{scale}"
-    return _Check(file.source, settings).study(full_name, raw), corpora
+        return settings + [given_setting(path, value) for path, value in overrides.items()]
+    return settings + [parsed_setting(text) for text in overrides]
 
 
 def scales(name_or_path: str | Path) -> tuple[str, ...]:
@@ -116,17 +140,18 @@ class _Check:
         self._file = file
         self._settings = settings
 
-    def study(self, name: str, raw: Raw) -> StudyConfig:
+    def study(self, name: str, raw: Raw, code: tuple[CodeFile, ...]) -> StudyConfig:
         """The study, or UserError."""
         base = self._valid(TrialConfig, raw["base"], ("base",))
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
-        config = SpaceConfig(base=base, axes=whole.axes, constraints=whole.constraints)
+        config = SpaceConfig(code=code, base=base, axes=whole.axes, constraints=whole.constraints)
         try:
             space = Space(config)
             check_active(space)
         except SpaceError as error:
             raise self._author(error.where).error(error.where, str(error)) from None
         self._check_corpora(base, space)
+        config = config.model_copy(update={"axes": settled(space, config.axes)})
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _author(self, path: Sequence[str | int]) -> Source:
@@ -163,8 +188,16 @@ class _Check:
             raise self._author(where).error(where, str(error)) from None
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name."""
+def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
+    """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name.
+
+    ``code``: files whose kinds it has beside ours.
+    """
+    with known(code):
+        return _schema()
+
+
+def _schema() -> dict[str, Any]:
     tree: dict[str, Any] = _optional(FileContent.model_json_schema())
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "A study file of skipstack"

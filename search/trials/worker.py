@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skipstack.data.basis.code_files import load_sent
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.prepared import PreparedCorpus, prepare
@@ -49,6 +50,7 @@ class TrainingWorker(Worker):
 
     def __init__(self, task: TrialTask) -> None:
         super().__init__(task)
+        load_sent(task.code)
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
         limit_memory(device, task.memory_limit)
@@ -167,6 +169,7 @@ class TrainingWorker(Worker):
 
         Raises WeightsLostError where they are missing or damaged.
         """
+        load_sent(task.code)
         torch.set_num_threads(1)
         device = choose_device(task.device)
         corpus = corpus_of(task.corpus, task.config.data)
