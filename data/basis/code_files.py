@@ -1,7 +1,7 @@
 """Files of own code: found, hashed, run once, and asked for the classes that they have.
 
 A file stands alone: it imports what is installed and none of its neighbours, so its bytes are all of it. Each class that
-is a gate, a cell, a head or an embedder, by its base, and has a ``Config`` of its own is a piece::
+is a gate, a cell or a head, by its base, and has a ``Config`` of its own is a piece::
 
     class SoftGate(LogisticGate):
         class Config(Frozen):
@@ -169,7 +169,7 @@ def _pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
         where = f"{name}:{lines.get(made.__name__, 1)}: class {each}"
         part = getattr(made, "part", None)
         if part not in get_args(Part):
-            raise UserError(f"{where} has a Config and is no piece (allowed: subclasses of Gate, Layer, Head, Embedder)")
+            raise UserError(f"{where} has a Config and is no piece (allowed: subclasses of Gate, Layer or Head)")
         if inspect.isabstract(made):
             lacks = ", ".join(sorted(made.__abstractmethods__))
             raise UserError(f"{where} lacks {lacks} (allowed: a class with every method that its base asks for)")
@@ -178,7 +178,7 @@ def _pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
             raise UserError(f"{where}: a {part} {kind!r} is there already (allowed: another name)")
         pieces[part, kind] = made, config
     if not pieces:
-        raise UserError(f"{name}:1: no piece (allowed: a subclass of Gate, Layer, Head or Embedder with a Config)")
+        raise UserError(f"{name}:1: no piece (allowed: a subclass of Gate, Layer or Head with a Config)")
     return pieces
 
 

@@ -28,7 +28,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen, canonical_json
 
-Part = Literal["gate", "cell", "head", "embedder"]
+Part = Literal["gate", "cell", "head"]
 """What a piece of one's own may be."""
 
 Built = TypeVar("Built")
@@ -194,12 +194,17 @@ class OpenTo:
                 raise ValueError(unknown("kind", kind, own) if own else f"got a mapping (allowed: {', '.join(self.names)})")
             return ours(value)
         try:
-            config = _config_class(own[kind], self.part, kind).model_validate(said)
+            return self.piece(said)
         except ValidationError as error:
             raise _inside(kind, error) from None
-        plain = config.model_dump(mode="json")
+
+    def piece(self, said: Mapping[str, Any]) -> OwnConfig:
+        """The piece of a kind that is known here, every default filled in. Raises ValidationError."""
+        kind = said["kind"]
+        file = _files(self.part)[kind]
+        plain = _config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")
         short = self.names and plain.keys() == {"kind"}
-        return OwnConfig(self.part, kind, own[kind], canonical_json(plain), kind if short else plain)
+        return OwnConfig(self.part, kind, file, canonical_json(plain), kind if short else plain)
 
 
 def _written(value: Any, ours: Callable[[Any], Any]) -> Any:

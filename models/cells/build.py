@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.cells.config import AnyCell, ShortcutConfig
 from skipstack.models.cells.feedforward import FeedForwardLayer
@@ -15,6 +16,7 @@ from skipstack.models.cells.gates import (
     OpenGate,
     RecurrentGate,
     ScaledGate,
+    VectorGate,
 )
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.shortcut import ShortcutBlock, ShortcutCell, ShortcutLstm
@@ -43,9 +45,14 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
 
 
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    """A layer with a source. Raises UserError for a gate of code that is not loaded."""
+    """A layer with a source. Raises UserError for a gate of code that is not loaded, and of one's own where the
+    topology needs a vector and it is none.
+    """
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]
+    for gate in gates:
+        if "highway" in (links.internal, links.output) and not (gate.in_step or isinstance(gate, VectorGate)):
+            raise UserError(f"{config.topology} needs 1 - g: got gate {config.gate} (allowed: a VectorGate)")
     return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
 
 
