@@ -9,6 +9,9 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.own_code import OpenTo, OwnConfig
 
 CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
+"""The cells of ours."""
+
+AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
 """What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
 lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
 
@@ -46,8 +49,10 @@ GateKind = Literal[
     "bernoulli",
     "bernoulli_below",
 ]
-"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
+"""The gates of ours."""
 
+AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
+"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
 
 GATES: Final[Mapping[GateKind, str]] = {
     "none": "g = 1: the skip passes whole",
@@ -63,8 +68,6 @@ GATES: Final[Mapping[GateKind, str]] = {
 """The equation of each in a drawing."""
 
 
-AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
-AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
 
 
 class ShortcutConfig(Frozen):
