@@ -11,11 +11,12 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.execution import Execution
-from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.events import Placed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.provenance import provenance
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.tracking.stores import URI, from_anywhere
+from skipstack.spaces.trial import code_of
 
 OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri", "system_metrics", "code")
 """The fields of an execution that are written down."""
@@ -69,6 +70,13 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
     if placed is not None and recorded and placed.place != _place(folder):
         raise UserError(_unasked(path, recorded))
     load_recorded(code, [*given, *map(Path, recorded)])
+
+
+def code_of_study(folder: StudyFolder) -> tuple[CodeFile, ...]:
+    """The files of own code that a study was begun with; nothing else of its ledger is read."""
+    first = next(Ledger(folder.ledger).only("study_opened"), None)
+    space = first.study.get("space") if isinstance(first, StudyOpened) else None
+    return code_of(space) if isinstance(space, Mapping) else ()
 
 
 def _unasked(path: Path | None, recorded: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
-from skipstack.search.placement import placement
+from skipstack.search.placement import code_of_study, placement
 from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
@@ -262,10 +262,9 @@ def _ablation(
 def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:
     """The engine, once every machine of it has said that it can train the study; it is closed where one cannot.
 
-    ``record`` reads the study, which takes time, where there are machines to ask, or own code is to be loaded.
+    ``record`` reads the study, which takes time, where there are machines to ask.
     """
-    if (code := record().study.space.code) if execution.code else ():
-        load_recorded(code, [Path(each) for each in execution.code])
+    load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     engine = execution.start()
     try:
         engine.preflight(folder, record)

@@ -11,6 +11,7 @@ is a gate, a cell or a head, by its base, and has a ``Config`` of its own is a p
 import ast
 import hashlib
 import inspect
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -25,7 +26,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.fields import fields, kinds, literals
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import CodeFile, CodeSource, LoadedCode, OpenTo, Part, loaded, of_file
+from skipstack.data.basis.own_code import KIND, CodeFile, CodeSource, Kinds, LoadedCode, OpenTo, Part, loaded, of_file
 
 GROUP: Final = "skipstack.plugins"
 """The entry points by which an installed package offers a file."""
@@ -115,9 +116,10 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
     if sha256 not in loaded:
         module, lines = _run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}")
         classes = _pieces(module, lines, name)
-        found: dict[Part, dict[str, tuple[str, ...]]] = {}
+        found: Kinds = {}
         for (part, kind), (_, config) in classes.items():
-            found.setdefault(part, {})[kind] = tuple(each for each in config.model_fields if each != "kind")
+            blank = dict.fromkeys(config.model_fields) | config.model_construct(kind=kind).model_dump(mode="json")
+            found.setdefault(part, {})[kind] = {name: value for name, value in blank.items() if name != "kind"}
         try:
             file = CodeFile(name=name, sha256=sha256, kinds=found)
         except ValidationError as error:
@@ -193,6 +195,8 @@ def _kind(made: Any, part: Part, where: str) -> tuple[str, type[Frozen]]:
     found = () if said is None or get_origin(said) is None else literals(said)
     if len(found) != 1 or not isinstance(found[0], str) or config.model_fields["kind"].default != found[0]:
         raise UserError(f'{where}: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")')
+    if not re.fullmatch(KIND, found[0]):
+        raise UserError(f"{where}: got the kind {found[0]!r} (allowed: small letters, digits and _, a letter first)")
     if found[0] in _ours(part):
         raise UserError(f"{where}: {part} {found[0]!r} is one of ours (allowed: a name beside {', '.join(_ours(part))})")
     return found[0], config

@@ -5,6 +5,7 @@ a study's record names the files of its code, with their hashes, so that reading
 loaded, too, its own config checks the fields; where not, they stay as they were recorded.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -33,20 +34,28 @@ Part = Literal["gate", "cell", "head"]
 
 Built = TypeVar("Built")
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
+KIND: Final = r"[a-z][a-z0-9_]{0,59}"
+"""Names of kinds, and of their fields."""
+
+Name = Annotated[str, Field(pattern=rf"^{KIND}$")]
+
+
+Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 
 
 class CodeFile(Frozen):
-    """A file of own code as a study names it: the SHA-256 of its bytes, and by part its kinds, each with its fields."""
+    """A file of own code as a study names it: the SHA-256 of its bytes, and by part its kinds, each with its fields and
+    their defaults, null where there is none.
+    """
 
     name: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    kinds: dict[Part, dict[Name, tuple[Name, ...]]]
+    kinds: Kinds
 
     @field_validator("kinds")
     @classmethod
-    def _can_be_fields(cls, kinds: dict[Part, dict[str, tuple[str, ...]]]) -> dict[Part, dict[str, tuple[str, ...]]]:
-        for name in (name for own in kinds.values() for names in own.values() for name in names):
+    def _can_be_fields(cls, kinds: Kinds) -> Kinds:
+        for name in (name for own in kinds.values() for fields in own.values() for name in fields):
             if hasattr(Frozen, name) or name == "kind":
                 raise ValueError(f"got a field {name!r} (allowed: names that no config has as a method)")
         return kinds
@@ -97,14 +106,14 @@ def _files(part: Part) -> dict[str, CodeFile]:
 def _config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
     if file.sha256 in loaded:
         return loaded[file.sha256].classes[part, kind][1]
-    return _unread(kind, file.kinds[part][kind])
+    return _unread(kind, canonical_json(file.kinds[part][kind]))
 
 
 @cache
-def _unread(kind: str, names: tuple[str, ...]) -> type[Frozen]:
-    """What stands for a config whose code is not loaded: fields of these names, of any value."""
-    fields: dict[str, Any] = {"kind": (Literal[kind], kind), **dict.fromkeys(names, (JsonValue, None))}
-    return create_model(kind, __base__=Frozen, **fields)
+def _unread(kind: str, text: str) -> type[Frozen]:
+    """What stands for a config whose code is not loaded: fields of these names and defaults, of any value."""
+    fields: dict[str, Any] = {name: (JsonValue, default) for name, default in json.loads(text).items()}
+    return create_model(kind, __base__=Frozen, kind=(Literal[kind], kind), **fields)
 
 
 @dataclass(frozen=True, slots=True)

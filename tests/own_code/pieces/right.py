@@ -1,0 +1,95 @@
+"""Gates, a cell and a head, as somebody would write them beside a study."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.labels.transitions import Transitions
+from skipstack.models.cells.gates import LogisticGate, VectorGate, sample
+from skipstack.models.heads.softmax import SoftmaxHead
+from skipstack.models.lanes import Streams
+from skipstack.models.time.cell import Cell, HiddenState
+from skipstack.models.time.layer import LayerSizes, project
+
+
+class SoftStepGate(LogisticGate):
+    """g = sigm(slope (W below + b)): the logistic gate, made steeper."""
+
+    class Config(Frozen):
+        kind: Literal["soft_step"] = "soft_step"
+        slope: Annotated[float, Field(gt=0)] = 4.0
+
+    def __init__(self, config: Config, sizes: LayerSizes, streams: Streams) -> None:
+        super().__init__(sizes)
+        self.slope = config.slope
+
+    def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
+        return torch.sigmoid(self.slope * project(below_GTBI, self.weight, self.bias))
+
+
+class HardGate(LogisticGate):
+    """g = min(1, max(0, (W below + b) / 6 + 1/2))"""
+
+    class Config(Frozen):
+        kind: Literal["hard"] = "hard"
+
+    def __init__(self, config: Config, sizes: LayerSizes, streams: Streams) -> None:
+        super().__init__(sizes)
+
+    def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
+        return torch.nn.functional.hardsigmoid(project(below_GTBI, self.weight, self.bias))
+
+
+class NoisyGate(VectorGate):
+    """g ~ Bernoulli(share), drawn from the lanes' own streams."""
+
+    class Config(Frozen):
+        kind: Literal["noisy"] = "noisy"
+        share: Annotated[float, Field(gt=0, lt=1)] = 0.5
+
+    def __init__(self, config: Config, sizes: LayerSizes, streams: Streams) -> None:
+        super().__init__()
+        self.share, self.streams = config.share, streams
+
+    def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
+        p_GTBH = torch.full_like(skip_GTBH, self.share)
+        return sample(p_GTBH, self.streams) if self.training else p_GTBH
+
+
+class MinimalCell(Cell):
+    """f = sigm(...), s = tanh(...), h = f * h before + (1 - f) * s"""
+
+    gate_names = ("forget",)
+
+    class Config(Frozen):
+        kind: Literal["minimal"] = "minimal"
+
+    def __init__(self, config: Config, sizes: LayerSizes, streams: Streams) -> None:
+        super().__init__(sizes, gates=2)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        return HiddenState(self.zeros(like_GBX))
+
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        f, s = pre_GBX.chunk(2, dim=-1)
+        f = torch.sigmoid(f)
+        return HiddenState(f * state.h_GBF + (1 - f) * torch.tanh(s))
+
+
+class Tempered(SoftmaxHead):
+    class Config(Frozen):
+        kind: Literal["tempered"] = "tempered"
+        temperature: Annotated[float, Field(gt=0)] = 2.0
+
+    def __init__(
+        self, config: Config, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
+    ) -> None:
+        super().__init__(lanes=len(streams.generators), features=features, tags=tags)
+        self.temperature = config.temperature
+
+    def scores(self, features_RUBF: Tensor) -> Tensor:
+        return super().scores(features_RUBF) / self.temperature
