@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from skipstack.data.store.features import LONGEST_SPELLING
 from skipstack.models.config import ModelConfig
+from skipstack.models.heads.config import BiaffineConfig
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.model import Network, Tokens
 
@@ -66,7 +67,7 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
 
 def why_not(config: ModelConfig) -> str | None:
     """Why a network of this config cannot be a program; None where it can."""
-    if config.head.kind == "biaffine" and config.head.decoder == "tree":
+    if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
         return "the best tree is found outside of torch (allowed: model.head.decoder greedy, and all other heads)"
     return None
 

@@ -46,8 +46,8 @@ class Execution:
     a GPU that a trial on Ray takes, or ``auto``: where there are GPUs, by the memory that its config needs. Without a
     share it computes on a CPU. The engine ``serial`` heeds ``device`` alone. ``tracking_uri``: None is
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
-    what they take of their machines. ``code``: where the files of a study's own code lie. ``say`` takes what may be worth knowing, ``warn``
-    what was lost or is missing. Raises UserError for a value that is none of those allowed.
+    what they take of their machines. ``code``: where the files of a study's own code lie. ``say`` takes what may be
+    worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is none of those allowed.
     """
 
     engine: EngineName = "ray"

@@ -56,7 +56,7 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
 
 
 def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
-    """Load the files of the code of the study in the folder ``path``: from ``given``, or from where they lay when it was
+    """Load files of the code of the study in the folder ``path``: from ``given``, or from where they lay when it was
     run the last time.
 
     Raises UserError as ``load_recorded`` does, and where none are given of a study that was copied or moved here: a

@@ -33,7 +33,11 @@ def spaces(
         str | None, typer.Argument(help="A preset, or a study file of your own (YAML). Left out: all presets.")
     ] = None,
     with_schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of study files instead, for editors; with a study, of its own code, too.")
+        bool,
+        typer.Option(
+            "--schema",
+            help="Print the JSON schema of study files instead, for editors; with a study, of its own code, too.",
+        ),
     ] = False,
     scale: Annotated[
         str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")

@@ -9,7 +9,8 @@ import annotated_types as bounds
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from skipstack.data.basis.own_code import OpenTo, own_configs
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import own_configs
 
 
 @cache

@@ -6,33 +6,26 @@ loaded, too, its own config checks the fields; where not, they stay as they were
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
     BaseModel,
     Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     JsonValue,
-    ValidationError,
     create_model,
     field_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, InitErrorDetails, core_schema
 
-from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen, canonical_json
 
 Part = Literal["gate", "cell", "head"]
 """What a piece of one's own may be."""
-
-Built = TypeVar("Built")
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"
 """Names of kinds, and of their fields."""
@@ -91,7 +84,7 @@ def known(code: Sequence[CodeFile]) -> Iterator[None]:
 
 def own_configs(part: Part) -> dict[str, type[Frozen]]:
     """The config class of each kind of one's own that is known here."""
-    return {kind: _config_class(file, part, kind) for kind, file in _files(part).items()}
+    return {kind: config_class(file, part, kind) for kind, file in known_files(part).items()}
 
 
 def known_configs() -> tuple[type[Frozen], ...]:
@@ -99,11 +92,13 @@ def known_configs() -> tuple[type[Frozen], ...]:
     return tuple(model for part in get_args(Part) for model in own_configs(part).values())
 
 
-def _files(part: Part) -> dict[str, CodeFile]:
+def known_files(part: Part) -> dict[str, CodeFile]:
+    """The file of each kind that is known here; of two, that of the study or config that is read just now."""
     return {kind: file for file in reversed(_known.get()) for kind in file.kinds.get(part, ())}
 
 
-def _config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
+def config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
+    """The config class of a kind: its own where the file is loaded, or else what stands for it."""
     if file.sha256 in loaded:
         return loaded[file.sha256].classes[part, kind][1]
     return _unread(kind, canonical_json(file.kinds[part][kind]))
@@ -113,7 +108,8 @@ def _config_class(file: CodeFile, part: Part, kind: str) -> type[Frozen]:
 def _unread(kind: str, text: str) -> type[Frozen]:
     """What stands for a config whose code is not loaded: fields of these names and defaults, of any value."""
     fields: dict[str, Any] = {name: (JsonValue, default) for name, default in json.loads(text).items()}
-    return create_model(kind, __base__=Frozen, kind=(Literal[kind], kind), **fields)
+    fields["kind"] = (Literal[kind], kind)
+    return create_model(kind, __base__=Frozen, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +127,13 @@ class OwnConfig:
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text
 
-    def build(self, base: type[Built], *arguments: Any, **named: Any) -> Built:
-        """What it means: its class, made of its config and these. Raises UserError where the code is not loaded."""
+    def build(self, *arguments: Any, **named: Any) -> Any:
+        """What it means: its class, whose base says its part, made of its config and these.
+
+        Raises UserError where the code is not loaded.
+        """
         made, config = of_file(self.code).classes[self.part, self.kind]
-        piece = made(config.model_validate_json(self.text), *arguments, **named)
-        assert isinstance(piece, base), "a part is said by the base of its class"
-        return piece
+        return made(config.model_validate_json(self.text), *arguments, **named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,72 +158,6 @@ def of_file(file: CodeFile) -> LoadedCode:
             f"(allowed: --code FILE, the file of SHA-256 {file.sha256})"
         )
     return loaded[file.sha256]
-
-
-class OpenTo:
-    """Beside an annotation: the field takes kinds of one's own, beside those ``built_in``: names, or configs by kind."""
-
-    parts: ClassVar[dict[Part, "OpenTo"]] = {}
-    """Each part, with the kinds that it has of ours."""
-
-    def __init__(self, part: Part, built_in: Any) -> None:
-        self.part: Part = part
-        self.built_in = built_in
-        self.parts.setdefault(part, self)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Our kinds, where each is said by its name."""
-        return get_args(self.built_in) if get_origin(self.built_in) is Literal else ()
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        ours = handler.generate_schema(self.built_in)
-        written = core_schema.wrap_serializer_function_ser_schema(_written, schema=ours)
-        return core_schema.no_info_wrap_validator_function(self._read, ours, serialization=written)
-
-    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        ours = handler(schema)
-        own = own_configs(self.part)
-        if not own:
-            return ours
-        names = [{"enum": list(own)}] if self.names else []
-        return {"anyOf": [ours, *names, *(handler(model.__pydantic_core_schema__) for model in own.values())]}
-
-    def _read(self, value: Any, ours: Callable[[Any], Any]) -> Any:
-        if isinstance(value, OwnConfig):
-            return value
-        said = {"kind": value} if self.names and isinstance(value, str) else value
-        kind = said.get("kind") if isinstance(said, Mapping) else None
-        own = _files(self.part)
-        if not isinstance(kind, str) or kind not in own:
-            if self.names and kind is not None and said is value:
-                raise ValueError(unknown("kind", kind, own) if own else f"got a mapping (allowed: {', '.join(self.names)})")
-            return ours(value)
-        try:
-            return self.piece(said)
-        except ValidationError as error:
-            raise _inside(kind, error) from None
-
-    def piece(self, said: Mapping[str, Any]) -> OwnConfig:
-        """The piece of a kind that is known here, every default filled in. Raises ValidationError."""
-        kind = said["kind"]
-        file = _files(self.part)[kind]
-        plain = _config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")
-        short = self.names and plain.keys() == {"kind"}
-        return OwnConfig(self.part, kind, file, canonical_json(plain), kind if short else plain)
-
-
-def _written(value: Any, ours: Callable[[Any], Any]) -> Any:
-    return value.value if isinstance(value, OwnConfig) else ours(value)
-
-
-def _inside(kind: str, error: ValidationError) -> ValidationError:
-    """The error with the kind before each place, as pydantic has it for configs told apart by their kinds."""
-    details = [
-        InitErrorDetails(type=each["type"], loc=(kind, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}))
-        for each in error.errors(include_url=False)
-    ]
-    return ValidationError.from_exception_data(error.title, details)
 
 
 def own_code(value: Any) -> Iterator[CodeFile]:

@@ -31,7 +31,8 @@ def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
     """A layer without a source. Raises UserError for one of code that is not loaded."""
     match kind:
         case OwnConfig():
-            return kind.build(Layer, sizes, streams)
+            layer: Layer = kind.build(sizes, streams)
+            return layer
         case "lstm":
             return LstmCell(sizes)
         case "simple":
@@ -59,7 +60,8 @@ def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) 
 def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
     match config.gate:
         case OwnConfig():
-            return config.gate.build(Gate, sizes, streams)
+            gate: Gate = config.gate.build(sizes, streams)
+            return gate
         case "none":
             return OpenGate()
         case "sigmoid_below":

@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import OpenTo, OwnConfig
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
 
 CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
 """The cells of ours."""
@@ -66,8 +67,6 @@ GATES: Final[Mapping[GateKind, str]] = {
     "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
 }
 """The equation of each in a drawing."""
-
-
 
 
 class ShortcutConfig(Frozen):

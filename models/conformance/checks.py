@@ -67,7 +67,9 @@ def _waits(subject: Subject, model: ModelConfig) -> int:
                 "a number of the device is read on the host, such as by .item(), if or a mask: a GPU would wait"
             ) from error
         except DevicesMixError as error:
-            raise Failure("tensors of the host meet those of the device: make them by new_zeros and the like") from error
+            raise Failure(
+                "tensors of the host meet those of the device: make them by new_zeros and the like"
+            ) from error
     return (accelerator.work - before).waits
 
 

@@ -35,6 +35,7 @@ def check_part(part: Part, network: Stacked, below: int) -> None:
                         _check_gate(gate, _random(groups, layer.below.shape[-2]), _random(groups, layer.hidden))
         case "cell":
             for layer in network.stack.layers:
+                assert isinstance(layer, Layer), "a stack has layers"
                 _check_cell(layer, _random(groups, below))
                 below = directions * layer.features
         case "head":

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.own_code import OpenTo, OwnConfig, Part, own_configs
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig, Part, own_configs
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches

@@ -21,7 +21,8 @@ def build_head(
     lanes = len(streams.generators)
     match config:
         case OwnConfig():
-            return config.build(Head, features=features, tags=tags, transitions=transitions, streams=streams)
+            head: Head = config.build(features=features, tags=tags, transitions=transitions, streams=streams)
+            return head
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=tags)
         case CrfConfig() | MarginConfig():

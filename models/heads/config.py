@@ -6,7 +6,8 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
-from skipstack.data.basis.own_code import OpenTo, OwnConfig
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
 
 
 class SoftmaxConfig(Frozen):

@@ -172,9 +172,11 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     """The bundle at ``path``, a folder or a .zip, of whoever. Nothing in it is run or unpacked.
 
     A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
-    bundle names by their hashes. Raises UserError where they are not given. It also raises UserError, one line, where there is none, where a file is missing, damaged, larger than announced or leads
-    elsewhere (``search/bundles/files.py``), and where weights do not fit the config: found by their shapes, before
-    anything is allocated.
+    bundle names by their hashes.
+
+    Raises UserError, one line, where these are not given, where there is no bundle, where a file is missing, damaged,
+    larger than announced or leads elsewhere (``search/bundles/files.py``), and where weights do not fit the config:
+    found by their shapes, before anything is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)

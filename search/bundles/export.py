@@ -229,8 +229,9 @@ def verify_bundle(
     """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
 
     Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
-    working directory; files with an absolute path may lie in ``others`` instead; ``code`` as for ``load_bundle``. Raises UserError where the corpus is
-    another one, where it names files that lie elsewhere, or a single token comes out differently.
+    working directory; files with an absolute path may lie in ``others`` instead. ``code``: as for ``load_bundle``.
+    Raises UserError where the corpus is another one, where it names files that lie elsewhere, or a single token comes
+    out differently.
     """
     bundle = load_bundle(path, choose_device(device), code)
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:

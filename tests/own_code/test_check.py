@@ -37,6 +37,7 @@ def checked(file: Path) -> tuple[int, dict[str, list[tuple[str, str, str]]], str
     command = [Path(sys.executable).parent / "skipstack", "check", file]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     pieces: dict[str, list[tuple[str, str, str]]] = {}
+    piece = ""
     for line in ran.stdout.splitlines():
         if line.startswith("  "):
             outcome, check, words = line.split(maxsplit=2)

@@ -59,7 +59,10 @@ def test_a_file_says_what_it_has() -> None:
         ),
         (GATE.replace("OpenGate)", "VectorGate)"), "mine.py:7: class Mine lacks values (allowed: a class with every"),
         (GATE.replace("(OpenGate)", ""), "mine.py:7: class Mine has a Config and is no piece (allowed: subclasses of"),
-        (GATE.replace("(Frozen)", ""), "mine.py:7: class Mine: its Config is no config (allowed: a class whose base is"),
+        (
+            GATE.replace("(Frozen)", ""),
+            "mine.py:7: class Mine: its Config is no config (allowed: a class whose base is",
+        ),
         (
             GATE.replace('Literal["mine"] = "mine"', "str"),
             'mine.py:7: class Mine: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")',
@@ -105,7 +108,9 @@ def test_bytes_that_were_sent_are_loaded_if_they_are_those_of_the_record() -> No
     assert [each.source for each in sent] == [RIGHT.read_bytes()]
     with another_process():
         assert sources([file]) == ()
-        with pytest.raises(UserError, match=rf"got mine.py of SHA-256 .* \(allowed: mine.py of SHA-256 {file.sha256}\)"):
+        with pytest.raises(
+            UserError, match=rf"got mine.py of SHA-256 .* \(allowed: mine.py of SHA-256 {file.sha256}\)"
+        ):
             load_sent([CodeSource(file, GATE.encode())])
         assert loaded == {}
         load_sent(sent)

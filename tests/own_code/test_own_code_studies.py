@@ -8,7 +8,6 @@ import pytest
 
 from skipstack.data.basis.own_code import loaded
 from skipstack.search.engines.preflight import Preflight
-from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.task import task_of
 from skipstack.search.trials.worker import TrainingWorker
@@ -139,7 +138,10 @@ def test_a_changed_file_is_another_study_whose_trials_are_others(file: Path) -> 
     [
         (("own/right.py", "own/none.py"), "mine.yaml:3: code: no file "),
         (("[own/right.py]", "[own/right.py, own/right.py, ghost]"), "mine.yaml:3: code: unknown code 'ghost'"),
-        (("[own/right.py]", "[own/right.py, own/twice.py]"), "mine.yaml:3: code: own/right.py and own/twice.py both have"),
+        (
+            ("[own/right.py]", "[own/right.py, own/twice.py]"),
+            "mine.yaml:3: code: own/right.py and own/twice.py both have",
+        ),
         (("[own/right.py]", "[own/wrong.py]"), "mine.yaml:3: own/wrong.py:1: SyntaxError: "),
         (("kind: soft_step, slope: 2", "kind: soft_stp"), "mine.yaml:14: axis model.stack.shortcut.gate: unknown kind"),
         (("[softmax, tempered]", "[softmax, temperd]"), "unknown value 'temperd' (nearest: 'tempered'; "),
