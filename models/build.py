@@ -140,7 +140,7 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
             layers.append(build_cell(config.cell, sizes, dropout.streams))
             if any(wiring) and layers[-1].features != config.hidden:
                 raise UserError(
-                    f"a layer of cell {config.cell} puts out {layers[-1].features} numbers, a shortcut takes as many as "
-                    f"there are hidden units, {config.hidden}: got sources {list(wiring)} (allowed: 0 for every layer)"
+                    f"a layer of cell {config.cell} puts out {layers[-1].features} numbers, a shortcut takes "
+                    f"{config.hidden}, the hidden units: got sources {list(wiring)} (allowed: 0 for every layer)"
                 )
     return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)
