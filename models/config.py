@@ -144,8 +144,8 @@ def _check_reads_no_further(config: ModelConfig) -> None:
     if stack.kind == "feedback" or stack.directions == "both":
         got = "kind feedback" if stack.kind == "feedback" else "directions both"
         raise UserError(f"model.stack: got {got} for a language model (allowed: recurrent layers, directions forward)")
-    if embedder.kind == "feature_maps" or (embedder.kind == "tokens" and embedder.window > 1):
-        got = "kind feature_maps" if embedder.kind == "feature_maps" else f"window {embedder.window}"
+    if not isinstance(embedder, EmbedderConfig | OneHotConfig) or getattr(embedder, "window", 0) > 1:
+        got = f"window {embedder.window}" if isinstance(embedder, EmbedderConfig) else f"kind {embedder.kind}"
         raise UserError(
             f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
         )

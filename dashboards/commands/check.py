@@ -1,4 +1,4 @@
-"""``skipstack check``: whether gates, cells and heads of one's own do what ours do."""
+"""``skipstack check``: whether gates, cells, heads and embedders of one's own do what ours do."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +15,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A Python file with gates, cells or heads of your own; it is run.")],
+    file: Annotated[Path, typer.Argument(help="A Python file with pieces of your own; it is run.")],
 ) -> None:
-    """Check gates, cells and heads of your own in a small network: shapes, lanes, gradients, padding, resuming.
+    """Check gates, cells, heads and embedders of your own in a small network: shapes, lanes, gradients, resuming.
 
     Each line is what one check found of one of them, with the defaults of its config. After a failure, the checks that
     would only say it again are left out.

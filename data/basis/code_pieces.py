@@ -1,7 +1,7 @@
 """What is in a file of own code: it is run, and asked for its classes.
 
 A file stands alone: it imports what is installed and none of its neighbours, so its bytes are all of it. Each class
-that is a gate, a cell or a head, by its base, and has a ``Config`` of its own is a piece::
+that is a gate, a cell, a head or an embedder, by its base, and has a ``Config`` of its own is a piece::
 
     class SoftGate(LogisticGate):
         class Config(Frozen):
@@ -61,7 +61,9 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
         where = f"{name}:{lines.get(made.__name__, 1)}: class {each}"
         part: Part | None = getattr(made, "part", None)
         if part is None or part not in get_args(Part):
-            raise UserError(f"{where} has a Config and is no piece (allowed: subclasses of Gate, Layer or Head)")
+            raise UserError(
+                f"{where} has a Config and is no piece (allowed: subclasses of Gate, Layer, Head or Embedder)"
+            )
         if inspect.isabstract(made):
             lacks = ", ".join(sorted(vars(made)["__abstractmethods__"]))
             raise UserError(f"{where} lacks {lacks} (allowed: a class with every method that its base asks for)")
@@ -70,7 +72,7 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
             raise UserError(f"{where}: a {part} {kind!r} is there already (allowed: another name)")
         found[part, kind] = made, config
     if not found:
-        raise UserError(f"{name}:1: no piece (allowed: a subclass of Gate, Layer or Head with a Config)")
+        raise UserError(f"{name}:1: no piece (allowed: a subclass of Gate, Layer, Head or Embedder with a Config)")
     return found
 
 
@@ -87,6 +89,8 @@ def _kind(made: Any, part: Part, where: str) -> tuple[str, type[Frozen]]:
         raise UserError(f'{where}: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")')
     if not re.fullmatch(KIND, found[0]):
         raise UserError(f"{where}: got the kind {found[0]!r} (allowed: small letters, digits and _, a letter first)")
+    if part == "embedder" and "input_size" not in config.model_fields:
+        raise UserError(f"{where}: its Config lacks input_size (allowed: a field with the numbers of a time step)")
     if found[0] in _ours(part):
         raise UserError(
             f"{where}: {part} {found[0]!r} is one of ours (allowed: a name beside {', '.join(_ours(part))})"

@@ -24,7 +24,7 @@ from pydantic import (
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen, canonical_json
 
-Part = Literal["gate", "cell", "head"]
+Part = Literal["gate", "cell", "head", "embedder"]
 """What a piece of one's own may be."""
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"
@@ -126,6 +126,13 @@ class OwnConfig:
 
     def __str__(self) -> str:
         return self.kind if isinstance(self.value, str) else self.text
+
+    @property
+    def input_size(self) -> int:
+        """Of an embedder: numbers for one time step, which its config says as a field of this name."""
+        size = json.loads(self.text)["input_size"]
+        assert isinstance(size, int), "an embedder's config has this field"
+        return size
 
     def build(self, *arguments: Any, **named: Any) -> Any:
         """What it means: its class, whose base says its part, made of its config and these.

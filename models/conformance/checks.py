@@ -40,7 +40,7 @@ def shapes(subject: Subject) -> None:
     network = subject.network()
     assert isinstance(network, Stacked), "a piece is checked in layers"
     with torch.no_grad():
-        check_part(subject.piece.part, network, subject.model.embedder.input_size)
+        check_part(subject.piece.part, network, subject.lexicon, subject.model.embedder.input_size)
     loss_RB = _losses(network, subject)
     check_numbers("the loss of each sentence", loss_RB, loss_RB.shape)
 

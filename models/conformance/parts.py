@@ -10,6 +10,7 @@ from skipstack.data.basis.own_code import Part
 from skipstack.models.cells.gates import Gate, VectorGate
 from skipstack.models.cells.shortcut import ShortcutCell
 from skipstack.models.heads.base import Gold, Head
+from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.model import Stacked
 from skipstack.models.time.layer import Layer
 
@@ -20,10 +21,10 @@ class Failure(Exception):  # noqa: N818 (of a check, in words; nothing broke)
     """What does not hold of a piece, in words."""
 
 
-def check_part(part: Part, network: Stacked, below: int) -> None:
+def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int) -> None:
     """Raise ``Failure`` where the piece of this part in ``network`` does not put out what its base says.
 
-    ``below``: numbers that the first layer reads of a token.
+    ``below``: numbers that the first layer reads of a token; ``lexicon``: what is known of the words.
     """
     lanes, directions = len(network.stack.dropout.rates_R), network.stack.directions
     groups = lanes * directions
@@ -38,6 +39,8 @@ def check_part(part: Part, network: Stacked, below: int) -> None:
                 assert isinstance(layer, Layer), "a stack has layers"
                 _check_cell(layer, _random(groups, below))
                 below = directions * layer.features
+        case "embedder":
+            _check_embedder(network.embedder, lexicon, lanes, below)
         case "head":
             _check_head(network.head, _random(lanes, network.stack.features))
         case _:
@@ -70,6 +73,14 @@ def _check_cell(layer: Layer, below_GTBI: Tensor) -> None:
         raise Failure("it has no features (allowed: self.features, how many numbers it puts out at a time step)")
     output_GTBF = layer.run(below_GTBI).output_GTBF
     check_numbers("its output", output_GTBF, (*below_GTBI.shape[:3], layer.features))
+
+
+def _check_embedder(embedder: Embedder, lexicon: LexiconTensors, lanes: int, input_size: int) -> None:
+    if not hasattr(embedder, "words"):
+        raise Failure("it has no words (allowed: self.words, the Lookup of its words' vectors, or None)")
+    forms_RTB = torch.arange(lanes * STEPS * SENTENCES).view(lanes, STEPS, SENTENCES) % len(lexicon.word_F)
+    x_RTBI = embedder(forms_RTB, lexicon, None)
+    check_numbers("what it makes of tokens", x_RTBI, (lanes, STEPS, SENTENCES, input_size))
 
 
 def _check_head(head: Head, features_RUBF: Tensor) -> None:

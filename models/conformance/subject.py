@@ -104,6 +104,8 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
             model["stack"] = {**stack, "composition": 0, "cell": piece}
         case "head":
             model["head"] = piece
+        case "embedder":
+            model["embedder"] = piece
         case _:
             assert_never(part)
     return ModelConfig.model_validate(model)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.corpora.config import Corpus, VocabularyConfig, called
 from skipstack.data.health.counting import health_of
 from skipstack.data.health.health import Health
@@ -158,7 +159,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
             needed.lengths[config.data.longest] = None
         if config.data.vectors is not None:
             embedder = config.model.embedder
-            size = 0 if isinstance(embedder, OneHotConfig) else embedder.word_size
+            size = 0 if isinstance(embedder, OneHotConfig | OwnConfig) else embedder.word_size
             needed.vectors.setdefault(config.data.vectors, set()).add(size)
     return list(corpora.values())
 

@@ -51,7 +51,14 @@ def checked(file: Path) -> tuple[int, dict[str, list[tuple[str, str, str]]], str
 def test_right_pieces_pass_every_check() -> None:
     code, pieces, error = checked(RIGHT)
     assert (code, error) == (0, "")
-    assert set(pieces) == {"gate soft_step", "gate hard", "gate noisy", "cell minimal", "head tempered"}
+    assert set(pieces) == {
+        "gate soft_step",
+        "gate hard",
+        "gate noisy",
+        "cell minimal",
+        "head tempered",
+        "embedder word_and_capital",
+    }
     for lines in pieces.values():
         assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in CHECKS]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import loaded
 from skipstack.search.engines.preflight import Preflight
 from skipstack.search.study.records.reading import read_study
@@ -153,3 +154,19 @@ def test_a_mistake_is_told_with_its_file_and_line(change: tuple[str, str], says:
     assert STUDY.count(change[0]) == 1
     file.write_text(STUDY.replace(*change))
     assert says in refusal("spaces", file)
+
+
+def test_an_embedder_and_a_cell_of_ones_own_are_trained(file: Path) -> None:
+    settings = ["model.embedder={kind: word_and_capital, input_size: 5}", "model.stack.cell=minimal"]
+    record = run(opened(file, [*settings, "axes.model.head.kind=null"]))
+    assert {trial.reason for trial in record.trials.values()} == {"completed"}
+    assert all(trial.tested for trial in record.ranked()[:1])
+
+
+def test_an_embedder_of_ones_own_is_none_for_a_language_model(file: Path) -> None:
+    settings = ["model.embedder={kind: word_and_capital}", "model.stack.directions=forward"]
+    (file.parent / "text.txt").write_text("the old dogs sleep\n" * 6)
+    corpus = "data.corpus={kind: running_text, train: text.txt, dev: text.txt, test: text.txt}"
+    axes = [f"axes.{path}=null" for path in ("model.head.kind", "model.stack.shortcut.gate")]
+    with pytest.raises(UserError, match="got kind word_and_capital for a language model"):
+        opened(file, [corpus, *settings, *axes])

@@ -137,3 +137,22 @@ def test_a_piece_without_its_code_is_not_built(file: CodeFile) -> None:
 def test_a_record_of_code_that_is_none_is_refused(code: Any) -> None:
     with pytest.raises(ValidationError, match=r"code: got .* \(allowed: files, each with name, sha256 and kinds\)"):
         TrialConfig.model_validate({"code": code})
+
+
+def test_an_embedder_says_its_size_without_its_code(file: CodeFile) -> None:
+    embedder = {"kind": "word_and_capital", "input_size": 8}
+    with known([file]):
+        trial = TrialConfig.model_validate({"model": {"embedder": embedder}})
+        space = SpaceConfig.model_validate(
+            {
+                "code": [file.model_dump(mode="json")],
+                "base": {"model": {"embedder": embedder, "stack": {"hidden": 8}}},
+                "axes": {"model.stack.hidden": {"choice": [7, 8]}, "model.embedder.input_size": {"choice": [7, 8]}},
+                "constraints": ["hidden_equals_input"],
+            }
+        )
+    recorded = json.loads(json.dumps(space.model_dump(mode="json")))
+    with another_process():
+        assert trial.model.embedder.input_size == 8
+        points = Space(SpaceConfig.model_validate(recorded)).enumerate()
+        assert [list(point.values()) for point in points] == [[7, 7], [8, 8]]

@@ -1,4 +1,4 @@
-"""Gates, a cell and a head, as somebody would write them beside a study."""
+"""Gates, a cell, a head and an embedder, as somebody would write them beside a study."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -11,7 +11,10 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.labels.transitions import Transitions
 from skipstack.models.cells.gates import LogisticGate, VectorGate, sample
 from skipstack.models.heads.softmax import SoftmaxHead
-from skipstack.models.lanes import Streams
+from skipstack.models.inputs.base import Embedder, LexiconTensors
+from skipstack.models.inputs.lookup import Distinct
+from skipstack.models.lanes import Dropout, Lane, Streams
+from skipstack.models.parameters import TABLE, parameter
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, project
 
@@ -93,3 +96,27 @@ class Tempered(SoftmaxHead):
 
     def scores(self, features_RUBF: Tensor) -> Tensor:
         return super().scores(features_RUBF) / self.temperature
+
+
+class CapitalsEmbedder(Embedder):
+    """x_t: a vector for each word, and whether it has capitals as the last number."""
+
+    words = None
+
+    class Config(Frozen):
+        kind: Literal["word_and_capital"] = "word_and_capital"
+        input_size: Annotated[int, Field(gt=1)] = 6
+        dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+
+    def __init__(self, config: Config, *, words: int, characters: int, lanes: Sequence[Lane], streams: Streams) -> None:
+        super().__init__()
+        self.table = parameter(len(lanes), words, config.input_size - 1, role=TABLE)
+        self.dropout = Dropout([config.dropout] * len(lanes), streams)
+
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
+        word_RTB = lexicon.word_F[forms_RTB]
+        lane_R11 = torch.arange(len(self.table), device=word_RTB.device).view(-1, 1, 1)
+        vectors_RTBI = self.table[lane_R11, word_RTB]
+        capital_RTB1 = lexicon.capital_F[forms_RTB].unsqueeze(-1).to(vectors_RTBI)
+        dropped: Tensor = self.dropout(torch.cat([vectors_RTBI, capital_RTB1], dim=-1))
+        return dropped
