@@ -6,6 +6,7 @@ from typing import Self, assert_never
 
 import torch
 
+from skipstack.data.basis.errors import UserError
 from skipstack.data.labels.schemes import Scheme, transitions
 from skipstack.data.labels.transitions import Transitions
 from skipstack.data.store.prepared import PreparedCorpus
@@ -120,7 +121,10 @@ def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: 
 
 
 def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
-    """The layers over an input of ``below`` numbers a time step, wired as the config says."""
+    """The layers over an input of ``below`` numbers a time step, wired as the config says.
+
+    Raises UserError where a cell of one's own puts out more or fewer numbers than a shortcut takes.
+    """
     directions = 2 if config.directions == "both" else 1
     spread = directions if config.join == "each_layer" else 1
     wiring = sources(config.composition, config.depth)
@@ -133,5 +137,10 @@ def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout:
         elif config.skip is not None and (config.skipping == "all" or number == config.depth):
             layers.append(build_skip(config.skip, sizes, lanes, dropout.streams))
         else:
-            layers.append(build_cell(config.cell, sizes))
+            layers.append(build_cell(config.cell, sizes, dropout.streams))
+            if any(wiring) and layers[-1].features != config.hidden:
+                raise UserError(
+                    f"a layer of cell {config.cell} puts out {layers[-1].features} numbers, a shortcut takes "
+                    f"{config.hidden}, the hidden units: got sources {list(wiring)} (allowed: 0 for every layer)"
+                )
     return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)

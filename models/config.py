@@ -13,8 +13,9 @@ from pydantic import (
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.tasks.task import Task
-from skipstack.models.cells.config import CellKind, ShortcutConfig
+from skipstack.models.cells.config import AnyCell, ShortcutConfig
 from skipstack.models.cells.wiring import sources
 from skipstack.models.feedback.config import FeedbackConfig
 from skipstack.models.heads.config import HeadConfig, SoftmaxConfig, check_scheme
@@ -38,7 +39,7 @@ class StackConfig(Frozen):
     """Layers."""
     hidden: PositiveInt = 465
     """Units of each layer, in each direction."""
-    cell: CellKind = "lstm"
+    cell: AnyCell = "lstm"
     composition: Annotated[int, Field(ge=0, le=5)] | tuple[NonNegativeInt, ...] = 2
     """Which earlier layer each layer takes a shortcut from (``models/cells/wiring.py``): 0: no layer does; 1: the first
     one, for every layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three
@@ -123,7 +124,8 @@ def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int)
             f"(allowed: {words} or more, or another kind of input)"
         )
     check_scheme(config.head, has_scheme=has_scheme)
-    if config.head.kind not in task.heads:
+    # A head of one's own decides on each token, or text, as a softmax does.
+    if ("softmax" if isinstance(config.head, OwnConfig) else config.head.kind) not in task.heads:
         raise UserError(
             f"model.head.kind: got {config.head.kind} for {task.corpus} "
             f"(allowed: {', '.join(task.heads)}{task.otherwise})"
@@ -142,8 +144,8 @@ def _check_reads_no_further(config: ModelConfig) -> None:
     if stack.kind == "feedback" or stack.directions == "both":
         got = "kind feedback" if stack.kind == "feedback" else "directions both"
         raise UserError(f"model.stack: got {got} for a language model (allowed: recurrent layers, directions forward)")
-    if embedder.kind == "feature_maps" or (embedder.kind == "tokens" and embedder.window > 1):
-        got = "kind feature_maps" if embedder.kind == "feature_maps" else f"window {embedder.window}"
+    if not isinstance(embedder, EmbedderConfig | OneHotConfig) or getattr(embedder, "window", 0) > 1:
+        got = f"window {embedder.window}" if isinstance(embedder, EmbedderConfig) else f"kind {embedder.kind}"
         raise UserError(
             f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
         )

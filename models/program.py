@@ -7,7 +7,9 @@ from torch.nn import functional
 
 from skipstack.data.store.features import LONGEST_SPELLING
 from skipstack.models.config import ModelConfig
+from skipstack.models.heads.config import BiaffineConfig
 from skipstack.models.inputs.base import LexiconTensors
+from skipstack.models.inputs.config import EmbedderConfig
 from skipstack.models.model import Network, Tokens
 
 LONGEST = 4096
@@ -66,7 +68,7 @@ def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None
 
 def why_not(config: ModelConfig) -> str | None:
     """Why a network of this config cannot be a program; None where it can."""
-    if config.head.kind == "biaffine" and config.head.decoder == "tree":
+    if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
         return "the best tree is found outside of torch (allowed: model.head.decoder greedy, and all other heads)"
     return None
 
@@ -79,7 +81,8 @@ def takes_any_length(config: ModelConfig) -> bool:
     different things, of which torch 2.13 exports no second one of any length (it ties the lengths to each other).
     """
     stack, embedder = config.stack, config.embedder
-    if embedder.kind == "tokens" and embedder.spelling is not None and embedder.spelling.kind == "blstm":
+    spelling = embedder.spelling if isinstance(embedder, EmbedderConfig) else None
+    if spelling is not None and spelling.kind == "blstm":
         return False
     return stack.kind == "recurrent" and stack.skip is None and config.head.kind in ("softmax", "biaffine")
 

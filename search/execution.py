@@ -49,9 +49,9 @@ class Execution:
     a GPU that a trial on Ray takes, or ``auto``: where there are GPUs, by the memory that its config needs. Without a
     share it computes on a CPU. The engine ``serial`` heeds ``device`` alone. ``tracking_uri``: None is
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
-    what they take of their machines. ``function``: what trials call; None where they train our networks. ``say`` takes
-    what may be worth knowing, ``warn`` what was lost or is missing. Raises UserError for a value that is none of those
-    allowed.
+    what they take of their machines. ``function``: what trials call; None where they train our networks. ``code``:
+    where the files of a study's own code lie. ``say`` takes what may be worth knowing, ``warn`` what was lost or is
+    missing. Raises UserError for a value that is none of those allowed.
     """
 
     engine: EngineName = "ray"
@@ -61,6 +61,7 @@ class Execution:
     tracking_uri: str | None = None
     system_metrics: bool = False
     function: Objective | None = None
+    code: tuple[str, ...] = ()
     say: Say = unsaid
     warn: Say = unsaid
     watch: Watch = unwatched

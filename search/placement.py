@@ -1,21 +1,24 @@
 """How a study is run, as its ledger has it, so that whoever continues it runs it in the same way."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.execution import Execution
-from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.events import Placed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.provenance import provenance
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.tracking.stores import URI, from_anywhere
+from skipstack.spaces.trial import code_of
 
-OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri", "system_metrics")
+OPTIONS: Final = ("engine", "address", "gpus_per_trial", "device", "tracking_uri", "system_metrics", "code")
 """The fields of an execution that are written down."""
 
 CONTACTED: Final = {"address": "--address", "tracking_uri": "--tracking-uri"}
@@ -47,7 +50,40 @@ def execution_of(options: Mapping[str, Any], before: Path | None = None) -> Exec
                     f"{before}: the study was copied or moved here, and was run with {option} {recorded[name]!r} "
                     f"(allowed: {option} with this address, or another)"
                 )
+        if recorded["code"] and "code" not in given:
+            raise UserError(_unasked(before, recorded["code"]))
     return Execution(**{**recorded, **given})
+
+
+def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) -> None:
+    """Load files of the code of the study in the folder ``path``: from ``given``, or from where they lay when it was
+    run the last time.
+
+    Raises UserError as ``load_recorded`` does, and where none are given of a study that was copied or moved here: a
+    ledger that was received could name any file.
+    """
+    if not code:
+        return
+    folder = StudyFolder.existing(path)
+    placed = None if given else _last(folder)
+    recorded = () if placed is None else placed.code
+    if placed is not None and recorded and placed.place != _place(folder):
+        raise UserError(_unasked(path, recorded))
+    load_recorded(code, [*given, *map(Path, recorded)])
+
+
+def code_of_study(folder: StudyFolder) -> tuple[CodeFile, ...]:
+    """The files of own code that a study was begun with; nothing else of its ledger is read."""
+    first = next(Ledger(folder.ledger).only("study_opened"), None)
+    space = first.study.get("space") if isinstance(first, StudyOpened) else None
+    return code_of(space) if isinstance(space, Mapping) else ()
+
+
+def _unasked(path: Path | None, recorded: Sequence[str]) -> str:
+    return (
+        f"{path}: the study was copied or moved here, and ran code of its own from {', '.join(recorded)} "
+        "(allowed: --code with the file, which is run)"
+    )
 
 
 def placement(execution: Execution, folder: StudyFolder, time: float) -> list[Placed]:

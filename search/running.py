@@ -10,10 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from skipstack.data.basis.code_files import code_path, load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.bundles.corpus_folders import folders_of
@@ -21,7 +22,7 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.events import Event, VectorsPrepared
 from skipstack.search.ledger.ledger import Ledger, Past
-from skipstack.search.placement import placement
+from skipstack.search.placement import code_of_study, placement
 from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
@@ -172,6 +173,8 @@ def begin(
     If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
     machine cannot train.
     """
+    paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
+    execution = replace(execution, code=tuple(map(str, paths)))
     with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
         engine = _checked(execution, beside, lambda: read_study(beside.path))
@@ -219,6 +222,7 @@ def extend(
 ) -> Run:
     """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
     record, folder = read_searched(path), StudyFolder(path)
+    load_recorded(record.study.space.code, [Path(each) for each in execution.code])
     first: list[Event] = [*placement(execution, folder, time.time())]
     first += extend_study(
         record,
@@ -269,6 +273,7 @@ def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], Stu
     """
     if (changed := check_function_given(folder, execution.function)) is not None:
         execution.warn(f"warning: {changed}")
+    load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
     engine = execution.start()
     try:
         engine.preflight(folder, record)

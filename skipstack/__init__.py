@@ -246,15 +246,16 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     return Study(located(Path(folder), tracking_uri))
 
 
-def load(bundle: AnyPath, *, device: DeviceName = "auto") -> Model:
+def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath] = ()) -> Model:
     """The trained network of a bundle, a folder or a .zip. Data only: loading one runs no code, whoever made it.
 
-    Raises UserError where it is no whole bundle.
+    A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
+    bundle names by their hashes. Raises UserError where these are not given, and where it is no whole bundle.
     """
     from skipstack.models.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
 
-    return load_bundle(Path(bundle), choose_device(device))
+    return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])
 
 
 def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, Any] | None = None) -> Space:

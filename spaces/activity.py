@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.fields import paths
+from skipstack.data.basis.own_code import known
 from skipstack.spaces.checks import SpaceError, inside
 from skipstack.spaces.counting import Combinations
 from skipstack.spaces.domains import Choice, Json
@@ -22,7 +23,9 @@ def owners(space: Space, path: str) -> dict[str, Sequence[Json]]:
         parent, _, name = tag.rpartition(".")
         if name != "kind" or not path.startswith(f"{parent}.") or path == tag or not isinstance(domain, Choice):
             continue
-        if not (members := space.fields.kinds(parent)):
+        with known(space.code):
+            members = space.fields.kinds(parent)
+        if not members:
             continue
         field = path.removeprefix(f"{parent}.")
         having = [kind for kind, model in members.items() if field in paths(model)]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.own_code import known
 from skipstack.spaces.paths import typed
 from skipstack.spaces.subject import Scalar, Subject, leaves
 from skipstack.spaces.trial import TrialConfig
@@ -27,7 +28,7 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     defaults: dict[str, Scalar] = {}
     switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
     for path in switched:
-        with suppress(ValueError):  # a kind with fields that have no default
+        with suppress(ValueError), known(config.code):  # a kind with fields that have no default
             defaults |= dict(leaves(typed(path, {"kind": own[f"{path}.kind"]}), path))
     kinds = {f"{path}.kind" for path in switched}
     return {

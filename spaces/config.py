@@ -1,13 +1,15 @@
 """What a space is, as data: a base, the axes along which it varies, and the constraints on it."""
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, ModelWrapValidatorHandler, Tag, model_serializer, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import CodeFile, known
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.function import FUNCTION, FunctionConfig
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import CODE, TrialConfig, code_of
 
 DOMAINS = ("choice", "named", "integer", "real", "log")
 """What an axis may range over, by its key in a study file."""
@@ -83,8 +85,22 @@ AnySubject = Annotated[
 
 
 class SpaceConfig(Frozen):
-    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name."""
+    """A base, axes by dotted path (their order is the order of enumeration), and constraints by name.
 
+    ``code``: the files whose kinds the base and the axes may have; its JSON does without where there are none.
+    """
+
+    code: tuple[CodeFile, ...] = ()
     base: AnySubject = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_its_code(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        with known(code_of(value) if isinstance(value, Mapping) else ()):
+            return handler(value)
+
+    @model_serializer(mode="wrap")
+    def _without_code(self, handler: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        return {name: part for name, part in handler(self).items() if name != CODE or part}

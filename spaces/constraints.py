@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from skipstack.models.cells.wiring import sources
 from skipstack.models.config import ModelConfig, StackConfig
+from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
 from skipstack.spaces.trial import TrialConfig
 
 
@@ -74,13 +75,13 @@ def _join_in_use(model: ModelConfig, stack: StackConfig) -> bool:
 
 def _window_gate_in_use(trial: TrialConfig) -> bool:
     embedder = trial.model.embedder
-    return embedder.kind != "tokens" or not embedder.window_gate or embedder.word_size > 0
+    return not isinstance(embedder, EmbedderConfig) or not embedder.window_gate or embedder.word_size > 0
 
 
 @_of_stacks
 def _reads_in_layers(model: ModelConfig, stack: StackConfig) -> bool:
     embedder = model.embedder
-    return stack.depth > 0 or (embedder.kind == "feature_maps" and embedder.layers != "none")
+    return stack.depth > 0 or (isinstance(embedder, FeatureMapConfig) and embedder.layers != "none")
 
 
 CONSTRAINTS: Mapping[str, Constraint] = {

@@ -5,22 +5,27 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from skipstack.data.basis.errors import unknown
-from skipstack.data.basis.explain import shown
+from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.fields import describe, kinds, literals, paths
-from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.frozen import Frozen, canonical_json
+from skipstack.data.basis.own_code import known, known_configs
 from skipstack.spaces.domains import Json
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import TrialConfig, code_of
 
 Tree = Mapping[str, Any]
 """A config as nested mappings of JSON values. Never changed in place."""
 
 
-@cache
 def trial_paths() -> Mapping[str, tuple[Any, ...]]:
-    """Every branch and leaf of a trial's config by dotted path, with its types."""
+    """Every branch and leaf of a trial's config by dotted path, with its types; those of one's own that are known."""
+    return _paths_with(known_configs())
+
+
+@cache
+def _paths_with(own: tuple[type[Frozen], ...]) -> Mapping[str, tuple[Any, ...]]:
     return paths(TrialConfig)
 
 
@@ -53,7 +58,7 @@ def typed(path: str, value: Json) -> Json:
 
     Raises ValueError, whose one line says what is allowed, for a value that no field at this path takes.
     """
-    adapters = _adapters(path)
+    adapters = _adapters(path, known_configs())
     for strict in (True, False):
         for adapter in adapters:
             try:
@@ -63,14 +68,29 @@ def typed(path: str, value: Json) -> Json:
                 continue
             return plain
     annotations = trial_paths()[path]
+    if isinstance(value, dict):
+        _check_own(value, annotations)
     if names := dict.fromkeys(name for annotation in annotations for name in literals(annotation)):
         raise ValueError(unknown("value", value, names))
     allowed = " or ".join(dict.fromkeys(describe(annotation) for annotation in annotations))
     raise ValueError(f"got {shown(value)} (allowed: {allowed})")
 
 
+def _check_own(value: Mapping[str, Json], annotations: Sequence[Any]) -> None:
+    """Raise ValueError for what is wrong with a piece of one's own."""
+    members = {kind: member for annotation in annotations for kind, member in kinds(annotation).items()}
+    own = members.get(str(value.get("kind")))
+    if own is None and members and all(member in known_configs() for member in members.values()):
+        raise ValueError(unknown("kind", value.get("kind"), members))
+    if own in known_configs():
+        try:
+            own.model_validate(value)
+        except ValidationError as error:
+            raise ValueError(explain(error, own)) from None
+
+
 @cache
-def _adapters(path: str) -> tuple[TypeAdapter[Any], ...]:
+def _adapters(path: str, own: tuple[type[Frozen], ...]) -> tuple[TypeAdapter[Any], ...]:
     return tuple(TypeAdapter(annotation) for annotation in trial_paths()[path])
 
 
@@ -110,13 +130,14 @@ def read(tree: Tree, path: str) -> Json:
 
 
 def written(tree: Tree, path: str, value: Json) -> Tree:
-    """A tree with ``value`` at ``path``.
+    """A tree with ``value`` at ``path``, of the kinds that its code has, too.
 
     Another ``kind`` starts its mapping afresh, with the defaults of that kind: fields of the old kind do not linger.
     """
     parent, _, name = path.rpartition(".")
     if name == "kind" and read(tree, path) != value:
-        members = [kinds(annotation) for annotation in trial_paths()[parent]]
+        with known(code_of(tree)):
+            members = [kinds(annotation) for annotation in trial_paths()[parent]]
         model = next(found[str(value)] for found in members if value in found)
         # Unvalidated: a field without a default is null until another axis gives it a value.
         blank = dict.fromkeys(model.model_fields) | model.model_construct(kind=value).model_dump(mode="json")

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.own_code import known
 from skipstack.spaces.belief import Belief
 from skipstack.spaces.checks import Conditions, SpaceError, believed, checked
 from skipstack.spaces.config import Axis, SpaceConfig
@@ -18,7 +19,7 @@ from skipstack.spaces.domains import Choice, Domain, Integer, Json
 from skipstack.spaces.fields import fields_of
 from skipstack.spaces.paths import Tree, present, read
 from skipstack.spaces.subject import Subject
-from skipstack.spaces.trial import as_network
+from skipstack.spaces.trial import as_network, with_code
 
 __all__ = ["Axis", "Point", "Space", "SpaceConfig"]
 
@@ -43,13 +44,17 @@ class Space:
     """
 
     def __init__(self, config: SpaceConfig) -> None:
-        self.base: Tree = config.base.model_dump(mode="json")
+        self.code = config.code
+        """The files whose kinds its points may have."""
+        self.base: Tree = with_code(config.base.model_dump(mode="json"), config.code)
         self.fields = fields_of(config, self.base)
         """What may stand at each path."""
-        domains, conditions = checked(config, self.base, self.fields)
+        with known(config.code):
+            domains, conditions = checked(config, self.base, self.fields)
+            beliefs = believed(config, domains, self.base, self.fields)
         self.domains: Mapping[str, Domain] = domains
         """The domain of each axis, values as the config's fields have them."""
-        self.beliefs: Mapping[str, Belief] = believed(config, domains, self.base, self.fields)
+        self.beliefs: Mapping[str, Belief] = beliefs
         """Where on each axis good values are believed to lie."""
         self.conditions: Mapping[str, Conditions] = conditions
         """When each axis is active: by path, the values that what stands there may have."""
@@ -154,7 +159,8 @@ class Space:
         try:
             return self.fields.model.model_validate(tree)
         except ValidationError as error:
-            raise UserError(explain(error, self.fields.model)) from None
+            with known(self.code):
+                raise UserError(explain(error, self.fields.model)) from None
 
     def refusal(self, point: Point) -> str | None:
         """Why a point is not allowed, in one line; None where it is."""

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from skipstack.data.basis.frozen import Frozen, identity
+from skipstack.data.basis.own_code import CodeFile
 
 Scalar = str | int | float | bool | None
 
@@ -24,6 +25,11 @@ class Subject(Frozen):
     @abstractmethod
     def title(self) -> str:
         """What tables call that which trials are trained on, or what they call."""
+
+    @property
+    def code(self) -> tuple[CodeFile, ...]:
+        """The files of own code that it has pieces of: none, where nothing else is said."""
+        return ()
 
     @property
     def identity(self) -> str:

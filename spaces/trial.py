@@ -1,18 +1,29 @@
 """A config is the whole trial."""
 
-from typing import ClassVar, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Final, Self
 
-from pydantic import model_validator
+from pydantic import ModelWrapValidatorHandler, TypeAdapter, ValidationError, model_serializer, model_validator
 
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.explain import shown
+from skipstack.data.basis.own_code import CodeFile, known, own_code
 from skipstack.data.corpora.config import DataConfig, title_of
 from skipstack.models.config import ModelConfig
 from skipstack.models.training.config import TrainingConfig
 from skipstack.spaces.subject import Subject
 
+CODE: Final = "code"
+"""The key under which the JSON of a config with pieces of one's own has the files that they come from."""
+
+_FILES: Final = TypeAdapter(tuple[CodeFile, ...])
+
 
 class TrialConfig(Subject):
-    """The subject of a trial that trains a network: what it reads, what it is, and how it is trained."""
+    """The subject of a trial that trains a network: what it reads, what it is, and how it is trained.
+
+    Its JSON has a key ``code`` beside the fields where it has pieces of one's own: the files that they come from.
+    """
 
     keeps_weights: ClassVar[bool] = True
 
@@ -30,6 +41,23 @@ class TrialConfig(Subject):
             )
         return self
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_its_code(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(value, Mapping) or CODE not in value:
+            return handler(value)
+        with known(code_of(value)):
+            return handler({name: part for name, part in value.items() if name != CODE})
+
+    @model_serializer(mode="wrap")
+    def _and_its_code(self, handler: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
+        return with_code(handler(self), self.code)
+
+    @property
+    def code(self) -> tuple[CodeFile, ...]:
+        """The files of its pieces of one's own, each once."""
+        return tuple(sorted({file.sha256: file for file in own_code(self)}.values(), key=lambda file: file.sha256))
+
     @property
     def epochs(self) -> int:
         """Those of ``training``."""
@@ -46,3 +74,16 @@ def as_network(subject: Subject) -> TrialConfig:
     if not isinstance(subject, TrialConfig):
         raise UserError(f"{subject.title} is a function, which leaves no network (allowed: a study that trains one)")
     return subject
+
+
+def code_of(tree: Mapping[str, Any]) -> tuple[CodeFile, ...]:
+    """The files that the JSON of a config, or of a space, says. Raises ValueError."""
+    try:
+        return _FILES.validate_python(tree.get(CODE, ()))
+    except ValidationError as error:
+        raise ValueError(f"code: got {shown(tree[CODE])} (allowed: files, each with name, sha256 and kinds)") from error
+
+
+def with_code(tree: dict[str, Any], code: Sequence[CodeFile]) -> dict[str, Any]:
+    """The JSON of a config with the files of its code, if it has any."""
+    return {**tree, CODE: [file.model_dump(mode="json") for file in code]} if code else tree

@@ -30,9 +30,9 @@ class Page:
 
     @property
     def files(self) -> dict[str, str]:
-        """The study files of the page, whose first line is their name."""
-        yaml = [block for block in self.blocks("yaml") if block.startswith("# ")]
-        return {block.splitlines()[0].removeprefix("# "): block for block in yaml}
+        """The files of the page, whose first line is their name: of studies, and of their own code."""
+        named = [block for language in ("yaml", "python") for block in self.blocks(language) if block.startswith("# ")]
+        return {block.splitlines()[0].removeprefix("# "): block for block in named}
 
 
 README = Page(ROOT / "README.md")

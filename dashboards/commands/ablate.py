@@ -8,6 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import (
     Address,
+    Code,
     DataDir,
     Device,
     EngineName,
@@ -56,6 +57,7 @@ def ablate(
     device: Device = None,
     engine: EngineName = None,
     system_metrics: SystemMetrics = None,
+    code: Code = None,
 ) -> int:
     """Train the base and the best config again, and what lies between them, on seeds that the search has not seen.
 
@@ -76,8 +78,10 @@ def ablate(
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.ablation.opening import opening
     from skipstack.search.confirmation.forecast import forecast
+    from skipstack.search.placement import load_code
     from skipstack.search.running import ablate as ablated
 
+    load_code(study, record.study.space.code, code or ())
     folder = StudyFolder(study)
     first = opening(made, record, folder, data_dir=data_dir, corpus_folder=Path.cwd(), clock=time.time)
     page = ablation_page(made, forecast(record, made, first, folder), record.measure)
@@ -87,6 +91,7 @@ def ablate(
     say_page(page)
     where = execution(
         study,
+        code=code,
         engine=engine,
         address=address,
         gpus_per_trial=gpus_per_trial,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipstack.dashboards.commands.options import BundlePath, ComputeDevice, StudyPath
+from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.report.printing import say
 from skipstack.data.basis.errors import UserError
@@ -62,6 +62,7 @@ def export(
         ),
     ] = None,
     device: ComputeDevice = "auto",
+    code: Code = None,
     to_optuna: Annotated[
         str | None,
         typer.Option(
@@ -94,16 +95,19 @@ def export(
         print(_in_optuna(record, study, to_optuna))
         return
     assert to is not None, "one of the two is given"
-    from skipstack.search.bundles.export import Recipe, chosen_trials, export_bundles
+    from skipstack.search.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
     from skipstack.search.confirmation.figures import confirmed_figures
+    from skipstack.search.placement import load_code
 
+    chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
+    load_code(study, code_of_trials(chosen), code or ())
     folder, figures = StudyFolder(study), partial(confirmed_figures, record)
     recipe = Recipe(ensemble=ensemble, retrain=retrain, tell=say)
     if torch_export is not None:
         from skipstack.search.bundles.programs import check_program
         from skipstack.spaces.trial import as_network
 
-        check_program(as_network(chosen_trials(record, best=best, trial=trial)[0].config), torch_export)
+        check_program(as_network(chosen[0].config), torch_export)
     for path in export_bundles(
         record, folder, to, best=best, trial=trial, device=device, pareto=pareto, recipe=recipe, confirmed=figures
     ):
@@ -115,8 +119,7 @@ def export(
         from skipstack.dashboards.commands.running import execution
         from skipstack.search.bundles.files import copy_bundle
 
-        (chosen,) = chosen_trials(record, best=best, trial=trial)
-        left = bundle_of(record, folder, chosen, device)
+        left = bundle_of(record, folder, chosen[0], device)
         written = replace(left, name=left.name + recipe.suffix, write=partial(copy_bundle, to))
         where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
         version = where.register(folder, record, written, register)
@@ -159,13 +162,15 @@ def verify(
         ),
     ] = None,
     device: ComputeDevice = "auto",
+    code: Code = None,
 ) -> None:
     """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
     from skipstack.search.bundles.export import verify_bundle
 
     folders = data_dir or []
     first = folders[0] if folders else None
-    for split, metrics in verify_bundle(bundle, data_dir=first, others=folders[1:], device=device).items():
+    verified = verify_bundle(bundle, data_dir=first, others=folders[1:], device=device, code=code or ())
+    for split, metrics in verified.items():
         print(f"{split}: {measure_in(metrics).described(metrics)}, as exported")
 
 
@@ -179,6 +184,7 @@ def predict(
         ),
     ] = None,
     device: ComputeDevice = "auto",
+    code: Code = None,
 ) -> None:
     """Predict the tags, labels or trees of text.
 
@@ -190,7 +196,7 @@ def predict(
     from skipstack.models.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
 
-    tagger = load_bundle(bundle, choose_device(device))
+    tagger = load_bundle(bundle, choose_device(device), code or ())
     chosen = form or ("lines" if tagger.unit == "character" else "columns")
     if chosen not in tagger.task.forms:
         allowed = ", ".join(tagger.task.forms)

@@ -34,7 +34,11 @@ def spaces(
         str | None, typer.Argument(help="A preset, or a study file of your own (YAML). Left out: all presets.")
     ] = None,
     with_schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of study files instead, for editors.")
+        bool,
+        typer.Option(
+            "--schema",
+            help="Print the JSON schema of study files instead, for editors; with a study, of its own code, too.",
+        ),
     ] = False,
     scale: Annotated[
         str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
@@ -48,7 +52,8 @@ def spaces(
     updates an epoch has, and every setting with where it comes from.
     """
     if with_schema:
-        print(json.dumps(schema(), indent=2))
+        code = () if name is None else load_study(name, scale=scale)[0].space.code
+        print(json.dumps(schema(code), indent=2))
     elif name is None:
         print_report(listing_report("presets", {preset: (load_study(preset)[0].about,) for preset in presets()}), form)
     else:

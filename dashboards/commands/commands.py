@@ -28,6 +28,7 @@ FILES: Final[Mapping[str, str]] = {
     "inspect": "inspect",
     "draw": "draw",
     "spaces": "catalogue",
+    "check": "check",
     "data": "corpora",
 }
 """The file beside this one that has each command (its ``add_to``), in the order of ``--help``."""

@@ -9,6 +9,7 @@ import typer
 
 from skipstack.dashboards.commands.options import (
     Address,
+    Code,
     ComputeDevice,
     DataDir,
     Device,
@@ -55,6 +56,7 @@ def extend(
     device: Device = None,
     engine: EngineName = None,
     system_metrics: SystemMetrics = None,
+    code: Code = None,
 ) -> int:
     """Add trials, seeds or values of axes to a study, finished or not, and run what is new.
 
@@ -69,6 +71,7 @@ def extend(
 
     where = execution(
         study,
+        code=code,
         engine=engine,
         address=address,
         gpus_per_trial=gpus_per_trial,
@@ -92,6 +95,7 @@ def rerun(
     study: StudyPath,
     trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],
     device: ComputeDevice = "auto",
+    code: Code = None,
 ) -> int:
     """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
     record = read_study(study)
@@ -99,8 +103,10 @@ def rerun(
     from skipstack.search.study.rerun import trial_of
 
     reports, seeds = len(trial_of(record, trial).reports), len(record.trials[trial].seeds)
+    from skipstack.search.placement import load_code
     from skipstack.search.trials.worker import TrainingWorker
 
+    load_code(study, record.trials[trial].config.code, code or ())
     with TemporaryDirectory(prefix="skipstack-rerun-") as scratch:
         difference = trained_again(
             record, StudyFolder(study), trial, TrainingWorker, scratch=Path(scratch), device=device, tell=say

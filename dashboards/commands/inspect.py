@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from skipstack.dashboards.commands.options import BundlePath, ComputeDevice
+from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
 from skipstack.dashboards.report.printing import print_report, say
 from skipstack.data.basis.errors import UserError
@@ -25,6 +25,7 @@ def inspect(
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
     picture: Annotated[Path | None, typer.Option(help="Also draw it, into a new SVG file.")] = None,
     device: ComputeDevice = "auto",
+    code: Code = None,
 ) -> None:
     """Show what goes on inside a network: states that it reads, openings of gates, and the reach of the gradient."""
     if picture is not None and picture.exists():
@@ -35,7 +36,7 @@ def inspect(
     from skipstack.search.bundles.bundle import load_bundle
     from skipstack.search.bundles.inspection import inspected
 
-    tagger = load_bundle(bundle, choose_device(device))
+    tagger = load_bundle(bundle, choose_device(device), code or ())
     seen = list(inspected(tagger, sentences(file, tagger.unit)))
     if not seen:
         raise UserError(f"{file or 'stdin'}: got no sentence (allowed: one or more, one a line)")

@@ -107,6 +107,15 @@ StoreOfStudy = Annotated[
     ),
 ]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
+Code = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--code",
+        metavar="FILE",
+        help="The file of a study's own code, which is run; by its hash it must be the recorded one. May be repeated. "
+        "Left out, of a study: where the file lay before.",
+    ),
+]
 ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
 
 

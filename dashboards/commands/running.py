@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -37,12 +37,19 @@ INTERRUPTED = 130
 """The exit code of a study that can be resumed."""
 
 
-def execution(before: Path | None = None, *, gpus_per_trial: str | None, **options: str | bool | None) -> Execution:
+def execution(
+    before: Path | None = None,
+    *,
+    gpus_per_trial: str | None,
+    code: Sequence[Path] | None = None,
+    **options: str | bool | None,
+) -> Execution:
     """Where trials run by the options, or where those are None as in the study in the folder ``before``; with progress
     and messages on stderr.
     """
     share_per_trial = None if gpus_per_trial is None else share(gpus_per_trial)
-    return watched(execution_of({"gpus_per_trial": share_per_trial, **options}, before))
+    files = None if code is None else tuple(str(path.resolve()) for path in code)
+    return watched(execution_of({"gpus_per_trial": share_per_trial, "code": files, **options}, before))
 
 
 def watched(where: Execution) -> Execution:

@@ -7,6 +7,7 @@ import typer
 
 from skipstack.dashboards.commands.options import (
     Address,
+    Code,
     Corpus,
     DataDir,
     Device,
@@ -93,6 +94,7 @@ def resume(
     device: Device = None,
     engine: EngineName = None,
     system_metrics: SystemMetrics = None,
+    code: Code = None,
     enough: Annotated[
         bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
     ] = False,
@@ -107,6 +109,7 @@ def resume(
 
     where = execution(
         folder,
+        code=code,
         engine=engine,
         address=address,
         gpus_per_trial=gpus_per_trial,

@@ -5,6 +5,7 @@ from typing import Final
 
 from skipstack.dashboards.drawings.canvas import BLUE, Canvas, Point
 from skipstack.dashboards.drawings.places import MARGIN
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.cells.config import GATES, ShortcutConfig
 from skipstack.models.cells.topologies import TOPOLOGIES, Link, Links
 
@@ -38,14 +39,19 @@ def equations(config: ShortcutConfig) -> list[str]:
         lines, inner = [f"m = {JOINED[links.internal].format('i · s')}"], "m"
     lines.append(f"h = {JOINED[links.output].format(f'o · tanh({inner})')}")
     if links.gates:
-        gate = GATES[config.gate].format(probability=config.probability)
+        gate = _equation(config).format(probability=config.probability)
         lines.append(gate if links.gates == 1 else f"{gate}; g' likewise")
     return lines
 
 
+def _equation(config: ShortcutConfig) -> str:
+    """Of its gate; of one of one's own, what the study says."""
+    return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
+
+
 def sign(config: ShortcutConfig) -> str:
     """What stands in the circle of a gate: a sigmoid, a matrix, a probability; nothing where the skip passes whole."""
-    equation = GATES[config.gate]
+    equation = _equation(config)
     if TOPOLOGIES[config.topology].gates == 0 or equation.startswith("g = 1"):
         return ""
     return "p" if "probability" in equation else "W" if equation.startswith("W") else "σ"

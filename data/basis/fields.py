@@ -9,6 +9,9 @@ import annotated_types as bounds
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import own_configs
+
 
 @cache
 def fields(model: type[BaseModel]) -> Mapping[str, Any]:
@@ -43,12 +46,19 @@ def bare(annotation: Any) -> tuple[Any, tuple[Any, ...]]:
     )
 
 
+def _open_to(annotation: Any) -> OpenTo | None:
+    """What says that a field takes kinds of one's own, if anything does."""
+    return next((item for item in bare(annotation)[1] if isinstance(item, OpenTo)), None)
+
+
 def _is_field(item: Any) -> bool:
     return isinstance(item, FieldInfo)
 
 
 def alternatives(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union; another type is its own one alternative."""
+    """The members of a union; another type is its own one alternative. Configs of kinds of one's own are members."""
+    if (opened := _open_to(annotation)) is not None:
+        return (*alternatives(opened.built_in), *own_configs(opened.part).values())
     inner, _ = bare(annotation)
     return get_args(inner) if get_origin(inner) in (Union, types.UnionType) else (annotation,)
 
@@ -61,6 +71,8 @@ def models(annotation: Any) -> tuple[type[BaseModel], ...]:
 
 def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
     """The members of a union of configs told apart by ``kind``, by that kind; empty for other types."""
+    if (opened := _open_to(annotation)) is not None:
+        return {**kinds(opened.built_in), **own_configs(opened.part)}
     _, constraints = bare(annotation)
     if not any(_is_field(item) and item.discriminator == "kind" for item in constraints):
         return {}
@@ -68,13 +80,17 @@ def kinds(annotation: Any) -> Mapping[str, type[BaseModel]]:
 
 
 def literals(annotation: Any) -> tuple[Any, ...]:
-    """The values of the literals among the alternatives."""
+    """The values of the literals among the alternatives, kinds of one's own among them that are said by their names."""
+    if (opened := _open_to(annotation)) is not None:
+        return (*opened.names, *own_configs(opened.part)) if opened.names else ()
     inner = [bare(alternative)[0] for alternative in alternatives(annotation)]
     return tuple(value for each in inner if get_origin(each) is Literal for value in get_args(each))
 
 
 def describe(annotation: Any) -> str:
     """What a type allows, in words: ``an integer from 0 to 5, or a list, each an integer from 0``."""
+    if (opened := _open_to(annotation)) is not None and opened.names:
+        return ", ".join(literals(annotation))
     if kinds(annotation):
         nothing = ", or null" if types.NoneType in alternatives(annotation) else ""
         return f"a mapping with kind {' or '.join(kinds(annotation))}{nothing}"

@@ -2,7 +2,9 @@
 
 from typing import assert_never
 
-from skipstack.models.cells.config import CellKind, ShortcutConfig
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.models.cells.config import AnyCell, ShortcutConfig
 from skipstack.models.cells.feedforward import FeedForwardLayer
 from skipstack.models.cells.gates import (
     BernoulliGate,
@@ -14,6 +16,7 @@ from skipstack.models.cells.gates import (
     OpenGate,
     RecurrentGate,
     ScaledGate,
+    VectorGate,
 )
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.cells.shortcut import ShortcutBlock, ShortcutCell, ShortcutLstm
@@ -24,9 +27,12 @@ from skipstack.models.lanes import Streams
 from skipstack.models.time.layer import Layer, LayerSizes
 
 
-def build_cell(kind: CellKind, sizes: LayerSizes) -> Layer:
-    """A layer without a source."""
+def build_cell(kind: AnyCell, sizes: LayerSizes, streams: Streams) -> Layer:
+    """A layer without a source. Raises UserError for one of code that is not loaded."""
     match kind:
+        case OwnConfig():
+            layer: Layer = kind.build(sizes, streams)
+            return layer
         case "lstm":
             return LstmCell(sizes)
         case "simple":
@@ -40,14 +46,22 @@ def build_cell(kind: CellKind, sizes: LayerSizes) -> Layer:
 
 
 def build_shortcut(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> ShortcutCell:
-    """A layer with a source."""
+    """A layer with a source. Raises UserError for a gate of code that is not loaded, and of one's own where the
+    topology needs a vector and it is none.
+    """
     links = TOPOLOGIES[config.topology]
     gates = [_gate(config, sizes, streams) for _ in range(links.gates)]
+    for gate in gates:
+        if "highway" in (links.internal, links.output) and not (gate.in_step or isinstance(gate, VectorGate)):
+            raise UserError(f"{config.topology} needs 1 - g: got gate {config.gate} (allowed: a VectorGate)")
     return ShortcutLstm(sizes, links, gates) if links.memory else ShortcutBlock(sizes, links, gates)
 
 
 def _gate(config: ShortcutConfig, sizes: LayerSizes, streams: Streams) -> Gate:
     match config.gate:
+        case OwnConfig():
+            gate: Gate = config.gate.build(sizes, streams)
+            return gate
         case "none":
             return OpenGate()
         case "sigmoid_below":

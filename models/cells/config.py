@@ -6,8 +6,13 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
 
 CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
+"""The cells of ours."""
+
+AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
 """What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
 lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
 
@@ -45,8 +50,10 @@ GateKind = Literal[
     "bernoulli",
     "bernoulli_below",
 ]
-"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
+"""The gates of ours."""
 
+AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
+"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/cells/gates.py`` has the equations)."""
 
 GATES: Final[Mapping[GateKind, str]] = {
     "none": "g = 1: the skip passes whole",
@@ -70,7 +77,7 @@ class ShortcutConfig(Frozen):
     """
 
     topology: Topology = "block"
-    gate: GateKind = "sigmoid_below"
+    gate: AnyGate = "sigmoid_below"
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """That the gate ``bernoulli`` is open; no other gate reads it."""
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from skipstack.data.basis.own_code import Part
 from skipstack.models.lanes import Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.time.layer import LayerSizes, project
@@ -20,6 +21,7 @@ class Gate(nn.Module, ABC):
     is ``earlier``.
     """
 
+    part: ClassVar[Part] = "gate"
     in_step: ClassVar[bool] = False
     earlier: ClassVar[bool] = False
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import assert_never
 
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.diagram.graph import Part, Reading
 from skipstack.models.inputs.config import (
     AnyEmbedder,
@@ -26,6 +27,8 @@ def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
             yield from _feature_maps(config, token)
         case OneHotConfig():
             yield Part(name="token", kind="input", label=f"{token}, one-hot", size=config.size)
+        case OwnConfig():
+            yield Part(name="token", kind="input", label=f"{token}, {config.kind}", size=config.input_size)
         case _:
             assert_never(config)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final, assert_never
 
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.cells.config import CELLS
 from skipstack.models.cells.topologies import TOPOLOGIES
 from skipstack.models.cells.wiring import sources
@@ -88,7 +89,7 @@ def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[
 def _layer(config: StackConfig, number: int, source: int, direction: Direction) -> tuple[Part, Reading | None]:
     """A layer, and which of its own earlier states it reads; None for one that reads no other step."""
     name, first, last = f"layer {number} {direction}", -1, -1
-    label, carries = CELLS[config.cell]
+    label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
     if source:
         memory = TOPOLOGIES[config.shortcut.topology].memory
         label, carries = ("LSTM + skip", ("h", "c")) if memory else ("block", ("h",))

@@ -3,10 +3,12 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from skipstack.data.basis.own_code import Part
 from skipstack.models.chain.partition import Doubts
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.products import product
@@ -51,6 +53,8 @@ class Decoded:
 
 class Head(nn.Module, ABC):
     """Decides, from the features of the tokens of each sentence, or from those of a whole text as of one token."""
+
+    part: ClassVar[Part] = "head"
 
     together = False
     """Whether the lanes are an ensemble: they decide as one, which is then the only lane of counts, losses and

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.labels.transitions import Transitions
 from skipstack.models.heads.base import Head
 from skipstack.models.heads.biaffine import BiaffineHead
@@ -15,10 +16,13 @@ def build_head(
     config: HeadConfig, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
 ) -> Head:
     """The head that a config asks for, with a lane for each of ``streams``; where sentences are parsed, ``tags`` are
-    relations.
+    relations. Raises UserError for one of code that is not loaded.
     """
     lanes = len(streams.generators)
     match config:
+        case OwnConfig():
+            head: Head = config.build(features=features, tags=tags, transitions=transitions, streams=streams)
+            return head
         case SoftmaxConfig():
             return SoftmaxHead(lanes=lanes, features=features, tags=tags)
         case CrfConfig() | MarginConfig():

@@ -6,6 +6,8 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
 
 
 class SoftmaxConfig(Frozen):
@@ -46,7 +48,8 @@ class BiaffineConfig(Frozen):
     """The best tree with one word under the root, or the best head of each word, be they a tree or not."""
 
 
-HeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]
+OurHeadConfig = Annotated[SoftmaxConfig | CrfConfig | MarginConfig | BiaffineConfig, Field(discriminator="kind")]
+HeadConfig = Annotated[OurHeadConfig | OwnConfig, OpenTo("head", OurHeadConfig)]
 
 
 def check_scheme(config: HeadConfig, *, has_scheme: bool) -> None:

@@ -2,12 +2,13 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.own_code import Part
 from skipstack.data.store.features import Lexicon
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.inputs.lookup import Distinct, DistinctForms, Lookup
@@ -36,6 +37,8 @@ class LexiconTensors:
 
 class Embedder(nn.Module, ABC):
     """The input of a network: what the stack reads of each token."""
+
+    part: ClassVar[Part] = "embedder"
 
     words: Lookup | None
     """The vectors of words; None where it has none."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.inputs.base import Embedder
 from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
 from skipstack.models.inputs.config import (
@@ -23,7 +24,13 @@ from skipstack.models.lanes import Lane, Streams, rates
 def build_embedder(
     config: AnyEmbedder, *, words: int, characters: int, lanes: Sequence[Lane], streams: Streams
 ) -> Embedder:
-    """What turns tokens into numbers, for so many words and characters, the reserved ids included."""
+    """What turns tokens into numbers, for so many words and characters, the reserved ids included.
+
+    Raises UserError for one of code that is not loaded.
+    """
+    if isinstance(config, OwnConfig):
+        own: Embedder = config.build(words=words, characters=characters, lanes=lanes, streams=streams)
+        return own
     rates_R = rates(config.dropout, [lane.embedder_dropout for lane in lanes])
     match config:
         case EmbedderConfig():

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
 
 LONGEST_AFFIX = 7
 """Characters kept at each side of a word, at most (wu2017 Table 5)."""
@@ -164,4 +166,5 @@ class OneHotConfig(Frozen):
         return self.size
 
 
-AnyEmbedder = Annotated[EmbedderConfig | FeatureMapConfig | OneHotConfig, Field(discriminator="kind")]
+OurEmbedder = Annotated[EmbedderConfig | FeatureMapConfig | OneHotConfig, Field(discriminator="kind")]
+AnyEmbedder = Annotated[OurEmbedder | OwnConfig, OpenTo("embedder", OurEmbedder)]

@@ -3,9 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 
+from skipstack.data.basis.own_code import Part
 from skipstack.models.products import product
 
 
@@ -54,6 +56,8 @@ class Unrolled:
 
 class Layer(nn.Module, ABC):
     """A layer of a stack, in every lane and direction at once."""
+
+    part: ClassVar[Part] = "cell"
 
     features: int
     """Numbers that it puts out at each time step: what the layer above, or the head, reads of it."""

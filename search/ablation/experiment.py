@@ -143,4 +143,4 @@ def _on_corpora(config: SpaceConfig, corpora: Mapping[str, Json]) -> SpaceConfig
     except ValidationError as error:
         raise UserError(f"--corpus: {explain(error, TrialConfig)}") from None
     axis = {CORPUS: Axis(named=dict(corpora))} if len(corpora) > 1 else {}
-    return SpaceConfig(base=base, axes={**axis, **config.axes}, constraints=config.constraints)
+    return SpaceConfig(code=config.code, base=base, axes={**axis, **config.axes}, constraints=config.constraints)

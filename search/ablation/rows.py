@@ -42,7 +42,7 @@ def space_of_rows(config: SpaceConfig, winners: Iterable[Point]) -> SpaceConfig:
         values += [value for on, value in conditions if on == path]
         axes[path] = _axis(domain, values, config.axes[path].when)
     met = tuple(name for name in config.constraints if CONSTRAINTS[name].holds(as_network(config.base)))
-    return SpaceConfig(base=config.base, axes=axes, constraints=met)
+    return SpaceConfig(code=config.code, base=config.base, axes=axes, constraints=met)
 
 
 def changed(space: Space, winner: Point) -> tuple[str, ...]:

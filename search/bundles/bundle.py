@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.sources import token_unit
 from skipstack.data.formats.characters import in_words
@@ -167,16 +168,20 @@ class Bundle:
         return metrics
 
 
-def load_bundle(path: Path, device: torch.device) -> Bundle:
+def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> Bundle:
     """The bundle at ``path``, a folder or a .zip, of whoever. Nothing in it is run or unpacked.
 
-    Raises UserError, one line, where there is none, where a file is missing, damaged, larger than announced or leads
-    elsewhere (``search/bundles/files.py``), and where weights do not fit the config: found by their shapes, before
-    anything is allocated.
+    A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
+    bundle names by their hashes.
+
+    Raises UserError, one line, where these are not given, where there is no bundle, where a file is missing, damaged,
+    larger than announced or leads elsewhere (``search/bundles/files.py``), and where weights do not fit the config:
+    found by their shapes, before anything is allocated.
     """
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
     config, found = _config(path, files)
+    load_recorded(config.code, code)
     try:
         vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
     except (UserError, UnicodeDecodeError) as error:

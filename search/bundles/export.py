@@ -12,6 +12,7 @@ from typing import Any
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
@@ -91,6 +92,11 @@ def chosen_trials(
         numbers = ", ".join(str(each.number) for each in sorted(record.ranked(), key=lambda each: each.number))
         raise UserError(f"--trial {trial}: no such trial with a score (allowed: {numbers or 'none yet'})")
     return [record.trials[trial]]
+
+
+def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
+    """The files of own code that their networks need, each once."""
+    return list(dict.fromkeys(file for trial in trials for file in trial.config.code))
 
 
 def export_bundles(
@@ -218,14 +224,17 @@ def _packed(folder: Path) -> Path:
     return archive
 
 
-def verify_bundle(path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = ()) -> Metrics:
+def verify_bundle(
+    path: Path, *, data_dir: Path | None, device: str, others: Sequence[Path] = (), code: Sequence[Path] = ()
+) -> Metrics:
     """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
 
     Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
-    working directory; files with an absolute path may lie in ``others`` instead. Raises UserError where the corpus is
-    another one, where it names files that lie elsewhere, or a single token comes out differently.
+    working directory; files with an absolute path may lie in ``others`` instead. ``code``: as for ``load_bundle``.
+    Raises UserError where the corpus is another one, where it names files that lie elsewhere, or a single token comes
+    out differently.
     """
-    bundle = load_bundle(path, choose_device(device))
+    bundle = load_bundle(path, choose_device(device), code)
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
         data = bundle.config.data
         check_corpus(path, data.corpus, [data_dir or Path.cwd(), *others])

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skipstack.data.basis.code_files import load_sent
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.own_code import CodeSource, sources
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.search.code_version import code_version
@@ -22,7 +24,8 @@ class Preflight:
     """What a machine is asked, as it travels there.
 
     ``trials``: the folder that trials write into, which has the ``mark``; ``corpora``: the stores, with the fingerprint
-    that their content has; ``vectors``: likewise; ``code``: the version of the driver's code.
+    that their content has; ``vectors``: likewise; ``code``: the version of the driver's code; ``own``: the files of
+    the study's own code.
     """
 
     trials: Path
@@ -30,6 +33,7 @@ class Preflight:
     corpora: tuple[tuple[Path, str], ...]
     vectors: tuple[tuple[Path, str], ...]
     code: str
+    own: tuple[CodeSource, ...]
 
     @classmethod
     def of(cls, folder: StudyFolder, record: StudyRecord) -> "Preflight":
@@ -48,11 +52,12 @@ class Preflight:
                 for vectors in each.vectors.values()
             ),
             code=code_version(),
+            own=sources(record.study.space.code),
         )
 
     def trouble(self) -> str | None:
         """What this machine cannot do, in one line; None where it can train."""
-        for problem in (self._code, self._reading, self._data, self._writing):
+        for problem in (self._code, self._own, self._reading, self._data, self._writing):
             if (found := problem()) is not None:
                 return found
         return None
@@ -60,6 +65,14 @@ class Preflight:
     def _code(self) -> str | None:
         own = code_version()
         return None if own == self.code else f"its code is {own} (allowed: {self.code}, which the driver runs)"
+
+    def _own(self) -> str | None:
+        """Whether the study's own code can be imported, which may ask for what is not installed."""
+        try:
+            load_sent(self.own)
+        except UserError as error:
+            return str(error)
+        return None
 
     def _reading(self) -> str | None:
         """Whether the folder is there, and is the driver's and no copy."""

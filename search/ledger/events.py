@@ -272,7 +272,7 @@ class Placed(_Happened):
 
     ``place`` stands for the folder where the study lay then. ``command`` was typed, without its secrets, by ``user``;
     ``commit`` is that of the code. Each is empty where it is not known. ``system_metrics``: workers measure what they
-    take of their machines.
+    take of their machines. ``code``: where the files of its own code lie.
     """
 
     kind: Literal["placed"] = "placed"
@@ -283,6 +283,7 @@ class Placed(_Happened):
     device: str
     tracking_uri: str | None
     system_metrics: bool = False
+    code: tuple[str, ...] = ()
     command: str = ""
     user: str = ""
     commit: str = ""

@@ -156,6 +156,7 @@ def memory_of(task: TrialTask) -> int:
             folder=task.folder / "none",
             device="cpu",
             vectors=task.vectors,
+            code=task.code,
         )
     )
 

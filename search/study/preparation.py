@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.corpora.config import Corpus, VocabularyConfig, called
 from skipstack.data.health.counting import health_of
 from skipstack.data.health.health import Health
@@ -147,7 +148,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
     if isinstance(space.base, FunctionConfig):
         return []
     corpora = {identity(space.base.data.corpus): Needed(space.base.data.corpus)}
-    varied = Space(SpaceConfig(base=space.base, axes=_settling(space)))
+    varied = Space(SpaceConfig(code=space.code, base=space.base, axes=_settling(space)))
     if varied.count() is None:
         raise UserError(
             "an axis under data.corpus is continuous (allowed: choices, since each corpus is prepared first)"
@@ -162,7 +163,7 @@ def needs(space: SpaceConfig) -> list[Needed]:
             needed.lengths[config.data.longest] = None
         if config.data.vectors is not None:
             embedder = config.model.embedder
-            size = 0 if isinstance(embedder, OneHotConfig) else embedder.word_size
+            size = 0 if isinstance(embedder, OneHotConfig | OwnConfig) else embedder.word_size
             needed.vectors.setdefault(config.data.vectors, set()).add(size)
     return list(corpora.values())
 

@@ -24,6 +24,7 @@ from skipstack.search.study.testing import measurement
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.settled import settled_choices
 from skipstack.spaces.space import Space
 
 Clock = Callable[[], float]
@@ -66,6 +67,7 @@ def extend_study(
 
     Raises UserError where nothing would come of it, and as ``open_study`` does.
     """
+    choices = settled_choices(record.space, choices)
     by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
     more = extended(record.study, by)
     check_study(more)

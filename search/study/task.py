@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
+from skipstack.data.basis.own_code import CodeSource, sources
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.usage import Usage
@@ -24,7 +25,7 @@ class TrialTask:
     ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
     trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
     multiple of an ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a
-    GPU that its tensors may take; None: any.
+    GPU that its tensors may take; None: any. ``code``: the files of its own code, as this process loaded them.
     """
 
     number: int
@@ -42,6 +43,7 @@ class TrialTask:
     share: int = 1
     time_left: float | None = None
     memory_limit: int | None = None
+    code: tuple[CodeSource, ...] = ()
 
 
 def trial_task(
@@ -71,6 +73,7 @@ def trial_task(
         vectors=None if vectors is None else folder.vectors(vectors).resolve(),
         attempt=1 if trial is None else trial.starts,
         share=1 if trial is None else trial.share,
+        code=sources(config.code),
         time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
     )
 

@@ -67,6 +67,9 @@ class FileContent(Frozen):
     """Rules by name that every config of the study keeps."""
     search: PartOfSearch = Field(default_factory=dict)
     """How many trials, chosen how, stopped when."""
+    code: tuple[str, ...] = ()
+    """Files with gates, cells, heads or embedders of one's own, which are run: their paths start at the folder of this
+    file. Or the names by which installed packages offer them."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 
@@ -91,11 +94,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A study file merged over what it extends, and the scales that it knows, its own and the extended ones."""
+    """A study file merged over what it extends, and the scales that it knows, its own and the extended ones.
+
+    ``code``: the files of its own code, as it names them.
+    """
 
     source: Source
     raw: Raw
     scales: tuple[str, ...]
+    code: tuple[str, ...] = ()
 
 
 def presets() -> dict[str, Path]:
@@ -134,7 +141,7 @@ def document(data: Any, source: Source, scale: str | None = None, base: Raw | No
     if scale in file.scales:
         source = source.at_scale(scale)
         raw = _over(raw, file.scales[scale], source)
-    return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])))
+    return Document(source, raw, tuple(dict.fromkeys([*extended.scales, *file.scales])), file.code)
 
 
 def _extended(name: str | None, source: Source, scale: str | None, base: Raw | None) -> Document:

@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from skipstack.data.basis.code_files import check_distinct, code_path, read_code
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import CodeFile, known
 from skipstack.data.corpora.named import find_card
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.study_files.document import FileContent, Raw, Source, document, presets, read_document
+from skipstack.search.study_files.document import Document, FileContent, Raw, Source, document, presets, read_document
 from skipstack.search.study_files.settings import (
     Known,
     Setting,
@@ -29,6 +31,7 @@ from skipstack.spaces.domains import Choice
 from skipstack.spaces.function import FunctionConfig, FunctionSource
 from skipstack.spaces.function_base import function_base
 from skipstack.spaces.paths import Tree, read, trial_paths, written
+from skipstack.spaces.settled import settled
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import TrialConfig
@@ -60,8 +63,8 @@ def load_study(
     (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
     ``constraints`` or ``about``. A mapping of paths has the values themselves. Overrides are applied in order,
     ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied it, or a part of it,
-    is removed. Another ``kind`` drops the fields of the old one. ``function``: what trials call; the base then has
-    values for it, of any name, and a mapping has its name.
+    is removed. Another ``kind`` drops the fields of the old one. The files of its own code (``code``) are loaded, which
+    runs them. ``function``: what trials call; the base then has values for it, of any name, and a mapping has its name.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """
@@ -76,23 +79,43 @@ def load_study(
     if scale is not None and scale not in file.scales:
         none = f"{file.source.name} has no scales (allowed: to leave it out)"
         raise UserError(f"--scale: {unknown('scale', scale, file.scales) if file.scales else none}")
-    raw = file.raw
-    known: Known = trial_paths
+    valid: Known = trial_paths
     if function is not None:
         function, epochs = _with_epochs(function, corpus, epochs), None
-        known = partial(_values, raw)
+        valid = partial(_values, file.raw)
+    code = _loaded(file, corpora)
+    with known(code):
+        settings = _settings(file.raw, corpus, overrides, valid, trials=trials, epochs=epochs, seeds=seeds, seed=seed)
+        raw = file.raw
+        for setting in settings:
+            raw = setting.applied(raw)
+        full_name = name if scale is None else f"{name}-{scale}"
+        return _Check(file.source, settings).study(full_name, raw, code, function), corpora
+
+
+def _loaded(file: Document, folder: Path) -> tuple[CodeFile, ...]:
+    """The files of a study's own code, which are run; their paths start at ``folder``."""
+    code: list[CodeFile] = []
+    for number, name in enumerate(file.code):
+        try:
+            code.append(read_code(code_path(name, folder), name))
+            check_distinct(code)
+        except UserError as error:
+            raise file.source.error(("code", number), str(error)) from None
+    return tuple(code)
+
+
+def _settings(
+    raw: Raw, corpus: str | None, overrides: Sequence[str] | Mapping[str, Any], valid: Known, **options: int | None
+) -> list[Setting]:
     settings = [] if corpus is None else [corpus_setting(corpus, raw)]
-    options = {"trials": ("search.trials", trials), "epochs": ("base.training.epochs", epochs)}
-    options |= {"seeds": ("search.seeds", seeds), "seed": ("search.seed", seed)}
-    settings += [option_setting(option, at, value) for option, (at, value) in options.items() if value is not None]
+    for option, value in options.items():
+        if value is not None:
+            at = "base.training.epochs" if option == "epochs" else f"search.{option}"
+            settings.append(option_setting(option, at, value))
     if isinstance(overrides, Mapping):
-        settings += [given_setting(path, value, known) for path, value in overrides.items()]
-    else:
-        settings += [parsed_setting(text, known) for text in overrides]
-    for setting in settings:
-        raw = setting.applied(raw)
-    full_name = name if scale is None else f"{name}-{scale}"
-    return _Check(file.source, settings).study(full_name, raw, function), corpora
+        return settings + [given_setting(path, value, valid) for path, value in overrides.items()]
+    return settings + [parsed_setting(text, valid) for text in overrides]
 
 
 def _with_epochs(function: FunctionSource, corpus: str | None, epochs: int | None) -> FunctionSource:
@@ -145,12 +168,12 @@ class _Check:
         self._file = file
         self._settings = settings
 
-    def study(self, name: str, raw: Raw, function: FunctionSource | None) -> StudyConfig:
+    def study(self, name: str, raw: Raw, code: tuple[CodeFile, ...], function: FunctionSource | None) -> StudyConfig:
         """The study, or UserError."""
         network = self._valid(TrialConfig, raw["base"], ("base",)) if function is None else None
         whole = self._valid(_Whole, {key: value for key, value in raw.items() if key != "base"}, ())
         base = self._called(function, raw["base"], whole.axes) if network is None else network
-        config = SpaceConfig(base=base, axes=whole.axes, constraints=whole.constraints)
+        config = SpaceConfig(code=code, base=base, axes=whole.axes, constraints=whole.constraints)
         try:
             space = Space(config)
             check_active(space)
@@ -158,6 +181,7 @@ class _Check:
             raise self._author(error.where).error(error.where, str(error)) from None
         if network is not None:
             self._check_corpora(network, space)
+            config = config.model_copy(update={"axes": settled(space, config.axes)})
         return StudyConfig(name=name, about=whole.about, space=config, search=whole.search)
 
     def _called(self, function: FunctionSource | None, values: Raw, axes: Mapping[str, Axis]) -> FunctionConfig:
@@ -202,8 +226,16 @@ class _Check:
             raise self._author(where).error(where, str(error)) from None
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name."""
+def schema(code: tuple[CodeFile, ...] = ()) -> dict[str, Any]:
+    """The JSON schema of a study file, for editors: the paths that an axis may have, and the constraints, by name.
+
+    ``code``: files whose kinds it has beside ours.
+    """
+    with known(code):
+        return _schema()
+
+
+def _schema() -> dict[str, Any]:
     tree: dict[str, Any] = _optional(FileContent.model_json_schema())
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "A study file of skipstack"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from skipstack.data.basis.code_files import load_sent
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.prepared import PreparedCorpus, prepare
@@ -50,6 +51,7 @@ class TrainingWorker(Worker):
 
     def __init__(self, task: TrialTask) -> None:
         super().__init__(task)
+        load_sent(task.code)
         torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
         device = choose_device(task.device)
         limit_memory(device, task.memory_limit)
@@ -169,6 +171,7 @@ class TrainingWorker(Worker):
 
         Raises WeightsLostError where they are missing or damaged.
         """
+        load_sent(task.code)
         torch.set_num_threads(1)
         device = choose_device(task.device)
         config = as_network(task.config)

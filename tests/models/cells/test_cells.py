@@ -64,7 +64,7 @@ def outputs_of(layer: Layer, below: Tensor, skipped: Tensor | None) -> Tensor:
 def cell_of(case: Case) -> Layer:
     sizes = LayerSizes(lanes=LANES, directions=DIRECTIONS, below=BELOW, hidden=HIDDEN)
     if isinstance(case, str):
-        cell: Layer = build_cell(case, sizes)  # type: ignore[arg-type]
+        cell: Layer = build_cell(case, sizes, streams())  # type: ignore[arg-type]
     else:
         config = ShortcutConfig.model_validate({"topology": case[0], "gate": case[1], "probability": PROBABILITY})
         cell = build_shortcut(config, sizes, streams())

@@ -1,0 +1,37 @@
+"""``skipstack check``: whether gates, cells, heads and embedders of one's own do what ours do."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skipstack.data.basis.code_files import read_code
+from skipstack.data.basis.errors import UserError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command of this file."""
+    app.command("check")(check)
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="A Python file with pieces of your own; it is run.")],
+) -> None:
+    """Check gates, cells, heads and embedders of your own in a small network: shapes, lanes, gradients, resuming.
+
+    Each line is what one check found of one of them, with the defaults of its config. After a failure, the checks that
+    would only say it again are left out.
+    """
+    import skipstack.spaces.trial  # noqa: F401 (which kinds there are of ours)
+
+    code = read_code(file, file.name)
+    from skipstack.models.conformance.suite import conformance
+
+    found = conformance(code)
+    for piece in dict.fromkeys(each.piece for each in found):
+        print(f"{piece.part} {piece.kind}")
+        for each in found:
+            if each.piece == piece:
+                print(f"  {'holds' if each.failure is None else 'FAILS'}  {each.check}: {each.failure or each.holds}")
+    if failed := [f"{each.piece.part} {each.piece.kind}" for each in found if each.failure is not None]:
+        raise UserError(f"{file}: {', '.join(failed)} failed a check (allowed: pieces of which every check holds)")

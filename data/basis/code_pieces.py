@@ -1,0 +1,103 @@
+"""What is in a file of own code: it is run, and asked for its classes.
+
+A file stands alone: it imports what is installed and none of its neighbours, so its bytes are all of it. Each class
+that is a gate, a cell, a head or an embedder, by its base, and has a ``Config`` of its own is a piece::
+
+    class SoftGate(LogisticGate):
+        class Config(Frozen):
+            kind: Literal["soft"] = "soft"
+"""
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any, get_args, get_origin
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.fields import fields, kinds, literals
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import KIND, Part
+
+Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
+"""By part and kind: the class, and that of its config."""
+
+
+def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleType, Mapping[str, int]]:
+    """Run the bytes of a file: its module, and the line of each class. Raises UserError with the line of what fails."""
+    try:
+        tree = ast.parse(source, path)
+        program = compile(tree, path, "exec")
+    except SyntaxError as error:
+        raise UserError(f"{name}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from None
+    except ValueError as error:
+        raise UserError(f"{name}: {error}") from None
+    module = ModuleType(module_name)
+    module.__file__ = path
+    sys.modules[module_name] = module  # where annotations are looked up
+    try:
+        exec(program, module.__dict__)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever a file of the user's raises is told)
+        del sys.modules[module_name]
+        raise UserError(f"{name}:{_line(error, path)}: {one_line(error)}") from None
+    return module, {node.name: node.lineno for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _line(error: BaseException, path: str) -> int:
+    """The last line of the file that was running when the error came up."""
+    return next((frame.lineno or 1 for frame in reversed(extract_tb(error.__traceback__)) if frame.filename == path), 1)
+
+
+def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
+    """The pieces of a module that was run; ``lines``: of its classes. Raises UserError with the line of a mistake."""
+    found: Classes = {}
+    for each, made in vars(module).items():
+        if not (isinstance(made, type) and made.__module__ == module.__name__ and "Config" in vars(made)):
+            continue
+        where = f"{name}:{lines.get(made.__name__, 1)}: class {each}"
+        part: Part | None = getattr(made, "part", None)
+        if part is None or part not in get_args(Part):
+            raise UserError(
+                f"{where} has a Config and is no piece (allowed: subclasses of Gate, Layer, Head or Embedder)"
+            )
+        if inspect.isabstract(made):
+            lacks = ", ".join(sorted(vars(made)["__abstractmethods__"]))
+            raise UserError(f"{where} lacks {lacks} (allowed: a class with every method that its base asks for)")
+        kind, config = _kind(made, part, where)
+        if (part, kind) in found:
+            raise UserError(f"{where}: a {part} {kind!r} is there already (allowed: another name)")
+        found[part, kind] = made, config
+    if not found:
+        raise UserError(f"{name}:1: no piece (allowed: a subclass of Gate, Layer, Head or Embedder with a Config)")
+    return found
+
+
+def _kind(made: Any, part: Part, where: str) -> tuple[str, type[Frozen]]:
+    config = vars(made)["Config"]
+    if not (isinstance(config, type) and issubclass(config, Frozen)):
+        raise UserError(f"{where}: its Config is no config (allowed: a class whose base is Frozen)")
+    try:
+        said = fields(config).get("kind")
+    except NameError as error:
+        raise UserError(f"{where}: its Config: {error}") from None
+    found = () if said is None or get_origin(said) is None else literals(said)
+    if len(found) != 1 or not isinstance(found[0], str) or config.model_fields["kind"].default != found[0]:
+        raise UserError(f'{where}: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")')
+    if not re.fullmatch(KIND, found[0]):
+        raise UserError(f"{where}: got the kind {found[0]!r} (allowed: small letters, digits and _, a letter first)")
+    if part == "embedder" and "input_size" not in config.model_fields:
+        raise UserError(f"{where}: its Config lacks input_size (allowed: a field with the numbers of a time step)")
+    if found[0] in _ours(part):
+        raise UserError(
+            f"{where}: {part} {found[0]!r} is one of ours (allowed: a name beside {', '.join(_ours(part))})"
+        )
+    return found[0], config
+
+
+def _ours(part: Part) -> Sequence[str]:
+    opened = OpenTo.parts.get(part)
+    return () if opened is None else opened.names or tuple(kinds(opened.built_in))

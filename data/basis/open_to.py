@@ -1,0 +1,80 @@
+"""Fields that take kinds of one's own beside ours."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, get_args, get_origin
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, core_schema
+
+from skipstack.data.basis.errors import unknown
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.own_code import OwnConfig, Part, config_class, known_files, own_configs
+
+
+class OpenTo:
+    """Beside an annotation: the field takes kinds of one's own, beside ours, ``built_in``: names, or configs."""
+
+    parts: ClassVar[dict[Part, "OpenTo"]] = {}
+    """Each part, with the kinds that it has of ours."""
+
+    def __init__(self, part: Part, built_in: Any) -> None:
+        self.part: Part = part
+        self.built_in = built_in
+        self.parts.setdefault(part, self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Our kinds, where each is said by its name."""
+        return get_args(self.built_in) if get_origin(self.built_in) is Literal else ()
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        ours = handler.generate_schema(self.built_in)
+        written = core_schema.wrap_serializer_function_ser_schema(_written, schema=ours)
+        return core_schema.no_info_wrap_validator_function(self._read, ours, serialization=written)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        ours = handler(schema)
+        own = own_configs(self.part)
+        if not own:
+            return ours
+        names = [{"enum": list(own)}] if self.names else []
+        return {"anyOf": [ours, *names, *(handler(model.__pydantic_core_schema__) for model in own.values())]}
+
+    def _read(self, value: Any, ours: Callable[[Any], Any]) -> Any:
+        if isinstance(value, OwnConfig):
+            return value
+        said = {"kind": value} if self.names and isinstance(value, str) else value
+        kind = said.get("kind") if isinstance(said, Mapping) else None
+        own = known_files(self.part)
+        if not isinstance(kind, str) or kind not in own:
+            if self.names and kind is not None and said is value:
+                raise ValueError(
+                    unknown("kind", kind, own) if own else f"got a mapping (allowed: {', '.join(self.names)})"
+                )
+            return ours(value)
+        try:
+            return self.piece(said)
+        except ValidationError as error:
+            raise _inside(kind, error) from None
+
+    def piece(self, said: Mapping[str, Any]) -> OwnConfig:
+        """The piece of a kind that is known here, every default filled in. Raises ValidationError."""
+        kind = said["kind"]
+        file = known_files(self.part)[kind]
+        plain = config_class(file, self.part, kind).model_validate(said).model_dump(mode="json")
+        short = self.names and plain.keys() == {"kind"}
+        return OwnConfig(self.part, kind, file, canonical_json(plain), kind if short else plain)
+
+
+def _written(value: Any, ours: Callable[[Any], Any]) -> Any:
+    return value.value if isinstance(value, OwnConfig) else ours(value)
+
+
+def _inside(kind: str, error: ValidationError) -> ValidationError:
+    """The error with the kind before each place, as pydantic has it for configs told apart by their kinds."""
+    details = [
+        InitErrorDetails(type=each["type"], loc=(kind, *each["loc"]), input=each["input"], ctx=each.get("ctx", {}))
+        for each in error.errors(include_url=False)
+    ]
+    return ValidationError.from_exception_data(error.title, details)

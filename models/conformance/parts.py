@@ -1,0 +1,102 @@
+"""What each part puts out, by its base: shapes, and finite numbers. The letters: ``models/shapes.py``."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import torch
+from torch import Tensor
+
+from skipstack.data.basis.own_code import Part
+from skipstack.models.cells.gates import Gate, VectorGate
+from skipstack.models.cells.shortcut import ShortcutCell
+from skipstack.models.heads.base import Gold, Head
+from skipstack.models.inputs.base import Embedder, LexiconTensors
+from skipstack.models.model import Stacked
+from skipstack.models.time.layer import Layer
+
+STEPS, SENTENCES, TAGS = 5, 3, 3
+
+
+class Failure(Exception):  # noqa: N818 (of a check, in words; nothing broke)
+    """What does not hold of a piece, in words."""
+
+
+def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int) -> None:
+    """Raise ``Failure`` where the piece of this part in ``network`` does not put out what its base says.
+
+    ``below``: numbers that the first layer reads of a token; ``lexicon``: what is known of the words.
+    """
+    lanes, directions = len(network.stack.dropout.rates_R), network.stack.directions
+    groups = lanes * directions
+    match part:
+        case "gate":
+            for layer in network.stack.layers:
+                if isinstance(layer, ShortcutCell):
+                    for gate in layer.gates:
+                        _check_gate(gate, _random(groups, layer.below.shape[-2]), _random(groups, layer.hidden))
+        case "cell":
+            for layer in network.stack.layers:
+                assert isinstance(layer, Layer), "a stack has layers"
+                _check_cell(layer, _random(groups, below))
+                below = directions * layer.features
+        case "embedder":
+            _check_embedder(network.embedder, lexicon, lanes, below)
+        case "head":
+            _check_head(network.head, _random(lanes, network.stack.features))
+        case _:
+            assert_never(part)
+
+
+def check_numbers(what: str, tensor: object, shape: Sequence[int]) -> None:
+    """Raise ``Failure`` for anything but finite numbers of this shape."""
+    if not isinstance(tensor, Tensor):
+        raise Failure(f"{what} is {type(tensor).__name__} (allowed: a tensor of shape {tuple(shape)})")
+    if tensor.shape != tuple(shape):
+        raise Failure(f"{what} has shape {tuple(tensor.shape)} (allowed: {tuple(shape)})")
+    if not bool(torch.isfinite(tensor).all()):
+        raise Failure(f"{what} has a number that is not finite")
+
+
+def _check_gate(gate: Gate, below_GTBI: Tensor, skipped_GTBH: Tensor) -> None:
+    skip_GTBH = gate.skip(skipped_GTBH)
+    check_numbers("what stands for the skip", skip_GTBH, skipped_GTBH.shape)
+    if isinstance(gate, VectorGate):
+        check_numbers("g", gate.values(below_GTBI, skip_GTBH), skipped_GTBH.shape)
+    carried_GTBH, g_GTBH = gate.carried(below_GTBI, skip_GTBH)
+    if g_GTBH is not None:
+        check_numbers("g", g_GTBH, skipped_GTBH.shape)
+    check_numbers("g * skip", carried_GTBH, skipped_GTBH.shape)
+
+
+def _check_cell(layer: Layer, below_GTBI: Tensor) -> None:
+    if not isinstance(getattr(layer, "features", None), int):
+        raise Failure("it has no features (allowed: self.features, how many numbers it puts out at a time step)")
+    output_GTBF = layer.run(below_GTBI).output_GTBF
+    check_numbers("its output", output_GTBF, (*below_GTBI.shape[:3], layer.features))
+
+
+def _check_embedder(embedder: Embedder, lexicon: LexiconTensors, lanes: int, input_size: int) -> None:
+    if not hasattr(embedder, "words"):
+        raise Failure("it has no words (allowed: self.words, the Lookup of its words' vectors, or None)")
+    forms_RTB = torch.arange(lanes * STEPS * SENTENCES).view(lanes, STEPS, SENTENCES) % len(lexicon.word_F)
+    x_RTBI = embedder(forms_RTB, lexicon, None)
+    check_numbers("what it makes of tokens", x_RTBI, (lanes, STEPS, SENTENCES, input_size))
+
+
+def _check_head(head: Head, features_RUBF: Tensor) -> None:
+    lanes, tokens, sentences, _ = features_RUBF.shape
+    gold = Gold(torch.zeros(lanes, tokens, sentences, dtype=torch.long))
+    counts_RB = torch.full((lanes, sentences), tokens)
+    check_numbers("loss", head.loss(features_RUBF, gold, counts_RB), (lanes, sentences))
+    losses_RUB = head.losses(features_RUBF, gold, counts_RB)
+    check_numbers("losses", losses_RUB, (lanes, losses_RUB.shape[1], sentences))
+    tags_RUB = head.decode(features_RUBF, counts_RB).tags_RUB
+    check_numbers("what it decides", tags_RUB, (lanes, tokens, sentences))
+    if tags_RUB.is_floating_point() or not bool(((tags_RUB >= 0) & (tags_RUB < TAGS)).all()):
+        raise Failure(f"it decides on what is no tag (allowed: whole numbers from 0 to {TAGS - 1})")
+    check_numbers("opinion", head.opinion(features_RUBF, counts_RB), (lanes, tokens, sentences, TAGS))
+
+
+def _random(groups: int, size: int) -> Tensor:
+    generator = torch.Generator().manual_seed(size)
+    return torch.randn(groups, STEPS, SENTENCES, size, generator=generator, dtype=torch.float64)

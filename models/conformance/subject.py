@@ -1,0 +1,131 @@
+"""What a piece of one's own is checked in: a small network around it, the same one with a piece of ours, a corpus."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, assert_never
+
+import numpy as np
+import torch
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig, Part, own_configs
+from skipstack.data.basis.seeding import generator
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import Split, StoredCorpus
+from skipstack.models.build import Sizes, unfilled
+from skipstack.models.config import ModelConfig
+from skipstack.models.conformance.parts import TAGS
+from skipstack.models.heads.base import Gold
+from skipstack.models.initialise import initialise
+from skipstack.models.inputs.base import LexiconTensors
+from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.lanes import Lane
+from skipstack.models.loading import Loader
+from skipstack.models.model import Network, Tokens
+
+WORDS, LONGEST, BATCH = 12, 6, 4
+"""Of the corpus: different words, tokens of a sentence at most; sentences of a batch."""
+
+LANES = (Lane(seed=3), Lane(seed=8))
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A piece that is checked, in a network of ours."""
+
+    piece: OwnConfig
+
+    @cached_property
+    def model(self) -> ModelConfig:
+        """The network with the piece."""
+        return _around(self.piece.part, self.piece)
+
+    @cached_property
+    def ours(self) -> ModelConfig:
+        """The same network with the piece of ours that stands there by default."""
+        return _around(self.piece.part, None)
+
+    @cached_property
+    def corpus(self) -> PreparedCorpus:
+        """Sentences of every length up to the longest, whose tags follow from the words."""
+        splits = {split: _split(split) for split in ("train", "dev", "test")}
+        words = ("", *(f"word{number}" for number in range(1, WORDS)))
+        counts_F = np.bincount(splits["train"].forms_N, minlength=WORDS).astype(np.int64)
+        tags = tuple("ABC"[:TAGS])
+        return prepare(StoredCorpus("0" * 16, words, counts_F, tags, splits), DataConfig(), LONGEST_AFFIX)
+
+    @cached_property
+    def lexicon(self) -> LexiconTensors:
+        """What is known of the words."""
+        return LexiconTensors.on(CPU, self.corpus.lexicon)
+
+    def network(self, model: ModelConfig | None = None, device: torch.device = CPU) -> Network:
+        """The network: on the CPU in float64, with initial values; elsewhere with whatever stands there."""
+        sizes, dtype = Sizes.of_corpus(self.corpus), torch.float64 if device == CPU else torch.float32
+        made, _ = unfilled(model or self.model, sizes=sizes, lanes=LANES, dtype=dtype, device=device)
+        if device == CPU:
+            initialise(made, [lane.seed for lane in LANES], scale=1.0)
+        return made
+
+    def batch(self, number: int) -> Batch:
+        """One of train."""
+        train, seeds = self.corpus.stored.splits["train"], [lane.seed for lane in LANES]
+        return list(training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=seeds, epoch=0))[number]
+
+    @cached_property
+    def everything(self) -> Batch:
+        """All of train side by side, sentences of every length, the same for all lanes."""
+        (batch,) = evaluation_batches(self.corpus.stored.splits["train"], batch_size=1000)
+        return batch
+
+    def read(self, batch: Batch, network: Network) -> tuple[Tokens, Gold]:
+        """A batch as a network reads it."""
+        return Loader(embedder=network.embedder, lexicon=self.lexicon, lanes=len(LANES), device=CPU).load(batch)
+
+
+def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
+    stack: dict[str, Any] = {"depth": 3, "hidden": 4, "composition": 2, "dropout": 0.3, "join": "each_layer"}
+    model: dict[str, Any] = {
+        "embedder": {"word_size": 5, "capital_size": 0, "affix_characters": 0, "window": 0, "dropout": 0.2},
+        "stack": stack,
+        "initial_scale": 1.0,
+    }
+    if piece is None:
+        return ModelConfig.model_validate(model)
+    match part:
+        case "gate":
+            model["stack"] = {**stack, "shortcut": {"gate": piece}}
+        case "cell":
+            model["stack"] = {**stack, "composition": 0, "cell": piece}
+        case "head":
+            model["head"] = piece
+        case "embedder":
+            model["embedder"] = piece
+        case _:
+            assert_never(part)
+    return ModelConfig.model_validate(model)
+
+
+def _split(name: str) -> Split:
+    draws = generator(0, "conformance", name)
+    lengths_S = np.array([*range(1, LONGEST + 1)] * 3, dtype=np.int32)
+    offsets_S1 = np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
+    forms_N = draws.integers(1, WORDS, size=offsets_S1[-1]).astype(np.int32)
+    before_N = np.concatenate([[0], forms_N[:-1]])
+    return Split(forms_N, ((forms_N + before_N) % TAGS).astype(np.int32), lengths_S, offsets_S1, offsets_S1)
+
+
+def own_piece(part: Part, kind: str) -> OwnConfig:
+    """A piece of one's own that is known here, with the defaults of its config.
+
+    Raises UserError where a field has none.
+    """
+    config = own_configs(part)[kind]
+    if lacking := [name for name, field in config.model_fields.items() if field.is_required()]:
+        raise UserError(f"{part} {kind}: {', '.join(lacking)} has no default (allowed: one, to be checked with)")
+    return OpenTo.parts[part].piece({"kind": kind})
