@@ -94,19 +94,25 @@ class Study:
         ensemble: bool = False,
         retrain: bool = False,
         device: str = "auto",
+        code: Sequence[str | Path] = (),
     ) -> Path:
         """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
 
         With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front of several
         objectives. ``ensemble``: all seeds of a trial, which decide as one. ``retrain``: trained again on train and dev
-        together. Raises UserError where ``to`` exists, where trials are named in two ways, where there is no such
-        trial, where its weights were not kept and it is not retrained, and for an ensemble of one seed.
+        together. ``code``: the files of the network's own code, if it has any, which are run; none: those of the last
+        time. Raises UserError where these are others than recorded, where ``to`` exists, where trials are named in two
+        ways, where there is no such trial, where its weights were not kept and it is not retrained, and for an ensemble
+        of one seed.
         """
         from functools import partial
 
-        from skipstack.search.bundles.export import Recipe, export_bundles
+        from skipstack.search.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
         from skipstack.search.confirmation.figures import confirmed_figures
+        from skipstack.search.placement import load_code
 
+        chosen = chosen_trials(self.record, best=best, trial=trial, pareto=pareto)
+        load_code(self.folder, code_of_trials(chosen), [Path(each) for each in code])
         export_bundles(
             self.record,
             StudyFolder(self.folder),

@@ -7,9 +7,9 @@ from pydantic import ModelWrapValidatorHandler, TypeAdapter, ValidationError, mo
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
-from skipstack.data.basis.own_code import CodeFile, known, own_code
+from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
 from skipstack.data.corpora.config import DataConfig, title_of
-from skipstack.models.config import ModelConfig
+from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.training.config import TrainingConfig
 from skipstack.spaces.subject import Subject
 
@@ -56,7 +56,10 @@ class TrialConfig(Subject):
     @property
     def code(self) -> tuple[CodeFile, ...]:
         """The files of its pieces of one's own, each once."""
-        return tuple(sorted({file.sha256: file for file in own_code(self)}.values(), key=lambda file: file.sha256))
+        model, stack = self.model, self.model.stack
+        layers = (stack.cell, stack.shortcut.gate) if isinstance(stack, StackConfig) else ()
+        own = [piece.code for piece in (model.embedder, model.head, *layers) if isinstance(piece, OwnConfig)]
+        return tuple(sorted({file.sha256: file for file in own}.values(), key=lambda file: file.sha256))
 
     @property
     def epochs(self) -> int:

@@ -14,7 +14,6 @@ from functools import cache
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import (
-    BaseModel,
     Field,
     JsonValue,
     create_model,
@@ -165,16 +164,3 @@ def of_file(file: CodeFile) -> LoadedCode:
             f"(allowed: --code FILE, the file of SHA-256 {file.sha256})"
         )
     return loaded[file.sha256]
-
-
-def own_code(value: Any) -> Iterator[CodeFile]:
-    """The files that the pieces of one's own in a config come from."""
-    match value:
-        case OwnConfig():
-            yield value.code
-        case BaseModel():
-            for inner in value.__dict__.values():
-                if isinstance(inner, BaseModel | OwnConfig):
-                    yield from own_code(inner)
-        case _:
-            pass

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import loaded
 from skipstack.search.engines.preflight import Preflight
@@ -99,6 +100,8 @@ def test_a_study_goes_on_with_the_very_file_alone(file: Path) -> None:
         assert re.search(r"got .*changed.py of SHA-256 .*another file is another", refusal(*resume, "--code", changed))
         assert loaded == {}
         assert typed(*resume, "--code", code).code == 0
+    with another_process():
+        assert skipstack.load(skipstack.open(folder).export(folder / "soft", trial=SOFT)).predict([["dogs"]])
     shutil.copytree(folder, file.parent / "copied")
     with another_process():
         assert f"ran code of its own from {code}" in refusal("rerun", file.parent / "copied", SOFT)

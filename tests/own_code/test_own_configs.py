@@ -154,5 +154,6 @@ def test_an_embedder_says_its_size_without_its_code(file: CodeFile) -> None:
     recorded = json.loads(json.dumps(space.model_dump(mode="json")))
     with another_process():
         assert trial.model.embedder.input_size == 8
+        assert trial.code == (file,)
         points = Space(SpaceConfig.model_validate(recorded)).enumerate()
         assert [list(point.values()) for point in points] == [[7, 7], [8, 8]]
