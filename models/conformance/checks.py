@@ -17,7 +17,7 @@ from skipstack.data.store.batches import Batch
 from skipstack.models.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
 from skipstack.models.config import ModelConfig
 from skipstack.models.conformance.parts import Failure, check_numbers, check_part
-from skipstack.models.conformance.subject import BATCH, CPU, LANES, Subject
+from skipstack.models.conformance.specimen import BATCH, CPU, LANES, Specimen
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.lanes import Lane
 from skipstack.models.loading import Loader
@@ -35,30 +35,30 @@ larger one, and how many weights of each parameter are moved."""
 UPDATES = 3
 
 
-def shapes(subject: Subject) -> None:
+def shapes(specimen: Specimen) -> None:
     """What it puts out has the shape that its base says, and is finite."""
-    network = subject.network()
+    network = specimen.network()
     assert isinstance(network, Stacked), "a piece is checked in layers"
     with torch.no_grad():
-        check_part(subject.piece.part, network, subject.lexicon, subject.model.embedder.input_size)
-    loss_RB = _losses(network, subject)
+        check_part(specimen.piece.part, network, specimen.lexicon, specimen.model.embedder.input_size)
+    loss_RB = _losses(network, specimen)
     check_numbers("the loss of each sentence", loss_RB, loss_RB.shape)
 
 
-def waits(subject: Subject) -> None:
+def waits(specimen: Specimen) -> None:
     """An update waits for the device as often as with a piece of ours: no number is read on the host."""
-    own, ours = _waits(subject, subject.model), _waits(subject, subject.ours)
+    own, ours = _waits(specimen, specimen.model), _waits(specimen, specimen.ours)
     if own > ours:
         raise Failure(f"an update waits {own} times for the device, with ours {ours}: numbers go to or from the host")
 
 
-def _waits(subject: Subject, model: ModelConfig) -> int:
+def _waits(specimen: Specimen, model: ModelConfig) -> int:
     accelerator = Accelerator()
     with accelerator:
-        network = subject.network(model, accelerator.device).train()
-        lexicon = LexiconTensors.on(accelerator.device, subject.corpus.lexicon)
+        network = specimen.network(model, accelerator.device).train()
+        lexicon = LexiconTensors.on(accelerator.device, specimen.corpus.lexicon)
         loader = Loader(embedder=network.embedder, lexicon=lexicon, lanes=len(LANES), device=accelerator.device)
-        tokens, gold = loader.load(subject.batch(0))
+        tokens, gold = loader.load(specimen.batch(0))
         before = copy(accelerator.work)
         try:
             torch.autograd.backward(network.loss(tokens, gold, lexicon).sum())
@@ -73,33 +73,33 @@ def _waits(subject: Subject, model: ModelConfig) -> int:
     return (accelerator.work - before).waits
 
 
-def repeats(subject: Subject) -> None:
+def repeats(specimen: Specimen) -> None:
     """The same seeds give the same losses: whatever is random is drawn from the lanes' own streams."""
     before, found = torch.get_rng_state(), []
     for disturbed in (1, 2):
         torch.default_generator.manual_seed(disturbed)
-        found.append(_losses(subject.network().train(), subject))
+        found.append(_losses(specimen.network().train(), specimen))
     torch.set_rng_state(before)
     if not torch.equal(*found):
         raise Failure("the same seeds give other losses: it draws from a global generator, not from the lanes' streams")
 
 
-def calls(subject: Subject) -> None:
+def calls(specimen: Specimen) -> None:
     """A batch gives the same, whatever was read before it: nothing is kept between calls."""
-    network = subject.network().eval()
-    before = _losses(network, subject)
-    _losses(network, subject, number=1)
-    if not torch.equal(before, _losses(network, subject)):
+    network = specimen.network().eval()
+    before = _losses(network, specimen)
+    _losses(network, specimen, number=1)
+    if not torch.equal(before, _losses(network, specimen)):
         raise Failure("the same batch gives other losses once another was read: it keeps something between calls")
 
 
-def sentences(subject: Subject) -> None:
+def sentences(specimen: Specimen) -> None:
     """A sentence gives the same, whatever sentences lie beside it."""
-    network, batch = subject.network().eval(), subject.everything
+    network, batch = specimen.network().eval(), specimen.everything
     forms_RTB = batch.forms_RTB.copy()
     forms_RTB[:, :, 1:] = np.where(forms_RTB[:, :, 1:] > 0, forms_RTB[:, :, 1:] % 5 + 1, 0)
     other = replace(batch, forms_RTB=forms_RTB)
-    difference = _difference(_of(network, subject, batch)[:, 0], _of(network, subject, other)[:, 0])
+    difference = _difference(_of(network, specimen, batch)[:, 0], _of(network, specimen, other)[:, 0])
     if difference > CLOSE:
         raise Failure(
             f"a sentence's loss changes by {difference:.1e} with the words of the sentences beside it: nothing may be "
@@ -107,13 +107,13 @@ def sentences(subject: Subject) -> None:
         )
 
 
-def padding(subject: Subject) -> None:
+def padding(specimen: Specimen) -> None:
     """What stands at padding changes nothing."""
-    network, batch = subject.network().eval(), subject.everything
+    network, batch = specimen.network().eval(), specimen.everything
     outside_RTB = np.arange(batch.forms_RTB.shape[1])[None, :, None] >= batch.lengths_RB[:, None, :]
     assert outside_RTB.any(), "the corpus has sentences of different lengths"
     other = replace(batch, forms_RTB=np.where(outside_RTB, 1, batch.forms_RTB))
-    difference = _difference(_of(network, subject, batch), _of(network, subject, other))
+    difference = _difference(_of(network, specimen, batch), _of(network, specimen, other))
     if difference > CLOSE:
         raise Failure(
             f"a sentence's loss changes by {difference:.1e} with what stands at padding: nothing may be computed over "
@@ -121,11 +121,11 @@ def padding(subject: Subject) -> None:
         )
 
 
-def lanes(subject: Subject) -> None:
+def lanes(specimen: Specimen) -> None:
     """Each of two seeds that train side by side learns what it learns alone."""
-    together = _updates(subject, *LANES)
+    together = _updates(specimen, *LANES)
     for number, lane in enumerate(LANES):
-        alone = _updates(subject, lane)
+        alone = _updates(specimen, lane)
         for update, (fused, solo) in enumerate(zip(together, alone, strict=True), start=1):
             if _difference(fused[number], solo[0]) > CLOSE:
                 raise Failure(
@@ -134,16 +134,16 @@ def lanes(subject: Subject) -> None:
                 )
 
 
-def gradient(subject: Subject) -> None:
+def gradient(specimen: Specimen) -> None:
     """The gradient is the slope of the loss, by differences in float64, for every parameter of the network."""
-    network, draws = subject.network().eval(), np.random.default_rng(0)
-    tokens, gold = subject.read(subject.batch(1), network)
-    torch.autograd.backward(network.loss(tokens, gold, subject.lexicon).sum())
+    network, draws = specimen.network().eval(), np.random.default_rng(0)
+    tokens, gold = specimen.read(specimen.batch(1), network)
+    torch.autograd.backward(network.loss(tokens, gold, specimen.lexicon).sum())
     for name, parameter in network.named_parameters():
         flat = parameter.data.view(-1)
         slopes = torch.zeros_like(flat) if parameter.grad is None else parameter.grad.to_dense().reshape(-1)
         for place in draws.choice(len(flat), size=min(PLACES, len(flat)), replace=False):
-            by_difference = _slope(network, subject, flat, int(place))
+            by_difference = _slope(network, specimen, flat, int(place))
             by_gradient = float(slopes[place])
             if abs(by_difference - by_gradient) > SLOPE_CLOSE * max(1.0, abs(by_difference)):
                 raise Failure(
@@ -152,58 +152,58 @@ def gradient(subject: Subject) -> None:
                 )
 
 
-def resumed(subject: Subject) -> None:
+def resumed(specimen: Specimen) -> None:
     """A training that was interrupted goes on as if it had not been, bit for bit."""
-    first, whole = _training(subject), _training(subject)
+    first, whole = _training(specimen), _training(specimen)
     for run in (first, whole):
         run.train_epoch()
-    second = _training(subject)
+    second = _training(specimen)
     second.load_state_dict({name: tensor.clone() for name, tensor in first.state_dict().items()})
     if not torch.equal(second.train_epoch(), whole.train_epoch()):
         raise Failure("a resumed training has other losses: it keeps something that is neither parameter nor buffer")
 
 
-CHECKS: Final[Mapping[str, Callable[[Subject], None]]] = {
+CHECKS: Final[Mapping[str, Callable[[Specimen], None]]] = {
     each.__name__: each for each in (shapes, waits, repeats, calls, sentences, padding, lanes, gradient, resumed)
 }
 """In order. ``waits`` comes before the first backward pass of a process, which is when torch counts devices."""
 
 
-def _losses(network: Network, subject: Subject, number: int = 0) -> Tensor:
+def _losses(network: Network, specimen: Specimen, number: int = 0) -> Tensor:
     """Of the sentences of a batch of train: loss_RB."""
-    return _of(network, subject, subject.batch(number))
+    return _of(network, specimen, specimen.batch(number))
 
 
-def _of(network: Network, subject: Subject, batch: Batch) -> Tensor:
+def _of(network: Network, specimen: Specimen, batch: Batch) -> Tensor:
     with torch.no_grad():
-        return network.loss(*subject.read(batch, network), subject.lexicon)
+        return network.loss(*specimen.read(batch, network), specimen.lexicon)
 
 
 def _difference(one: Tensor, other: Tensor) -> float:
     return float((one - other).abs().max())
 
 
-def _slope(network: Network, subject: Subject, flat: Tensor, place: int) -> float:
+def _slope(network: Network, specimen: Specimen, flat: Tensor, place: int) -> float:
     """By how much the loss moves with one weight."""
     before, sums = float(flat[place]), []
     for sign in (1, -1):
         flat[place] = before + sign * STEP
-        sums.append(float(_losses(network, subject, 1).sum()))
+        sums.append(float(_losses(network, specimen, 1).sum()))
     flat[place] = before
     return (sums[0] - sums[1]) / (2 * STEP)
 
 
-def _training(subject: Subject, *lanes: Lane) -> Training:
+def _training(specimen: Specimen, *lanes: Lane) -> Training:
     recipe = TrainingConfig(
         epochs=2, batch_size=BATCH, optimiser=Adam(learning_rate=0.02), schedule=Constant(), precision="float64"
     )
     return Training(
-        model=subject.model, training=recipe, corpus=subject.corpus, lanes=lanes or LANES, order_seed=0, device=CPU
+        model=specimen.model, training=recipe, corpus=specimen.corpus, lanes=lanes or LANES, order_seed=0, device=CPU
     )
 
 
-def _updates(subject: Subject, *lanes: Lane) -> list[Tensor]:
+def _updates(specimen: Specimen, *lanes: Lane) -> list[Tensor]:
     """The losses of the first updates of a training: loss_R each."""
-    run = _training(subject, *lanes)
+    run = _training(specimen, *lanes)
     run.model.train()
     return [run.step(batch)[0] for batch in islice(run.batches(), UPDATES)]

@@ -8,7 +8,7 @@ from skipstack.data.basis.errors import one_line
 from skipstack.data.basis.own_code import CodeFile, OwnConfig, known, loaded
 from skipstack.models.conformance.checks import CHECKS
 from skipstack.models.conformance.parts import Failure
-from skipstack.models.conformance.subject import Subject, own_piece
+from skipstack.models.conformance.specimen import Specimen, own_piece
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ def conformance(file: CodeFile) -> list[Found]:
 
 def _failure(piece: OwnConfig, name: str) -> str | None:
     try:
-        CHECKS[name](Subject(piece))
+        CHECKS[name](Specimen(piece))
     except Failure as failure:
         return _placed(piece, failure, str(failure))
     except Exception as error:  # noqa: BLE001 (whatever a piece raises is what is wrong with it)

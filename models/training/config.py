@@ -137,5 +137,5 @@ class TrainingConfig(Frozen):
     precision: Literal["float32", "float64", "bfloat16"] = "float32"
     """Of all numbers of the network. ``bfloat16``: they are of float32, and in updates the factors of large matrix
     products are rounded to bfloat16 (``models/products.py``): those of wide layers take half the time where processors
-    multiply it, from 16 sentences an update on. Chains, trees, evaluations and what a network decides are in
-    float32."""
+    multiply it, from 16 sentences an update on, and several times as long where they do not. Chains, trees, evaluations
+    and what a network decides are in float32."""

@@ -35,7 +35,7 @@ CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
-class Subject:
+class Specimen:
     """A piece that is checked, in a network of ours."""
 
     piece: OwnConfig
