@@ -1,15 +1,16 @@
 """What a space is, as data: a base, the axes along which it varies, and the constraints on it."""
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Discriminator, Field, ModelWrapValidatorHandler, Tag, model_serializer, model_validator
+from pydantic import Discriminator, Field, ModelWrapValidatorHandler, Tag, model_validator
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.own_code import CodeFile, known
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 from skipstack.spaces.function import FUNCTION, FunctionConfig
-from skipstack.spaces.trial import CODE, TrialConfig, code_of
+from skipstack.spaces.trial import TrialConfig, code_of
 
 DOMAINS = ("choice", "named", "integer", "real", "log")
 """What an axis may range over, by its key in a study file."""
@@ -90,7 +91,7 @@ class SpaceConfig(Frozen):
     ``code``: the files whose kinds the base and the axes may have; its JSON does without where there are none.
     """
 
-    code: tuple[CodeFile, ...] = ()
+    code: Annotated[tuple[CodeFile, ...], Field(exclude_if=operator.not_)] = ()
     base: AnySubject = TrialConfig()
     axes: dict[str, Axis] = Field(default_factory=dict)
     constraints: tuple[str, ...] = ()
@@ -100,7 +101,3 @@ class SpaceConfig(Frozen):
     def _with_its_code(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         with known(code_of(value) if isinstance(value, Mapping) else ()):
             return handler(value)
-
-    @model_serializer(mode="wrap")
-    def _without_code(self, handler: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
-        return {name: part for name, part in handler(self).items() if name != CODE or part}

@@ -1,9 +1,10 @@
 """A config is the whole trial."""
 
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
-from pydantic import ModelWrapValidatorHandler, TypeAdapter, ValidationError, model_serializer, model_validator
+from pydantic import ModelWrapValidatorHandler, TypeAdapter, ValidationError, computed_field, model_validator
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
@@ -49,10 +50,7 @@ class TrialConfig(Subject):
         with known(code_of(value)):
             return handler({name: part for name, part in value.items() if name != CODE})
 
-    @model_serializer(mode="wrap")
-    def _and_its_code(self, handler: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
-        return with_code(handler(self), self.code)
-
+    @computed_field(exclude_if=operator.not_)
     @property
     def code(self) -> tuple[CodeFile, ...]:
         """The files of its pieces of one's own, each once."""
