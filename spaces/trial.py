@@ -50,7 +50,7 @@ class TrialConfig(Subject):
         with known(code_of(value)):
             return handler({name: part for name, part in value.items() if name != CODE})
 
-    @computed_field(exclude_if=operator.not_)
+    @computed_field(exclude_if=operator.not_)  # type: ignore[prop-decorator]  # mypy knows it without arguments only
     @property
     def code(self) -> tuple[CodeFile, ...]:
         """The files of its pieces of one's own, each once."""
