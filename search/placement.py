@@ -11,10 +11,11 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.own_code import CodeFile
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.execution import Execution
-from skipstack.search.ledger.events import Placed, StudyOpened
+from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.provenance import provenance
 from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import space_of
 from skipstack.search.tracking.stores import URI, from_anywhere
 from skipstack.spaces.trial import code_of
 
@@ -73,10 +74,8 @@ def load_code(path: Path, code: Sequence[CodeFile], given: Sequence[Path] = ()) 
 
 
 def code_of_study(folder: StudyFolder) -> tuple[CodeFile, ...]:
-    """The files of own code that a study was begun with; nothing else of its ledger is read."""
-    first = next(Ledger(folder.ledger).only("study_opened"), None)
-    space = first.study.get("space") if isinstance(first, StudyOpened) else None
-    return code_of(space) if isinstance(space, Mapping) else ()
+    """The files of own code that a study was begun with."""
+    return code_of(space_of(folder))
 
 
 def _unasked(path: Path | None, recorded: Sequence[str]) -> str:

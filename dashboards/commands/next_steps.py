@@ -32,11 +32,11 @@ def next_steps(
     best = f"{folder}-best"
     report = ["skipstack", "report", folder, "--format", "markdown"]
     runs = ["mlflow", "ui", "--backend-store-uri", f"sqlite:///{StudyFolder(path).runs_database}"]
+    to_look_at = ["next:", *_typed([report, *([runs] if private_runs else [])]), *_seen(page)]
     if not record.ranked():
-        shown = _typed([report, *([runs] if private_runs else [])])
-        return [*_without_scores(record), "next:", *shown, *_seen(page)]
+        return [*_without_scores(record), *to_look_at]
     if not record.study.space.base.keeps_weights:
-        return ["next:", *_typed([report, *([runs] if private_runs else [])]), *_seen(page)]
+        return to_look_at
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
     verify = ["skipstack", "verify", best, *(part for each in data for part in ("--data-dir", str(each)))]
     predict = shlex.join(["skipstack", "predict", best])

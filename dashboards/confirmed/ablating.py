@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from skipstack.dashboards.pages.page import Block, Listing, Page, Sentence
-from skipstack.dashboards.report.quantities import duration, number
+from skipstack.dashboards.report.quantities import duration, number, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
@@ -64,7 +64,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
     else:
         yield (
             f"the smallest difference that {counted(expected.seeds, 'seed')} tell from chance in {POWER:.0%} of cases: "
-            f"{measure.written(found.smallest).lstrip('-')} {unit} ({asked})"
+            f"{size_of(found.smallest, measure)} {unit} ({asked})"
         )
     if found.needed is None:
         yield f"a difference of {POINTS} {unit} no number of seeds tells: the test set is too small"

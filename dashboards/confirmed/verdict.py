@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from skipstack.dashboards.report.naming import listed, settings
+from skipstack.dashboards.report.quantities import size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.labels import label
 from skipstack.search.confirmation.confirmation import ConfirmedRow
@@ -108,4 +109,4 @@ def with_half(difference: Estimate, measure: Measure) -> str:
     """``-6.21 ± 1.10 points``."""
     assert difference.half is not None
     unit = " points" if measure.in_points else ""
-    return f"{measure.written(difference.value, '+')} ± {measure.written(difference.half).lstrip('-')}{unit}"
+    return f"{measure.written(difference.value, '+')} ± {size_of(difference.half, measure)}{unit}"

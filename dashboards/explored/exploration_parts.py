@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Listing, Numbers, Row, Sentence, Table
-from skipstack.dashboards.report.quantities import NONE, scored
+from skipstack.dashboards.report.quantities import NONE, scored, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.exploration.budgets import Continued
@@ -77,7 +77,7 @@ def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
     """The pairs that are further from their effects than single trials usually are."""
     usual = content["effects"]["deviation"]
     enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["interaction"]) > usual]
-    off = scored(usual, measure).lstrip("-")
+    off = size_of(usual, measure)
     if not enough:
         return (Sentence(f"No pair of values is further from the sum of its effects than single trials are ({off})."),)
     named = sorted(enough, key=lambda pair: -abs(pair["interaction"]))[:NAMED]
@@ -117,11 +117,11 @@ def _continued_content(found: Continued) -> Content:
 
 def _continued(found: Content, measure: Measure) -> str:
     """What half as many trials again would give."""
-    most, trials = scored(found["most"], measure).lstrip("-"), counted(found["trials"], "such trial")
+    most, trials = size_of(found["most"], measure), counted(found["trials"], "such trial")
     said = f"{trials} more, in {found['epochs']:,.0f} epochs, would raise it by {most} at most, on average"
     if found["seed_deviation"] is None:
         return f"{said}."
-    deviation = scored(found["seed_deviation"], measure).lstrip("-")
+    deviation = size_of(found["seed_deviation"], measure)
     if found["worth_it"]:
         return f"{said}; seeds of one config deviate by {deviation}."
     return f"{said}: less than a tenth of what seeds of one config deviate by, {deviation}, and hardly worth the time."

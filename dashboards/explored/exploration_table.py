@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from skipstack.dashboards.pages.page import Cell, Column, Numbers, Table
 from skipstack.dashboards.pages.page import Row as PageRow
-from skipstack.dashboards.report.quantities import NONE, heading_of, scored
+from skipstack.dashboards.report.quantities import NONE, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.exploration.table import BASE, BASELINE, BEST, Row
 
@@ -114,7 +114,7 @@ def _spent(name: str, form: str) -> Callable[[Numbers, Measure], str]:
 COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("n"): _count,
     Column("dev %"): _dev,
-    Column("deviation"): lambda numbers, measure: scored(numbers["dev_deviation"], measure).lstrip("-"),
+    Column("deviation"): lambda numbers, measure: size_of(numbers["dev_deviation"], measure),
     Column("effect"): _effect,
     Column("test %"): lambda numbers, measure: scored(numbers["test_mean"], measure),
     Column("trial"): _selected,

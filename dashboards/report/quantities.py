@@ -35,12 +35,17 @@ def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
     return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
+def size_of(deviation: Scalar, measure: Measure) -> str:
+    """A deviation, or how large a difference is, as it is printed: without a sign."""
+    return scored(deviation, measure).lstrip("-")
+
+
 def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
     """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
     if not isinstance(mean, float):
         return NONE
-    error_text = measure.written(error).lstrip("-") if isinstance(error, float) else f"{NONE:4}"
-    return f"{measure.written(mean, sign)} ± {error_text}"
+    error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
+    return f"{scored(mean, measure, sign)} ± {error_text}"
 
 
 def reason_in_words(reason: str) -> str:

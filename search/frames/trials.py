@@ -1,7 +1,7 @@
 """Trials and their seeds as frames: what each reached."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -43,7 +43,7 @@ def seeds(record: StudyRecord) -> pd.DataFrame:
                 "dev": sign * dev[seed],
                 "test": sign * test.get(seed, math.nan),
                 "best_event": trial.reports.events[places[seed]],
-                "tested_event": _tested_event(trial, trial.reports.events[places[seed]]),
+                "tested_event": _tested_event(trial, test, trial.reports.events[places[seed]]),
             }
             for seed in trial.seeds
         ]
@@ -54,12 +54,13 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
     sign, best = record.measure.score(1.0), trial.best
     scored = best is not None and trial.reason not in SCORELESS
     best_event = trial.reports.events[_places(trial)[trial.seeds[0]]] if scored else None
+    test = trial.test
     return {
         "trial": trial.number,
         "state": trial.state,
         "score": best.score if best is not None and scored else math.nan,
         **_spread("dev", trial.dev_of(best).values() if best is not None and scored else (), sign),
-        **_spread("test", trial.test.values(), sign),
+        **_spread("test", test.values(), sign),
         "best_epoch": best.epoch if best is not None and scored else None,
         "epochs": trial.epochs,
         "seconds": trial.seconds,
@@ -72,13 +73,13 @@ def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
         "proposed_event": trial.happened["proposed"],
         "best_event": best_event,
         "ended_event": trial.happened.get("ended"),
-        "tested_event": _tested_event(trial, best_event),
+        "tested_event": _tested_event(trial, test, best_event),
     }
 
 
-def _tested_event(trial: TrialRecord, best: int | None) -> int | None:
-    """The event that has its measure on test: that of its best epoch where a function reported it there."""
-    return trial.happened.get("tested", best if trial.test else None)
+def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:
+    """The event that has its measure on ``test``: that of its best epoch where a function reported it there."""
+    return trial.happened.get("tested", best if test else None)
 
 
 def best_events(trial: TrialRecord) -> tuple[int, ...]:

@@ -74,9 +74,8 @@ def fault_of(error: BaseException) -> Fault:
         return Fault("timed_out", " ".join(str(error).split()))
     if isinstance(error, WeightsLostError):
         return Fault("failed", " ".join(str(error).split()), weights_lost=True)
-    notes = (
-        redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ())
-    )  # such as where it was raised
+    # Such as where it was raised.
+    notes = (redacted(" ".join(note.split())) for note in getattr(error, "__notes__", ()))
     return Fault("out_of_memory" if is_out_of_memory(error) else "failed", "; ".join((one_line(error), *notes)))
 
 

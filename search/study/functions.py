@@ -8,9 +8,8 @@ from typing import Any
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
-from skipstack.search.ledger.events import StudyOpened
-from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import space_of
 from skipstack.spaces.function import FUNCTION, Direction, FunctionSource
 
 
@@ -39,13 +38,13 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
     Raises UserError where the study calls a function and none is given, and where it calls none.
     """
     recorded = recorded_function(folder)
-    if recorded is None and function is not None:
+    if recorded is None:
+        if function is None:
+            return None
         raise UserError(
             f"{folder.path}: its trials train networks, not a function (allowed: to leave the objective out)"
         )
-    if recorded is None or function is None:
-        if recorded is None:
-            return None
+    if function is None:
         raise UserError(
             f"{folder.path}: its trials call {recorded.name} of {recorded.file or 'a Python session'} (allowed: to "
             f"give it from Python, as in skipstack.resume({str(folder.path)!r}, {recorded.name}))"
@@ -61,11 +60,7 @@ def check_function_given(folder: StudyFolder, function: Callable[..., object] | 
 
 def recorded_function(folder: StudyFolder) -> FunctionSource | None:
     """The function that the study in a folder calls, as its first event says; None where it trains networks."""
-    opened = next(iter(Ledger(folder.ledger).replay()), None)
-    if not isinstance(opened, StudyOpened):
-        return None
-    space: Any = opened.study.get("space", {})
-    found = space.get("base", {}).get(FUNCTION)
+    found = space_of(folder).get("base", {}).get(FUNCTION)
     return None if found is None else FunctionSource.model_validate(found)
 
 

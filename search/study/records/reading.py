@@ -1,11 +1,12 @@
 """From a study's folder to its record."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.ledger.events import Ablated, Finished
+from skipstack.search.ledger.events import Ablated, Finished, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.records.bulk import bulk_record
 from skipstack.search.study.records.folder import StudyFolder
@@ -13,6 +14,15 @@ from skipstack.search.study.records.study_record import StudyRecord
 
 LONG: Final = 1 << 22
 """Bytes of a ledger that make it worth its time to read it as columns."""
+
+
+def space_of(folder: StudyFolder) -> Mapping[str, Any]:
+    """The space of the study in a folder as its first event says it, and nothing else of its ledger is read; empty
+    where there is none.
+    """
+    first = next(iter(Ledger(folder.ledger).replay()), None)
+    space = first.study.get("space") if isinstance(first, StudyOpened) else None
+    return space if isinstance(space, Mapping) else {}
 
 
 def is_finished(path: Path) -> bool:

@@ -169,8 +169,9 @@ class TrialRecord:
     @property
     def test(self) -> dict[int, float]:
         """The test score by seed; empty where the trial was not tested. A function may report it with its epochs."""
-        reported = self.best.metrics if self.best is not None and self.score is not None else {}
-        measured = self.tested or reported
+        measured = self.tested
+        if not measured and self.score is not None and self.best is not None:
+            measured = self.best.metrics
         return self._scores("test", measured, self.seeds) if f"test_{self.measure.name}" in measured else {}
 
     @property
