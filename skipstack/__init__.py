@@ -190,6 +190,8 @@ def ablate(
     top: int = 1,
     corpus: str | Sequence[str] = (),
     path: bool = False,
+    beside: AnyPath | Sequence[AnyPath] = (),
+    parts: bool = True,
     data_dir: AnyPath | None = None,
     engine: EngineName | None = None,
     address: str | None = None,
@@ -203,10 +205,12 @@ def ablate(
     base with each of them alone, with ``seeds`` that the search has not seen, all of them to their ends.
 
     ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
-    ``own`` beside others. ``path``: with the greedy path from the base to the best config. Where the base is the best
-    config, nothing is trained. Options and errors are those of ``search``; an option that is not given is as the study
-    was run before. ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``,
-    its rows are compared by the score itself: the seeds are fresh, and the only chance that is known.
+    ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
+    another search with the same base and axes, or several, whose best configs are rows, too. ``parts``: False leaves
+    the single changes out. Where nothing differs from the base, nothing is trained. Options and errors are those of
+    ``search``; an option that is not given is as the study was run before. ``resume`` finishes an ablation that was
+    interrupted. Where an ``objective`` reports no ``test``, its rows are compared by the score itself: the seeds are
+    fresh, and the only chance that is known.
     """
     import time
 
@@ -217,10 +221,21 @@ def ablate(
     from skipstack.search.study.records.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
-    beside = (tracking_uri, system_metrics, progress, objective, folder)
-    where = _execution(engine, address, gpus_per_trial, device, *beside)
+    where = _execution(
+        engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, objective, folder
+    )
+    others = [beside] if isinstance(beside, str | Path) else beside
     corpora = (corpus,) if isinstance(corpus, str) else corpus
-    made = experiment(record, seeds=seeds, top=top, corpora=corpora, path=path, time=time.time())
+    made = experiment(
+        record,
+        seeds=seeds,
+        top=top,
+        corpora=corpora,
+        path=path,
+        beside=[read_finished(Path(each)) for each in others],
+        parts=parts,
+        time=time.time(),
+    )
     if made.compares:
         first = opening(
             made,

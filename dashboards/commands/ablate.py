@@ -47,6 +47,16 @@ def ablate(
     path: Annotated[
         bool, typer.Option("--path", help="Walk from the base to the best config, too, one change at a time.")
     ] = False,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Another search with the same base and axes: its best config is a row, too. May be repeated.",
+        ),
+    ] = None,
+    parts: Annotated[
+        bool, typer.Option("--parts/--whole", help="With the single changes of the best config, or whole configs only.")
+    ] = True,
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what would be trained, what it costs and can tell; train nothing.")
     ] = False,
@@ -61,8 +71,9 @@ def ablate(
 ) -> int:
     """Train the base and the best config again, and what lies between them, on seeds that the search has not seen.
 
-    The rows: the base; the best config; the best config without one of its changes, for each of them; the base with
-    each of them alone. Nothing is stopped, and every row is measured on test once.
+    The rows: the base; the best config, and those of the searches that are named beside it; the best config without
+    one of its changes, for each of them; the base with each of them alone. Nothing is stopped, and every row is
+    measured on test once.
 
     Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
     are as in the command before; the defaults named below are those of a new study.
@@ -71,7 +82,17 @@ def ablate(
     from skipstack.search.ablation.experiment import experiment
 
     record = read_finished(study)
-    made = experiment(record, seeds=seeds, top=top, corpora=corpus or (), path=path, time=time.time())
+    others = [read_finished(each) for each in beside or ()]
+    made = experiment(
+        record,
+        seeds=seeds,
+        top=top,
+        corpora=corpus or (),
+        path=path,
+        beside=others,
+        parts=parts,
+        time=time.time(),
+    )
     if not made.compares:
         print_page(nothing_to_compare())
         return 0

@@ -20,9 +20,14 @@ class Label:
 
 
 def label(space: Space, settled: Settled, role: Role) -> Label:
-    """``base``; ``winner, trial 7``; a change as ``model.stack.depth: 3 → 5``, taken back as ``...: 5 → 3``."""
+    """``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as ``model.stack.depth: 3 → 5``,
+    taken back as ``...: 5 → 3``.
+    """
     if role.kind == "base":
         return Label("", "base")
+    if role.kind == "beside":
+        best = _winner(settled, Role(kind="winner", winner=_winners(settled)[0]))
+        return Label(f"the best of another search, measured from {best}", f"{role.study}, trial {role.winner}")
     winner = _winner(settled, role)
     if role.kind == "winner":
         return Label("", winner)
@@ -35,14 +40,17 @@ def label(space: Space, settled: Settled, role: Role) -> Label:
 
 
 def reference(settled: Settled, role: Role) -> ListedRow | None:
-    """The row that one is compared with: a winner's for what it is without a change, else the base; none for that."""
-    wanted = {"base": None, "winner": "base", "alone": "base", "without": "winner"}[role.kind]
+    """The row that one is compared with: a winner's for what it is without a change, the best winner's for what is put
+    beside it, else the base; none for that.
+    """
+    wanted = {"base": None, "winner": "base", "beside": "winner", "alone": "base", "without": "winner"}[role.kind]
+    number = {"beside": _winners(settled)[0], "without": role.winner}.get(role.kind)
     return next(
         (
             row
             for row in settled.rows
             for each in row.roles
-            if each.kind == wanted and (wanted == "base" or each.winner == role.winner)
+            if each.kind == wanted and (number is None or each.winner == number)
         ),
         None,
     )

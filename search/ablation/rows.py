@@ -1,4 +1,5 @@
-"""The rows of an ablation: the base, the winners, each winner without one of its changes, the base with each alone.
+"""The rows of an ablation: the base, the winners, the best of other searches, each winner without one of its changes,
+the base with each alone.
 
 A change is an axis on which a winner differs from the base. What a change activates follows with the base's value, or
 the first of the axis where the base's is not on it, and what it deactivates goes (``Space.moved``).
@@ -26,14 +27,15 @@ class Rows:
     left_out: tuple[LeftOut, ...]
 
 
-def space_of_rows(config: SpaceConfig, winners: Iterable[Point]) -> SpaceConfig:
+def space_of_rows(config: SpaceConfig, points: Iterable[Point]) -> SpaceConfig:
     """The space in which each row is a point: that of the search with its conditions, the base in any case.
 
-    Of each axis it has the base's value, what the axis has where a change activates it, the winners' values, and those
-    that conditions name; of the constraints those that the base meets.
+    Of each axis it has the base's value, what the axis has where a change activates it, those of the ``points``, which
+    are the winners and what is put beside them, and those that conditions name; of the constraints those that the base
+    meets.
     """
     space = Space(config)
-    base, found = space.base_point(), tuple(winners)
+    base, found = space.base_point(), tuple(points)
     conditions = [(on, value) for each in space.conditions.values() for on, values in each.items() for value in values]
     axes = {}
     for path, domain in space.domains.items():
@@ -51,11 +53,18 @@ def changed(space: Space, winner: Point) -> tuple[str, ...]:
     return tuple(path for path in before if canonical_json(before[path]) != canonical_json(winner[path]))
 
 
-def rows(space: Space, winners: Mapping[int, Point]) -> Rows:
-    """All rows, ``winners`` by the numbers of their trials, in a space that ``space_of_rows`` made."""
+def rows(
+    space: Space, winners: Mapping[int, Point], beside: Iterable[tuple[Role, Point]] = (), *, parts: bool = True
+) -> Rows:
+    """All rows, in a space that ``space_of_rows`` made: ``winners`` by the numbers of their trials, those ``beside``
+    them with their roles, and the ``parts``, which are single changes of the winners.
+    """
     found: dict[str, tuple[Point, list[Role]]] = {}
     left_out = []
-    for role, point, why in _everything(space, winners):
+    whole = [(Role(kind="base"), space.base_point(), None)]
+    whole += [(Role(kind="winner", winner=number), winner, None) for number, winner in winners.items()]
+    whole += [(role, point, None) for role, point in beside]
+    for role, point, why in (*whole, *(_parts(space, winners) if parts else ())):
         if why is None:
             why = space.refusal(point)
         if why is None:
@@ -66,12 +75,9 @@ def rows(space: Space, winners: Mapping[int, Point]) -> Rows:
     return Rows(tuple(listed), tuple(left_out))
 
 
-def _everything(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
-    """Each row with what it would be, and why it cannot, if its change alone says so."""
+def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:
+    """Each row of a single change with what it would be, and why it cannot, if its change alone says so."""
     base = space.base_point()
-    yield Role(kind="base"), base, None
-    for number, winner in winners.items():
-        yield Role(kind="winner", winner=number), winner, None
     for number, winner in winners.items():
         before = _before(space, winner)
         for axis in changed(space, winner):

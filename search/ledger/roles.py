@@ -6,19 +6,21 @@ from pydantic import JsonValue, NonNegativeInt
 
 from skipstack.data.basis.frozen import Frozen
 
-RoleKind = Literal["base", "winner", "without", "alone"]
+RoleKind = Literal["base", "winner", "beside", "without", "alone"]
 
 
 class Role(Frozen):
-    """Why a row is there: it is the ``base``; a ``winner``; that winner ``without`` one of its changes, taken back; the
-    base with that change ``alone``.
+    """Why a row is there: it is the ``base``; a ``winner``; the best config of another search, put ``beside`` the best
+    winner; a winner ``without`` one of its changes, taken back; the base with that change ``alone``.
 
-    ``winner``: the number of its trial in the search; ``axis``: the one that the change is about.
+    ``winner``: the number of its trial in its search; ``axis``: the one that the change is about; ``study``: the name
+    of the other search.
     """
 
     kind: RoleKind
     winner: NonNegativeInt | None = None
     axis: str | None = None
+    study: str | None = None
 
 
 class ListedRow(Frozen):
