@@ -31,9 +31,9 @@ def axes(depths: list[int], rates: list[float]) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``deep`` may have three layers, ``flat`` one alone; made once."""
+    """``deep`` has three layers or five, ``flat`` has one; made once."""
     folder = tmp_path_factory.mktemp("studies")
-    searched(folder / "deep", axes([1, 3], [0.01, 0.02]))
+    searched(folder / "deep", axes([3, 5], [0.01, 0.02]))
     searched(folder / "flat", axes([1], [0.01, 0.03]))
     return folder
 
