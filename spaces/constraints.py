@@ -6,10 +6,13 @@ network under a second name, or reads what is not there, a study refuses here, b
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import get_args
 
 from skipstack.models.cells.wiring import sources
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
+from skipstack.spaces.families import Family, families
 from skipstack.spaces.trial import TrialConfig
 
 
@@ -84,6 +87,14 @@ def _reads_in_layers(model: ModelConfig, stack: StackConfig) -> bool:
     return stack.depth > 0 or (isinstance(embedder, FeatureMapConfig) and embedder.layers != "none")
 
 
+def _one_paper(trial: TrialConfig) -> bool:
+    return len(families(trial.model)) <= 1
+
+
+def _only(family: Family, trial: TrialConfig) -> bool:
+    return families(trial.model) <= {family}
+
+
 CONSTRAINTS: Mapping[str, Constraint] = {
     each.name: each
     for each in (
@@ -133,6 +144,20 @@ CONSTRAINTS: Mapping[str, Constraint] = {
             "reads_in_layers",
             "a layer stands between the vectors and the head: feature maps, or a stack that is not empty",
             _reads_in_layers,
+        ),
+        Constraint(
+            "one_paper",
+            "a network has elements of at most one paper: several layers (wu2017), label feedback (dinarelli2016), "
+            "feature maps or margin (chen2017), a skip (gui2019), or the lecture's cells; inputs and recipe are open",
+            _one_paper,
+        ),
+        *(
+            Constraint(
+                f"only_{family}",
+                f"a network has elements of {family} or of none of the five papers, as one_paper counts them",
+                partial(_only, family),
+            )
+            for family in get_args(Family)
         ),
     )
 }
