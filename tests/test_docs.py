@@ -30,7 +30,7 @@ from tests.oracles import networks
 from tests.pages import GUIDE, README, ROOT, TYPED, WRITTEN, Page
 
 SHORT = "--engine serial --trials 2 --epochs 2"
-GENERATED_OR_NAMED = {"grammar", "agreement", "numbers", "named"}
+GENERATED_OR_NAMED = {"grammar", "agreement", "echo", "numbers", "named"}
 """The kinds of corpora that are no files of one's own."""
 SMALL = "--set data.corpus.train=60 --set data.corpus.dev=30 --set data.corpus.test=30"
 

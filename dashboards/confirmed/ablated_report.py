@@ -1,9 +1,11 @@
 """The report of an ablation: its confirmed rows, and the path as it was walked."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
 from skipstack.dashboards.pages.page import Report, Sentence
+from skipstack.dashboards.pictures.trend_pictures import trend_pictures
 from skipstack.dashboards.report.naming import names_by_path
 from skipstack.dashboards.report.quantities import NONE
 from skipstack.search.ablation.trained import walked
@@ -12,8 +14,11 @@ from skipstack.search.study.records.study_record import StudyRecord
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
-    """The report of what a study or its ablation ``found``, and of the path where one was walked."""
-    return confirmation_report(found, *_path(record))
+    """The report of what a study or its ablation ``found``, of the path where one was walked, and of a grid with the
+    course of the scores along an axis of numbers.
+    """
+    report = confirmation_report(found, *_path(record))
+    return replace(report, pictures=lambda: (*report.pictures(), *trend_pictures(record)))
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:

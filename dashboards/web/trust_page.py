@@ -12,6 +12,7 @@ from skipstack.dashboards.confirmed.reports import confirmed_reports
 from skipstack.dashboards.pictures.confirmed_pictures import compared_chart, confirmed_chart
 from skipstack.dashboards.pictures.picture import Drawn
 from skipstack.dashboards.pictures.search_pictures import search_charts
+from skipstack.dashboards.pictures.trend_pictures import trend_charts
 from skipstack.dashboards.report.health_report import health_report
 from skipstack.dashboards.web.elements import chart, charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
@@ -61,6 +62,8 @@ def _confirmed(of: Snapshot) -> None:
     for place, each in enumerate(reports):
         report(each)
         chart(confirmed_chart(each.page.title, each.records, of.frames.measure), f"confirmed {place} {of.path}")
+    for drawn in trend_charts(of.record):
+        chart(drawn, f"trend {of.path}")
 
 
 def _paper(of: Snapshot) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.corpora.synthetic.echo import FARTHEST
 from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
@@ -41,6 +42,20 @@ class AgreementCorpus(Frozen):
     seed: int = 0
     """Settles which sentences these are."""
     train: PositiveInt = 500
+    """Sentences of train; of dev and test, below."""
+    dev: PositiveInt = 200
+    test: PositiveInt = 200
+
+
+class EchoCorpus(Frozen):
+    """Words of which some bear the colour of the word a fixed distance before (``data/corpora/synthetic/echo.py``)."""
+
+    kind: Literal["echo"] = "echo"
+    distance: Annotated[int, Field(ge=1, le=FARTHEST)] = 4
+    """How many tokens before an asked word the one stands that decides its tag; nothing else depends on it."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Settles which sentences these are."""
+    train: PositiveInt = 600
     """Sentences of train; of dev and test, below."""
     dev: PositiveInt = 200
     test: PositiveInt = 200
@@ -252,6 +267,7 @@ class RunningTextCorpus(OwnFiles):
 Corpus = Annotated[
     GrammarCorpus
     | AgreementCorpus
+    | EchoCorpus
     | NumbersCorpus
     | NamedCorpus
     | ColumnCorpus

@@ -10,10 +10,18 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.card_files import read_files
 from skipstack.data.corpora.cards import SectionsCard
-from skipstack.data.corpora.config import AgreementCorpus, Corpus, GrammarCorpus, NamedCorpus, NumbersCorpus, OwnFiles
+from skipstack.data.corpora.config import (
+    AgreementCorpus,
+    Corpus,
+    EchoCorpus,
+    GrammarCorpus,
+    NamedCorpus,
+    NumbersCorpus,
+    OwnFiles,
+)
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
-from skipstack.data.corpora.synthetic import agreement, grammar, numbers
+from skipstack.data.corpora.synthetic import agreement, echo, grammar, numbers
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
 from skipstack.data.formats.format import Format, Unit
 from skipstack.data.formats.sentences import SPLITS, Sentence
@@ -56,6 +64,9 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
         case AgreementCorpus():
             behind = {"edition": agreement.EDITION}
             read = partial(_generated, corpus, agreement.sentences)
+        case EchoCorpus():
+            behind, scheme = {"edition": echo.EDITION}, "bio"
+            read = partial(_generated, corpus, partial(echo.sentences, distance=corpus.distance))
         case NumbersCorpus():
             behind = {"edition": numbers.EDITION}
             read = partial(_generated, corpus, partial(numbers.sentences, length=corpus.length, jumps=corpus.jumps))
@@ -82,7 +93,7 @@ def task_of(corpus: Corpus) -> str:
     match corpus:
         case GrammarCorpus():
             return "parsing" if corpus.tags == TREES else "tagging"
-        case AgreementCorpus():
+        case AgreementCorpus() | EchoCorpus():
             return "tagging"
         case NumbersCorpus():
             return "classification"
@@ -103,7 +114,8 @@ def token_unit(corpus: Corpus) -> Unit:
 
 
 def _generated(
-    corpus: GrammarCorpus | AgreementCorpus | NumbersCorpus, draw: Callable[[int, str, int], list[Sentence]]
+    corpus: GrammarCorpus | AgreementCorpus | EchoCorpus | NumbersCorpus,
+    draw: Callable[[int, str, int], list[Sentence]],
 ) -> Splits:
     """Every split, by its size, of what ``draw`` gives for a seed, a split and a size."""
     sizes = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}

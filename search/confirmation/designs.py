@@ -72,7 +72,7 @@ def split_of(record: StudyRecord) -> Split:
 def _rows(record: StudyRecord) -> Iterator[Row]:
     space = record.space
     trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
-    base = _base(space)
+    base = base_of(space)
     reference = trials.get(canonical_json(base))
     yield Row(label="base", trial=reference, is_reference=True)
     for axis, domain in space.domains.items():
@@ -88,7 +88,7 @@ def _row(axis: str, domain: Domain, value: Json, trial: TrialRecord | None, refe
     return Row(label=name or value_text(value), section=axis, axis=axis, trial=trial, reference=reference)
 
 
-def _base(space: Space) -> Point:
+def base_of(space: Space) -> Point:
     """The base, brought into a space that does not have it, as ``one_at_a_time`` brings it."""
     point = space.base_point()
     for axis in tuple(point):

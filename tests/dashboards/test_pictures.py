@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+from skipstack.dashboards.confirmed.ablated_report import ablated_report
 from skipstack.dashboards.confirmed.studies_report import studies_report
 from skipstack.dashboards.explored.exploration_report import exploration_report
 from skipstack.dashboards.pages.page import Picture
@@ -13,12 +14,14 @@ from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
 from skipstack.dashboards.pictures.search_pictures import search_pictures
 from skipstack.data.tasks.measures import MEASURES
+from skipstack.search.confirmation.designs import Confirmation, by_design
 from skipstack.search.confirmation.studies import compare_studies
 from skipstack.search.exploration.exploration import Exploration
 from skipstack.search.results import explored
 from skipstack.search.study.records.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
 from tests.search.confirmation.test_confirmation import CONFIG, trials
+from tests.search.confirmation.test_trends import GRID, events, grid
 from tests.search.made_up import DEPTH, ended, history, proposed, record_of, reported, study
 from tests.test_house import ROOT
 
@@ -120,3 +123,21 @@ def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
+
+
+def test_a_grid_with_an_axis_of_numbers_has_the_course_of_its_scores_and_a_walk_of_single_axes_has_none() -> None:
+    config = grid()
+    (table, course) = ablated_report(*_confirmed(record_of(config, *events(config, GRID)))).pictures()
+    assert table.heading.endswith("confirmed on test")
+    assert course.heading == "Scores along hidden"
+    assert course.about.startswith("accuracy by hidden, a line for each value of gate.")
+    assert "accuracy on test (%)" in course.svg
+    walked = grid(proposer="one_at_a_time")
+    (table,) = ablated_report(*_confirmed(record_of(walked, *events(walked, GRID)))).pictures()
+    assert table.heading.endswith("confirmed on test")
+
+
+def _confirmed(record: StudyRecord) -> tuple[StudyRecord, Confirmation]:
+    found = by_design(record)
+    assert found is not None
+    return record, found

@@ -39,6 +39,7 @@ def test_kinds_name_the_members_of_a_union_of_configs() -> None:
     assert list(kinds(Corpus)) == [
         "grammar",
         "agreement",
+        "echo",
         "numbers",
         "named",
         "columns",

@@ -1,0 +1,64 @@
+"""How a score changes along an axis of numbers: a line for each value of another axis, with intervals."""
+
+from typing import Any, Final
+
+import altair as alt
+import pandas as pd
+
+from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
+from skipstack.dashboards.charts.theme import SERIES, colours, dashes, data, finished, looks
+from skipstack.data.tasks.measure import Measure
+
+MOST: Final = len(SERIES)
+"""Lines that are drawn at most: as many as can be told apart."""
+
+WIDE: Final = 8
+"""Where the largest number is so many times the smallest, or more, numbers are spaced by their logarithms."""
+
+
+def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, split: str) -> Any:
+    """A point for each number on each line, on its interval; points of a line are joined.
+
+    ``frame`` has the columns number, line, value, low and high: the ends of the 95 % interval, NaN where there is none;
+    in the measure's own unit. Lines stay in their order; of more than ``MOST`` the first are drawn. ``axis``: what the
+    numbers are of; ``lines``: what the lines are values of, empty where there is one.
+    """
+    names = list(dict.fromkeys(frame["line"]))
+    known = frame[frame["line"].isin(names[:MOST])].dropna(subset=["value"])
+    rows = known.assign(**{name: known[name].astype(float) * shown(measure) for name in ("value", "low", "high")})
+    present = looks(names[:MOST])
+    numbers = sorted(rows["number"].unique().tolist())
+    spaced = "log" if numbers[0] > 0 and numbers[-1] >= WIDE * numbers[0] else "linear"
+    x = alt.X(
+        "number:Q",
+        title=axis,
+        axis=alt.Axis(values=numbers, format="~g", grid=False),
+        scale=alt.Scale(type=spaced, domain=[numbers[0], numbers[-1]], nice=False, padding=12),
+    )
+    y = alt.Y("value:Q", title=value_title(measure, split), scale=alt.Scale(zero=False, type=measure.scale))
+    legend = alt.Legend(symbolType="stroke", symbolStrokeWidth=2, symbolSize=1600) if len(names) > 1 else None
+    colour = alt.Color("line:N", scale=colours(present), legend=legend)
+    dash = alt.StrokeDash("line:N", scale=dashes(present), legend=legend)
+    joined = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
+    ends = rows.dropna(subset=["low", "high"])
+    intervals = [
+        alt.Chart(data(ends[ends["line"] == look.name]))
+        .mark_rule(strokeWidth=2, opacity=0.6, color=look.colour)
+        .encode(x=x, y=alt.Y("low:Q", title=value_title(measure, split)), y2="high:Q")
+        for look in present
+        if (ends["line"] == look.name).any()
+    ]
+    points = [
+        alt.Chart(data(rows[rows["line"] == look.name]))
+        .mark_point(filled=True, size=70, opacity=1, color=look.colour, shape=look.shape)
+        .encode(x=x, y=y)
+        for look in present
+    ]  # one by one: in one layer their shapes would take the place of the lines in the legend
+    told = "Points are means over seeds" + (", upright rules 95 % intervals." if intervals else ".")
+    return finished(
+        alt.layer(*intervals, joined, *points),
+        f"{measure.label} by {axis}" + (f", a line for each value of {lines}" if lines else ""),
+        told,
+        some_of(len(present), len(names), "lines"),
+        not_drawn(len(frame[frame["line"].isin(names[:MOST])]) - len(rows), "point", "without a value"),
+    )

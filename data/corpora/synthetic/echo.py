@@ -1,0 +1,56 @@
+"""The echo corpus: some words bear the colour of the word that stands a fixed distance before them.
+
+Every word is one of four colours, drawn evenly and each for itself. Eight words of a sentence, at random places behind
+the first sixteen, are asked: they are written with a question mark, and their tag is the colour of the word exactly
+``distance`` tokens before, which may be an asked one. All other words are ``O``. A tag is a span of one word, so that
+F1 counts the asked words alone.
+
+    blue red white green red? blue      at distance 2, red? is B-WHITE
+
+The distance is the only knob. For one seed the sentences of all distances are the same, word by word, and the same
+words are asked; which colours their tags are is another matter, but the four are equally likely at any distance.
+
+1. *Ceiling.* The tags follow from the words: F1 can be 100.
+2. *Floor.* Colours are drawn each for itself. So a tagger that does not read the word that decides, whatever it knows
+   of all others, is right about one asked word in four, and on average its F1 is 25 at most. What reads a window of w
+   words on either side is perfect up to distance w, and at the floor beyond.
+3. *What lies between.* Nothing before a word tells whether it will be asked. So who reads from the left has to hold the
+   colours of the last ``distance`` words in their order: with the distance grows how far a colour is carried and, with
+   it, how many are carried at once. All words between are needed for other tags, or distract.
+"""
+
+from collections.abc import Collection, Sequence
+
+from skipstack.data.basis.seeding import generator
+from skipstack.data.formats.sentences import Sentence
+
+EDITION = 1
+"""To be raised whenever a seed gives other sentences than before, so that none are taken for the old ones."""
+
+COLOURS = ("red", "green", "blue", "white")
+FARTHEST = 16
+"""No distance is larger: the word that decides stands in the sentence for every word that may be asked."""
+ASKED = 8
+"""Words of a sentence whose tag is another word's colour."""
+SHORTEST, LONGEST = FARTHEST + ASKED, FARTHEST + 2 * ASKED
+"""Tokens of a sentence, at least and at most."""
+
+
+def sentences(seed: int, split: str, size: int, *, distance: int) -> list[Sentence]:
+    """The first ``size`` sentences of a split, each split a stream of its own under ``seed``."""
+    random = generator(seed, "echo", split)
+    drawn: list[Sentence] = []
+    for _ in range(size):
+        length = int(random.integers(SHORTEST, LONGEST + 1))
+        colours = [COLOURS[each] for each in random.integers(len(COLOURS), size=length)]
+        places = random.choice(length - FARTHEST, size=ASKED, replace=False)
+        drawn.append(tagged(colours, {FARTHEST + int(place) for place in places}, distance))
+    return drawn
+
+
+def tagged(colours: Sequence[str], asked: Collection[int], distance: int) -> Sentence:
+    """The sentence of words of these colours; ``asked``: the places of those that are."""
+    assert 1 <= distance <= min(asked), "the deciding word stands in the sentence"
+    words = (f"{colour}?" if place in asked else colour for place, colour in enumerate(colours))
+    tags = (f"B-{colours[place - distance].upper()}" if place in asked else "O" for place in range(len(colours)))
+    return Sentence(tuple(words), tuple(tags))
