@@ -12,6 +12,7 @@ from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import OwnConfig, Part, own_configs
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.config import DataConfig
+from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import Split, StoredCorpus
@@ -53,7 +54,7 @@ class Specimen:
     @cached_property
     def corpus(self) -> PreparedCorpus:
         """Sentences of every length up to the longest, whose tags follow from the words."""
-        splits = {split: _split(split) for split in ("train", "dev", "test")}
+        splits = {split: _split(split) for split in SPLITS}
         words = ("", *(f"word{number}" for number in range(1, WORDS)))
         counts_F = np.bincount(splits["train"].forms_N, minlength=WORDS).astype(np.int64)
         tags = tuple("ABC"[:TAGS])
@@ -106,6 +107,8 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
             model["head"] = piece
         case "embedder":
             model["embedder"] = piece
+        case "format":
+            raise AssertionError("a format is in no network")
         case _:
             assert_never(part)
     return ModelConfig.model_validate(model)
@@ -126,6 +129,7 @@ def own_piece(part: Part, kind: str) -> OwnConfig:
     Raises UserError where a field has none.
     """
     config = own_configs(part)[kind]
-    if lacking := [name for name, field in config.model_fields.items() if field.is_required()]:
+    files = dict.fromkeys(SPLITS, "example") if part == "format" else {}
+    if lacking := [name for name, field in config.model_fields.items() if field.is_required() and name not in files]:
         raise UserError(f"{part} {kind}: {', '.join(lacking)} has no default (allowed: one, to be checked with)")
-    return OpenTo.parts[part].piece({"kind": kind})
+    return OpenTo.parts[part].piece({"kind": kind, **files})
