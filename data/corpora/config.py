@@ -276,8 +276,8 @@ class OwnFormatCorpus(OwnFiles):
 
     @property
     def layer(self) -> str:
-        """As the field ``tags`` says, where the config has one."""
-        return json.loads(self.own.text).get("tags") or super().layer
+        """As its config says."""
+        return self.format.layer
 
 
 OurCorpus = Annotated[

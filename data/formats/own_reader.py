@@ -1,5 +1,6 @@
 """Files read by a format of one's own: what it gives is checked, and what goes wrong is one line with its place."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from skipstack.data.basis.own_lines import line_before
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.format import Unit
 from skipstack.data.formats.own import FormatFacts, OwnFormat
+from skipstack.data.formats.running_text import check_words
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
 from skipstack.data.labels.schemes import Scheme, repaired
@@ -59,6 +61,11 @@ class OwnReader:
         return self.facts.layers
 
     @property
+    def layer(self) -> str:
+        """The layer that is learnt: as the field ``tags`` says, where the config has one, or else the first."""
+        return json.loads(self.own.text).get("tags") or self.layers[0]
+
+    @property
     def unit(self) -> Unit:
         """What is tagged."""
         return self.facts.unit
@@ -77,6 +84,8 @@ class OwnReader:
         """Raise UserError for splits that do not go together."""
         with self._told(self.own.kind):
             self._made().check(splits)
+        if self.task(self.layer) == "language_modelling":
+            check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The sentences of a file with the tags of ``layer``, illegal sequences of which are repaired.

@@ -2,70 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Final
 
-from skipstack.data.basis.errors import UserError, one_line, unknown
-from skipstack.data.basis.own_code import OwnConfig
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.own import Example, OwnFormat
+from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.formats.own_reader import OwnReader
-from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.models.conformance.parts import Failure
+from skipstack.models.conformance.elsewhere import read_elsewhere, sentences_as_json
+from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.format_specimen import FormatSpecimen, as_file, content_of
 
 CUTS: Final = 200
 """Places at which an example is cut off, at most."""
-
-
-@dataclass(frozen=True)
-class FormatSpecimen:
-    """A format that is checked, with the defaults of its config."""
-
-    piece: OwnConfig
-
-    @cached_property
-    def made(self) -> OwnFormat:
-        """A reader."""
-        return self.another()
-
-    def another(self) -> OwnFormat:
-        """A reader that has read nothing."""
-        made = self.piece.build()
-        assert isinstance(made, OwnFormat), "a format is known by its base"
-        return made
-
-    @cached_property
-    def examples(self) -> tuple[Example, ...]:
-        """Those that the class gives. Raises Failure for what is no example."""
-        given = self.made.example
-        found = given if isinstance(given, tuple) else (given,)
-        for each in found:
-            if not isinstance(each, Example):
-                raise Failure(f"its example is {type(each).__name__} (allowed: Example(text, sentences), or several)")
-            if each.layer is not None and each.layer not in self.made.layers:
-                raise Failure(f"its example: {unknown('layer', each.layer, self.made.layers)}")
-        return found
-
-    def layer(self, example: Example) -> str:
-        """That of the tags of an example."""
-        return example.layer or self.made.layers[0]
-
-    def read(self, example: Example, made: OwnFormat | None = None) -> list[Sentence]:
-        """What a reader gives for an example, unchecked."""
-        return list((made or self.made).read(as_file(content_of(example)), self.layer(example)))
-
-
-def content_of(example: Example) -> bytes:
-    """The bytes of an example."""
-    return example.text.encode() if isinstance(example.text, str) else example.text
-
-
-def as_file(content: bytes) -> SourceFile:
-    """Bytes as a file, which errors call ``example``."""
-    return SourceFile(Path("example"), content)
 
 
 def reads(specimen: FormatSpecimen) -> None:
@@ -114,6 +61,16 @@ def repeats(specimen: FormatSpecimen) -> None:
                 )
 
 
+def elsewhere(specimen: FormatSpecimen) -> None:
+    """Other processes read the same, in each of which sets have another order."""
+    here = [sentences_as_json(specimen.read(example)) for example in specimen.examples]
+    for there in read_elsewhere(specimen.piece.code):
+        if there[specimen.piece.kind] != here:
+            raise Failure(
+                "another process reads other sentences: it takes what is in a set in whatever order that has there"
+            )
+
+
 def cut_off(specimen: FormatSpecimen) -> None:
     """An example that is cut off is read, or refused with the file and its line: nothing else is raised."""
     for example in specimen.examples:
@@ -132,6 +89,6 @@ def cut_off(specimen: FormatSpecimen) -> None:
 
 
 FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
-    each.__name__: each for each in (reads, sentences, example, repeats, cut_off)
+    each.__name__: each for each in (reads, sentences, example, repeats, elsewhere, cut_off)
 }
 """In order."""

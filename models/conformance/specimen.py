@@ -7,12 +7,9 @@ from typing import Any, assert_never
 import numpy as np
 import torch
 
-from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig, Part, own_configs
+from skipstack.data.basis.own_code import OwnConfig, Part
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.config import DataConfig
-from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import Split, StoredCorpus
@@ -54,7 +51,7 @@ class Specimen:
     @cached_property
     def corpus(self) -> PreparedCorpus:
         """Sentences of every length up to the longest, whose tags follow from the words."""
-        splits = {split: _split(split) for split in SPLITS}
+        splits = {split: _split(split) for split in ("train", "dev", "test")}
         words = ("", *(f"word{number}" for number in range(1, WORDS)))
         counts_F = np.bincount(splits["train"].forms_N, minlength=WORDS).astype(np.int64)
         tags = tuple("ABC"[:TAGS])
@@ -121,15 +118,3 @@ def _split(name: str) -> Split:
     forms_N = draws.integers(1, WORDS, size=offsets_S1[-1]).astype(np.int32)
     before_N = np.concatenate([[0], forms_N[:-1]])
     return Split(forms_N, ((forms_N + before_N) % TAGS).astype(np.int32), lengths_S, offsets_S1, offsets_S1)
-
-
-def own_piece(part: Part, kind: str) -> OwnConfig:
-    """A piece of one's own that is known here, with the defaults of its config.
-
-    Raises UserError where a field has none.
-    """
-    config = own_configs(part)[kind]
-    files = dict.fromkeys(SPLITS, "example") if part == "format" else {}
-    if lacking := [name for name, field in config.model_fields.items() if field.is_required() and name not in files]:
-        raise UserError(f"{part} {kind}: {', '.join(lacking)} has no default (allowed: one, to be checked with)")
-    return OpenTo.parts[part].piece({"kind": kind, **files})

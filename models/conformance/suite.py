@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from skipstack.data.basis.errors import one_line
-from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
+from skipstack.data.basis.own_code import CodeFile, OwnConfig
 from skipstack.data.basis.own_lines import line_before
 from skipstack.models.conformance.checks import CHECKS
-from skipstack.models.conformance.formats import FORMAT_CHECKS, FormatSpecimen
-from skipstack.models.conformance.parts import Failure
-from skipstack.models.conformance.specimen import Specimen, own_piece
+from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.format_specimen import FormatSpecimen
+from skipstack.models.conformance.formats import FORMAT_CHECKS
+from skipstack.models.conformance.pieces import pieces_of
+from skipstack.models.conformance.specimen import Specimen
 
 Outcome = Literal["holds", "FAILS", "open"]
 """Of a check; ``open``: there was nothing to try."""
@@ -36,8 +38,7 @@ def conformance(file: CodeFile) -> list[Found]:
     Nothing in this process may have gone backward before: see ``CHECKS``. Raises UserError for a config that has a
     field without a default.
     """
-    with known([file]):
-        pieces = [own_piece(part, kind) for part, own in file.kinds.items() for kind in own]
+    pieces = pieces_of(file)
     networks = [Specimen(piece) for piece in pieces if piece.part != "format"]
     formats = [FormatSpecimen(piece) for piece in pieces if piece.part == "format"]
     found: dict[OwnConfig, list[Found]] = {piece: [] for piece in pieces}

@@ -33,6 +33,7 @@ TOLD = {
 TOLD_OF_FORMATS = {
     "raises": ("reads", "IndexError: tuple index out of range"),
     "cannot_be_made": ("reads", "KeyError: 'cannot_be_made'"),
+    "returns_nothing": ("reads", "it read None (allowed: sentences)"),
     "no_example": ("reads", "its example is str (allowed: Example(text, sentences), or several)"),
     "other_layer": ("reads", "its example: unknown layer 'tga' (nearest: 'tag'; allowed: tag)"),
     "unequal_lengths": (
@@ -46,6 +47,7 @@ TOLD_OF_FORMATS = {
     "lowercases": ("example", "sentence 1 of the example is read as Sentence(words=('a', 'b'), tags=('x', 'y'), "),
     "random": ("repeats", "the same text gives other sentences when it is read again"),
     "keeps": ("repeats", "it keeps something between files, or draws at random"),
+    "in_any_order": ("elsewhere", "another process reads other sentences: it takes what is in a set in whatever order"),
     "crashes_on_others": ("cut_off", "of the example cut off after 'a' it raises ValueError: not enough values"),
     "says_no_place": ("cut_off", "it says 'got no end of a line' (allowed: file.error(line, words), which says where)"),
 }
@@ -110,7 +112,7 @@ def test_right_formats_pass_every_check_and_one_without_an_example_is_open() -> 
     ((outcome, check, words),) = pieces.pop("format arrows")
     assert (outcome, check) == ("open", "example")
     assert "nothing was read (allowed: example = Example(text, sentences), in the class)" in words
-    assert set(pieces) == {"format two_lines", "format names", "format stars"}
+    assert set(pieces) == {"format two_lines", "format names", "format stars", "format next_words"}
     for lines in pieces.values():
         assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in FORMAT_CHECKS]
 

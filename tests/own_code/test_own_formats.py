@@ -280,6 +280,7 @@ def test_a_layer_that_the_format_does_not_have_is_refused(file: Path) -> None:
         ({"kind": "stars"}, "*** good\n* so so\n", "accuracy"),
         ({"kind": "names"}, "in [New York]\nin [Rome] again\n", "f1"),
         ({"kind": "arrows", "tags": "heads"}, "dogs>2:nsubj sleep>0:root\n", "las"),
+        ({"kind": "next_words"}, "dogs sleep\nthe dogs\n", "perplexity"),
     ],
 )
 def test_formats_of_every_task_are_trained_on(settings: dict[str, str], text: str, measure: str, file: Path) -> None:
@@ -287,7 +288,8 @@ def test_formats_of_every_task_are_trained_on(settings: dict[str, str], text: st
         (file.parent / f"{split}.txt").write_text(text * 4)
     corpus = {**settings, **{split: f"{split}.txt" for split in ("train", "dev", "test")}}
     head = ["model.head={kind: biaffine, arc_size: 4, relation_size: 4}"] if measure == "las" else []
-    folder = opened(file, [f"data.corpus={json.dumps(corpus)}", *head, "training.epochs=1", "search.trials=1"])
+    ahead = ["model.stack.directions=forward"] if measure == "perplexity" else []
+    folder = opened(file, [*ahead, f"data.corpus={json.dumps(corpus)}", *head, "training.epochs=1", "search.trials=1"])
     record = run(folder)
     assert [trial.reason for trial in record.trials.values()] == ["completed"]
     assert record.measure.name == measure

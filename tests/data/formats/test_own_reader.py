@@ -90,6 +90,7 @@ def test_what_a_format_says_of_itself_is_known() -> None:
         "two_lines": (("pos", "lemma"), "word", "tagging", None),
         "names": (("names",), "word", "tagging", "bio"),
         "stars": (("stars",), "text", "classification", None),
+        "next_words": (("next",), "word", "language_modelling", None),
         "arrows": (("shape", "heads"), "word", "parsing", None),
     }
 
@@ -145,6 +146,14 @@ def test_a_format_that_cannot_be_made_or_has_no_scheme_is_told_with_its_line(tmp
     assert told(lambda: own.scheme) == "mine: mine.py:14: KeyError: 'x'"
     own = reader(tmp_path, "def check(self, splits):\n    [][0]\ndef read(self, file, layer):\n    return []")
     assert told(own.check, {}) == "mine: mine.py:13: IndexError: list index out of range"
+
+
+def test_a_language_model_may_meet_no_word_that_train_lacks() -> None:
+    own = of_kind(read_code(FORMATS, "formats.py"), "next_words")
+    splits = {split: own.read(file_of(text), "next") for split, text in (("train", "a b\nb"), ("dev", "b\na a"))}
+    own.check(splits)
+    said = told(own.check, {**splits, "test": own.read(file_of("a c"), "next")})
+    assert said.startswith("test: got the word 'c', which train lacks (allowed: ")
 
 
 SOUND = Sentence(("a", "b"), ("X", "Y"))

@@ -11,6 +11,7 @@ from skipstack.data.formats.sentences import Sentence
 
 AB, C = Sentence(("a", "b"), ("X", "Y")), Sentence(("c",), ("Z",))
 CALLS = itertools.count()
+FEATURES = {"Case", "Gender", "Mood", "Number", "Person", "Tense"}
 
 
 class Own(OwnFormat):
@@ -49,6 +50,15 @@ class CannotBeMade(Own):
 
     def __init__(self, config: Config) -> None:
         self.mark = {}[config.kind]
+
+
+class ReturnsNothing(Own):
+    class Config(CorpusFiles):
+        kind: Literal["returns_nothing"] = "returns_nothing"
+
+    def read(self, file: SourceFile, layer: str) -> Iterable[Sentence]:
+        super().read(file, layer)
+        return None  # type: ignore[return-value]
 
 
 class NoExample(Own):
@@ -133,6 +143,16 @@ class Keeps(Own):
         new = [each for each in super().read(file, layer) if each not in self.seen]
         self.seen.update(new)
         return new
+
+
+class InAnyOrder(Own):
+    example = Example("q/Z\n", [Sentence(("q",), ("|".join(FEATURES),))])
+
+    class Config(CorpusFiles):
+        kind: Literal["in_any_order"] = "in_any_order"
+
+    def read(self, file: SourceFile, layer: str) -> Iterable[Sentence]:
+        return [Sentence(each.words, ("|".join(FEATURES),) * len(each.tags)) for each in super().read(file, layer)]
 
 
 class CrashesOnOthers(Own):

@@ -89,6 +89,22 @@ class Stars(OwnFormat):
                 yield Sentence(tuple(text.split()), (str(len(stars)),))
 
 
+class NextWords(OwnFormat):
+    """Lines of which each word is to be foretold."""
+
+    layers = ("next",)
+    tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"next": "language_modelling"}
+    example = Example("a b", [Sentence(("<s>", "a", "b"), ("a", "b", "<s>"))])
+
+    class Config(CorpusFiles):
+        kind: Literal["next_words"] = "next_words"
+
+    def read(self, file: SourceFile, layer: str) -> Iterator[Sentence]:
+        for _, line in file.lines("utf-8"):
+            if words := tuple(line.split()):
+                yield Sentence(("<s>", *words), (*words, "<s>"))
+
+
 class Arrows(OwnFormat):
     """``word>head`` tokens, or with a relation ``word>head:relation``: trees where ``tags`` is ``heads``."""
 
