@@ -78,9 +78,9 @@ class OwnFormat(ABC):
 
     ``layers``: the layers of tags that may be learnt, the default first; another one is chosen by ``tags``, where the
     Config has such a field. ``tasks``: what a layer is for, where that is not tagging: for ``classification`` a
-    sentence has one tag, for ``parsing`` it has ``heads``, for ``language_modelling`` the tags are the next words.
-    ``unit``: what is tagged. These three are values of the class, whatever the Config says. ``example``: a text, or
-    several, by which ``skipstack check`` tries the reader.
+    sentence has one tag, for ``parsing`` it has ``heads``, for ``language_modelling`` the tags are the next words, the
+    last one ``<eos>``. ``unit``: what is tagged. These three are values of the class, whatever the Config says.
+    ``example``: a text, or several, by which ``skipstack check`` tries the reader.
     """
 
     part: ClassVar[Part] = "format"

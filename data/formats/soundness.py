@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from skipstack.data.formats.running_text import END
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme, parted
 from skipstack.data.labels.trees import ROOT, find_cycle
@@ -22,6 +23,10 @@ def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
     if len(tags) != wanted:
         allowed = "one tag, the label of the text" if task == "classification" else "as many tags as words"
         raise UnsoundError(f"got {_count(len(words), 'word')} and {_count(len(tags), 'tag')} (allowed: {allowed})")
+    if task == "language_modelling" and tags != (*words[1:], END):
+        raise UnsoundError(
+            f"got tags that are not the words after each word (allowed: words[1:], and {END} at the end)"
+        )
     if scheme is not None:
         _check_tags(tags, scheme)
     return Sentence(words, tags, _tree(found.heads, len(words), task))

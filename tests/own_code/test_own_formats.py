@@ -291,7 +291,7 @@ def test_formats_of_every_task_are_trained_on(settings: dict[str, str], text: st
     ahead = ["model.stack.directions=forward"] if measure == "perplexity" else []
     folder = opened(file, [*ahead, f"data.corpus={json.dumps(corpus)}", *head, "training.epochs=1", "search.trials=1"])
     record = run(folder)
-    assert [trial.reason for trial in record.trials.values()] == ["completed"]
+    assert [(trial.reason, trial.message) for trial in record.trials.values()] == [("completed", "")]
     assert record.measure.name == measure
 
 

@@ -167,6 +167,8 @@ SOUND = Sentence(("a", "b"), ("X", "Y"))
         (Sentence((), ()), "tagging", "got a sentence without a word (allowed: one word at least)"),
         (Sentence(("a",), ("X", "Y")), "tagging", "got 1 word and 2 tags (allowed: as many tags as words)"),
         (Sentence(("a", "b"), ()), "language_modelling", "got 2 words and 0 tags (allowed: as many tags as words)"),
+        (Sentence(("a", "b"), ("b", "c")), "language_modelling", "(allowed: words[1:], and <eos> at the end)"),
+        (Sentence(("a", "b"), ("a", "<eos>")), "language_modelling", "got tags that are not the words after each word"),
         (SOUND, "classification", "got 2 words and 2 tags (allowed: one tag, the label of the text)"),
         (Sentence("ab", ("X", "Y")), "tagging", "got its words as 'ab', which is str (allowed: a tuple of str)"),  # type: ignore[arg-type]
         (Sentence(("a", 1), ("X", "Y")), "tagging", "got 1, which is int as word 2 (allowed: str)"),  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from skipstack.data.formats.files import SourceFile
 from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat, TaskOfLayer
+from skipstack.data.formats.running_text import END
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme
 
@@ -94,7 +95,7 @@ class NextWords(OwnFormat):
 
     layers = ("next",)
     tasks: ClassVar[Mapping[str, TaskOfLayer]] = {"next": "language_modelling"}
-    example = Example("a b", [Sentence(("<s>", "a", "b"), ("a", "b", "<s>"))])
+    example = Example("a b", [Sentence((END, "a", "b"), ("a", "b", END))])
 
     class Config(CorpusFiles):
         kind: Literal["next_words"] = "next_words"
@@ -102,7 +103,7 @@ class NextWords(OwnFormat):
     def read(self, file: SourceFile, layer: str) -> Iterator[Sentence]:
         for _, line in file.lines("utf-8"):
             if words := tuple(line.split()):
-                yield Sentence(("<s>", *words), (*words, "<s>"))
+                yield Sentence((END, *words), (*words, END))
 
 
 class Arrows(OwnFormat):
