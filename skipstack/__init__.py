@@ -130,17 +130,20 @@ def resume(
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
     system_metrics: bool | None = None,
+    code: Sequence[AnyPath] = (),
     progress: bool = False,
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
     ``enough``: no further trial begins. Of a study that is finished, what MLflow lacks is written. Options and errors
     are those of ``search``; an option that is not given is as the study was run before. ``objective``: of a study that
-    calls one; what it had reported counts for nothing where it is called anew, unless it goes on by itself.
+    calls one; what it had reported counts for nothing where it is called anew, unless it goes on by itself. ``code``:
+    the files of the study's own code, which are run, where they were moved since, or the study was; each must be the
+    recorded one, by its hash.
     """
     from skipstack.search.running import resume as ready
 
-    beside = (tracking_uri, system_metrics, progress, objective, folder)
+    beside = (tracking_uri, system_metrics, progress, objective, folder, code)
     where = _execution(engine, address, gpus_per_trial, device, *beside)
     return _finished(ready(Path(folder), where, enough=enough))
 
@@ -159,16 +162,18 @@ def extend(
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
     system_metrics: bool | None = None,
+    code: Sequence[AnyPath] = (),
     progress: bool = False,
 ) -> Study:
     """Go on with a study, finished or not, with more than was asked for at first.
 
     ``trials``: so many more. ``seeds``: so many more for each trial to come. ``choices``: further values of axes, by
-    their paths. Options and errors are those of ``search``; an option that is not given is as the study was run before.
+    their paths. ``code``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
+    as the study was run before.
     """
     from skipstack.search.running import extend as ready
 
-    beside = (tracking_uri, system_metrics, progress, objective, folder)
+    beside = (tracking_uri, system_metrics, progress, objective, folder, code)
     where = _execution(engine, address, gpus_per_trial, device, *beside)
     run = ready(
         Path(folder),
@@ -199,6 +204,7 @@ def ablate(
     device: DeviceName | None = None,
     tracking_uri: str | None = None,
     system_metrics: bool | None = None,
+    code: Sequence[AnyPath] = (),
     progress: bool = False,
 ) -> Study:
     """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
@@ -207,22 +213,23 @@ def ablate(
     ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
     another search with the same base and axes, or several, whose best configs are rows, too. ``parts``: False leaves
-    the single changes out. Where nothing differs from the base, nothing is trained. Options and errors are those of
-    ``search``; an option that is not given is as the study was run before. ``resume`` finishes an ablation that was
-    interrupted. Where an ``objective`` reports no ``test``, its rows are compared by the score itself: the seeds are
-    fresh, and the only chance that is known.
+    the single changes out. Where nothing differs from the base, nothing is trained. ``code``: as for ``resume``.
+    Options and errors are those of ``search``; an option that is not given is as the study was run before. ``resume``
+    finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are compared by the
+    score itself: the seeds are fresh, and the only chance that is known.
     """
     import time
 
     from skipstack.search.ablation.experiment import experiment
     from skipstack.search.ablation.opening import opening
+    from skipstack.search.placement import load_code
     from skipstack.search.running import ablate as ready
     from skipstack.search.study.records.folder import StudyFolder
     from skipstack.search.study.records.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
     where = _execution(
-        engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, objective, folder
+        engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, objective, folder, code
     )
     others = [beside] if isinstance(beside, str | Path) else beside
     corpora = (corpus,) if isinstance(corpus, str) else corpus
@@ -237,6 +244,7 @@ def ablate(
         time=time.time(),
     )
     if made.compares:
+        load_code(study, record.study.space.code, [Path(each) for each in code])
         first = opening(
             made,
             record,
@@ -294,9 +302,10 @@ def _execution(
     progress: bool,
     objective: Objective | None,
     before: AnyPath | None = None,
+    code: Sequence[AnyPath] = (),
 ) -> Execution:
-    """Where trials run, and what is None as the study in the folder ``before`` was run; without progress, what a user
-    should know goes to the logger ``skipstack``.
+    """Where trials run, and what is None, or no ``code``, as the study in the folder ``before`` was run; without
+    progress, what a user should know goes to the logger ``skipstack``.
     """
     from dataclasses import replace
     from logging import getLogger
@@ -304,7 +313,8 @@ def _execution(
     from skipstack.search.placement import execution_of
 
     options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial, "device": device}
-    beside = {"tracking_uri": tracking_uri, "system_metrics": system_metrics}
+    files = tuple(str(Path(each).resolve()) for each in code) or None
+    beside = {"tracking_uri": tracking_uri, "system_metrics": system_metrics, "code": files}
     where = replace(execution_of({**options, **beside}, _path(before)), function=objective)
     if progress:
         from skipstack.dashboards.commands.running import watched

@@ -32,6 +32,11 @@ class Subject(Frozen):
         return ()
 
     @property
+    def network_code(self) -> tuple[CodeFile, ...]:
+        """Those of them that whoever trains or asks its network needs; the others read its corpus, once."""
+        return ()
+
+    @property
     def identity(self) -> str:
         """16 hexadecimal digits that name this config."""
         return identity(self)

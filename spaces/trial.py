@@ -9,7 +9,7 @@ from pydantic import ModelWrapValidatorHandler, TypeAdapter, ValidationError, co
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
-from skipstack.data.corpora.config import DataConfig, title_of
+from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus, title_of
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.training.config import TrainingConfig
 from skipstack.spaces.subject import Subject
@@ -53,11 +53,18 @@ class TrialConfig(Subject):
     @computed_field(exclude_if=operator.not_)  # type: ignore[prop-decorator]  # mypy knows it without arguments only
     @property
     def code(self) -> tuple[CodeFile, ...]:
-        """The files of its pieces of one's own, each once."""
+        """The files of its pieces of one's own, each once: of its network, and of its corpus's format."""
+        corpus = self.data.corpus
+        return _distinct([*self.network_code, *([corpus.own.code] if isinstance(corpus, OwnFormatCorpus) else [])])
+
+    @property
+    def network_code(self) -> tuple[CodeFile, ...]:
+        """Those of the network's pieces."""
         model, stack = self.model, self.model.stack
         layers = (stack.cell, stack.shortcut.gate) if isinstance(stack, StackConfig) else ()
-        own = [piece.code for piece in (model.embedder, model.head, *layers) if isinstance(piece, OwnConfig)]
-        return tuple(sorted({file.sha256: file for file in own}.values(), key=lambda file: file.sha256))
+        return _distinct(
+            [piece.code for piece in (model.embedder, model.head, *layers) if isinstance(piece, OwnConfig)]
+        )
 
     @property
     def epochs(self) -> int:
@@ -68,6 +75,10 @@ class TrialConfig(Subject):
     def title(self) -> str:
         """What tables call the corpus."""
         return title_of(self.data.corpus)
+
+
+def _distinct(files: Sequence[CodeFile]) -> tuple[CodeFile, ...]:
+    return tuple(sorted({file.sha256: file for file in files}.values(), key=lambda file: file.sha256))
 
 
 def as_network(subject: Subject) -> TrialConfig:

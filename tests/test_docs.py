@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 import torch
 
+from skipstack.data.basis.code_files import read_code
 from skipstack.data.basis.fields import describe, fields, kinds
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.fetching import MIRROR
 from skipstack.data.corpora.named import named_corpora
 from skipstack.models.cells import gates
+from skipstack.models.conformance.formats import FORMAT_CHECKS
+from skipstack.models.conformance.suite import conformance
 from skipstack.models.time.cell import LayerSizes
 from skipstack.search.config import SearchConfig
 from skipstack.search.study.records.reading import read_study
@@ -77,6 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sentence = "the\tDET\nold\tADJ\ndogs\tNOUN\nsleep\tVERB\n\n"
     for split in ("train", "dev", "test"):
         (path / f"{split}.tsv").write_text(sentence * 8)
+        (path / f"{split}.txt").write_text("the old dogs sleep\nDET ADJ NOUN VERB\n\n" * 8)
     (path / "glove.6B.100d.txt").write_text(f"the{' 0.5' * 100}\n")
     return path
 
@@ -178,6 +182,13 @@ def test_the_gate_that_the_guide_adds_computes_what_its_twin_does() -> None:
     moment = networks.Moment(weights, x, x, skipped, skipped, 0.5, None)
     (of_twin,) = (each(moment) for each in theirs["twin"].values())
     assert np.abs(np.diag(gate.values(below, skip).detach().numpy()[0, 0, 0]) - of_twin).max() < 1e-10
+
+
+def test_the_format_of_the_guide_passes_every_check(tmp_path: Path) -> None:
+    file = tmp_path / "my_formats.py"
+    file.write_text(Page(GUIDE / "own-code.md").files[file.name])
+    found = conformance(read_code(file, file.name))
+    assert [(each.check, each.outcome) for each in found] == [(name, "holds") for name in FORMAT_CHECKS]
 
 
 def test_the_page_of_all_fields_is_what_the_configs_say(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""``skipstack check``: whether gates, cells, heads and embedders of one's own do what ours do."""
+"""``skipstack check``: whether pieces of one's own, such as gates and formats, do what ours do."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,8 @@ def add_to(app: typer.Typer) -> None:
 def check(
     file: Annotated[Path, typer.Argument(help="A Python file with pieces of your own; it is run.")],
 ) -> None:
-    """Check gates, cells, heads and embedders of your own in a small network: shapes, lanes, gradients, resuming.
+    """Check gates, cells, heads and embedders of your own in a small network: shapes, lanes, gradients, resuming; and
+    formats by the example that they give.
 
     Each line is what one check found of one of them, with the defaults of its config. After a failure, the checks that
     would only say it again are left out.
@@ -32,6 +33,6 @@ def check(
         print(f"{piece.part} {piece.kind}")
         for each in found:
             if each.piece == piece:
-                print(f"  {'holds' if each.failure is None else 'FAILS'}  {each.check}: {each.failure or each.holds}")
-    if failed := [f"{each.piece.part} {each.piece.kind}" for each in found if each.failure is not None]:
+                print(f"  {each.outcome}  {each.check}: {each.words}")
+    if failed := [f"{each.piece.part} {each.piece.kind}" for each in found if each.outcome == "FAILS"]:
         raise UserError(f"{file}: {', '.join(failed)} failed a check (allowed: pieces of which every check holds)")

@@ -106,7 +106,7 @@ def rerun(
     from skipstack.search.placement import load_code
     from skipstack.search.trials.worker import TrainingWorker
 
-    load_code(study, record.trials[trial].config.code, code or ())
+    load_code(study, record.trials[trial].config.network_code, code or ())
     with TemporaryDirectory(prefix="skipstack-rerun-") as scratch:
         difference = trained_again(
             record, StudyFolder(study), trial, TrainingWorker, scratch=Path(scratch), device=device, tell=say

@@ -21,12 +21,18 @@ HELPS: Final[dict[Reason, str]] = {
 
 
 def next_steps(
-    path: Path, record: StudyRecord, *, private_runs: bool, page: str | None = None, data: Sequence[Path] = ()
+    path: Path,
+    record: StudyRecord,
+    *,
+    private_runs: bool,
+    page: str | None = None,
+    data: Sequence[Path] = (),
+    code: Sequence[str] = (),
 ) -> list[str]:
     """Lines to print after the report.
 
     ``private_runs``: MLflow has written into the study's folder. ``page``: where a browser sees the runs, once MLflow
-    shows them. ``data``: the folders where the study's corpora lie.
+    shows them. ``data``: the folders where the study's corpora lie; ``code``: where the files of its own code do.
     """
     folder = str(path)
     best = f"{folder}-best"
@@ -38,8 +44,10 @@ def next_steps(
     if not record.study.space.base.keeps_weights:
         return to_look_at
     export = ["skipstack", "export", folder, "--best", "1", "--to", best]
-    verify = ["skipstack", "verify", best, *(part for each in data for part in ("--data-dir", str(each)))]
-    predict = shlex.join(["skipstack", "predict", best])
+    config, run = record.ranked()[0].config, [part for each in code for part in ("--code", each)]
+    lying = [part for each in data for part in ("--data-dir", str(each))]
+    verify = ["skipstack", "verify", best, *lying, *(run if config.code else [])]
+    predict = shlex.join(["skipstack", "predict", best, *(run if config.network_code else [])])
     return [
         "next:",
         *_typed([report, ["skipstack", "ablate", folder], export, verify]),

@@ -103,8 +103,15 @@ def finish(run: Run) -> int:
 
 
 def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
-    private_runs = run.execution.store is None
-    for line in next_steps(run.folder.path, record, private_runs=private_runs, page=page, data=run.folders(record)):
+    lines = next_steps(
+        run.folder.path,
+        record,
+        private_runs=run.execution.store is None,
+        page=page,
+        data=run.folders(record),
+        code=run.execution.code,
+    )
+    for line in lines:
         say(line)
 
 

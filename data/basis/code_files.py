@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from skipstack.data.basis.code_pieces import pieces, run
+from skipstack.data.basis.code_pieces import facts_of, pieces, run
 from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.own_code import CodeFile, CodeSource, Kinds, LoadedCode, Part, loaded, of_file
 
@@ -102,11 +102,14 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
         module, lines = run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}")
         classes = pieces(module, lines, name)
         found: Kinds = {}
-        for (part, kind), (_, config) in classes.items():
+        recorded: Kinds = {}
+        for (part, kind), (made, config) in classes.items():
             blank = dict.fromkeys(config.model_fields) | config.model_construct().model_dump(mode="json")
             found.setdefault(part, {})[kind] = {name: value for name, value in blank.items() if name != "kind"}
+            if facts := facts_of(made, f"{name}:{lines.get(made.__name__, 1)}: class {made.__name__}"):
+                recorded.setdefault(part, {})[kind] = facts
         try:
-            file = CodeFile(name=name, sha256=sha256, kinds=found)
+            file = CodeFile(name=name, sha256=sha256, kinds=found, recorded=recorded)
         except ValidationError as error:
             raise UserError(f"{name}: {error.errors()[0]['msg']}") from None
         loaded[sha256] = LoadedCode(file, source, classes)

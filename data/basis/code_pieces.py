@@ -1,7 +1,7 @@
 """What is in a file of own code: it is run, and asked for its classes.
 
 A file stands alone: it imports what is installed and none of its neighbours, so its bytes are all of it. Each class
-that is a gate, a cell, a head or an embedder, by its base, and has a ``Config`` of its own is a piece::
+that is a gate, a cell, a head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece::
 
     class SoftGate(LogisticGate):
         class Config(Frozen):
@@ -15,13 +15,21 @@ import sys
 from collections.abc import Mapping, Sequence
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any, get_args, get_origin
+from typing import Any, Final, get_args, get_origin
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.fields import fields, kinds, literals
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import KIND, Part
+
+BASES: Final = "Gate, Layer, Head, Embedder or OwnFormat"
+
+NEEDED: Final[Mapping[Part, Mapping[str, str]]] = {
+    "embedder": {"input_size": "a field with the numbers of a time step"},
+    "format": dict.fromkeys(("train", "dev", "test"), "a class whose base is CorpusFiles"),
+}
+"""The fields that a Config must have, by part, and what is said where one is not there."""
 
 Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
 """By part and kind: the class, and that of its config."""
@@ -61,9 +69,7 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
         where = f"{name}:{lines.get(made.__name__, 1)}: class {each}"
         part: Part | None = getattr(made, "part", None)
         if part is None or part not in get_args(Part):
-            raise UserError(
-                f"{where} has a Config and is no piece (allowed: subclasses of Gate, Layer, Head or Embedder)"
-            )
+            raise UserError(f"{where} has a Config and is no piece (allowed: subclasses of {BASES})")
         if inspect.isabstract(made):
             lacks = ", ".join(sorted(vars(made)["__abstractmethods__"]))
             raise UserError(f"{where} lacks {lacks} (allowed: a class with every method that its base asks for)")
@@ -72,7 +78,18 @@ def pieces(module: ModuleType, lines: Mapping[str, int], name: str) -> Classes:
             raise UserError(f"{where}: a {part} {kind!r} is there already (allowed: another name)")
         found[part, kind] = made, config
     if not found:
-        raise UserError(f"{name}:1: no piece (allowed: a subclass of Gate, Layer, Head or Embedder with a Config)")
+        raise UserError(f"{name}:1: no piece (allowed: a subclass of {BASES} with a Config)")
+    return found
+
+
+def facts_of(made: Any, where: str) -> dict[str, Any]:
+    """What must be known of a piece where its code is not loaded, as its base says it. Raises UserError."""
+    if not hasattr(made, "recorded"):
+        return {}
+    try:
+        found: dict[str, Any] = made.recorded()
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from None
     return found
 
 
@@ -89,8 +106,9 @@ def _kind(made: Any, part: Part, where: str) -> tuple[str, type[Frozen]]:
         raise UserError(f'{where}: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")')
     if not re.fullmatch(KIND, found[0]):
         raise UserError(f"{where}: got the kind {found[0]!r} (allowed: small letters, digits and _, a letter first)")
-    if part == "embedder" and "input_size" not in config.model_fields:
-        raise UserError(f"{where}: its Config lacks input_size (allowed: a field with the numbers of a time step)")
+    for name, allowed in NEEDED.get(part, {}).items():
+        if name not in config.model_fields:
+            raise UserError(f"{where}: its Config lacks {name} (allowed: {allowed})")
     if found[0] in _ours(part):
         raise UserError(
             f"{where}: {part} {found[0]!r} is one of ours (allowed: a name beside {', '.join(_ours(part))})"

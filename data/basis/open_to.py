@@ -1,7 +1,7 @@
 """Fields that take kinds of one's own beside ours."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, get_args, get_origin
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args, get_origin
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import JsonSchemaValue
@@ -12,15 +12,31 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import OwnConfig, Part, config_class, known_files, own_configs
 
 
+class Holder(Protocol):
+    """A config that holds a piece of one's own, so that it looks as ours do."""
+
+    @property
+    def own(self) -> OwnConfig:
+        """The piece."""
+
+    @classmethod
+    def of(cls, own: OwnConfig) -> Self:
+        """The config of a piece. Raises ValueError for one that says what the config cannot be."""
+
+
 class OpenTo:
-    """Beside an annotation: the field takes kinds of one's own, beside ours, ``built_in``: names, or configs."""
+    """Beside an annotation: the field takes kinds of one's own, beside ours, ``built_in``: names, or configs.
+
+    ``holder``: what holds a piece in the field; None: nothing does, the field has the piece itself.
+    """
 
     parts: ClassVar[dict[Part, "OpenTo"]] = {}
     """Each part, with the kinds that it has of ours."""
 
-    def __init__(self, part: Part, built_in: Any) -> None:
+    def __init__(self, part: Part, built_in: Any, holder: type[Holder] | None = None) -> None:
         self.part: Part = part
         self.built_in = built_in
+        self.holder = holder
         self.parts.setdefault(part, self)
 
     @property
@@ -30,7 +46,7 @@ class OpenTo:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         ours = handler.generate_schema(self.built_in)
-        written = core_schema.wrap_serializer_function_ser_schema(_written, schema=ours)
+        written = core_schema.wrap_serializer_function_ser_schema(self._written, schema=ours)
         return core_schema.no_info_wrap_validator_function(self._read, ours, serialization=written)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -42,7 +58,7 @@ class OpenTo:
         return {"anyOf": [ours, *names, *(handler(model.__pydantic_core_schema__) for model in own.values())]}
 
     def _read(self, value: Any, ours: Callable[[Any], Any]) -> Any:
-        if isinstance(value, OwnConfig):
+        if isinstance(value, self.holder or OwnConfig):
             return value
         said = {"kind": value} if self.names and isinstance(value, str) else value
         kind = said.get("kind") if isinstance(said, Mapping) else None
@@ -54,7 +70,8 @@ class OpenTo:
                 )
             return ours(value)
         try:
-            return self.piece(said)
+            piece = self.piece(said)
+            return piece if self.holder is None else self.holder.of(piece)
         except ValidationError as error:
             raise _inside(kind, error) from None
 
@@ -66,9 +83,9 @@ class OpenTo:
         short = self.names and plain.keys() == {"kind"}
         return OwnConfig(self.part, kind, file, canonical_json(plain), kind if short else plain)
 
-
-def _written(value: Any, ours: Callable[[Any], Any]) -> Any:
-    return value.value if isinstance(value, OwnConfig) else ours(value)
+    def _written(self, value: Any, ours: Callable[[Any], Any]) -> Any:
+        piece = value.own if self.holder is not None and isinstance(value, self.holder) else value
+        return piece.value if isinstance(piece, OwnConfig) else ours(value)
 
 
 def _inside(kind: str, error: ValidationError) -> ValidationError:

@@ -6,6 +6,7 @@ loaded, too, its own config checks the fields; where not, they stay as they were
 """
 
 import json
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,7 +24,7 @@ from pydantic import (
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import Frozen, canonical_json
 
-Part = Literal["gate", "cell", "head", "embedder"]
+Part = Literal["gate", "cell", "head", "embedder", "format"]
 """What a piece of one's own may be."""
 
 KIND: Final = r"[a-z][a-z0-9_]{0,59}"
@@ -38,11 +39,15 @@ Kinds = dict[Part, dict[Name, dict[Name, JsonValue]]]
 class CodeFile(Frozen):
     """A file of own code as a study names it: the SHA-256 of its bytes, and by part its kinds, each with its fields and
     their defaults, null where there is none.
+
+    ``recorded``: likewise by part and kind, what else must be known of a piece where its code is not loaded, if
+    anything must (``data.formats.own.FormatFacts``).
     """
 
     name: Annotated[str, Field(min_length=1)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     kinds: Kinds
+    recorded: Annotated[Kinds, Field(exclude_if=operator.not_)] = Field(default_factory=dict)
 
     @field_validator("kinds")
     @classmethod
@@ -132,6 +137,11 @@ class OwnConfig:
         size = json.loads(self.text)["input_size"]
         assert isinstance(size, int), "an embedder's config has this field"
         return size
+
+    @property
+    def recorded(self) -> Mapping[str, JsonValue]:
+        """What else is known of its kind where its code is not loaded."""
+        return self.code.recorded.get(self.part, {}).get(self.kind, {})
 
     def build(self, *arguments: Any, **named: Any) -> Any:
         """What it means: its class, whose base says its part, made of its config and these.

@@ -1,17 +1,23 @@
 """What a corpus is and how its words are read. No torch here: a space is described without it."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, PositiveInt, model_validator
+from pydantic import AfterValidator, Field, PositiveInt, model_serializer, model_validator
 
+from skipstack.data.basis.errors import unknown
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.corpora.synthetic.echo import FARTHEST
 from skipstack.data.formats.columns import ColumnFormat
 from skipstack.data.formats.conllu import ConlluFormat
 from skipstack.data.formats.derivations import DerivationFormat
 from skipstack.data.formats.format import Format
+from skipstack.data.formats.own import CorpusFiles
+from skipstack.data.formats.own_reader import OwnReader
 from skipstack.data.formats.piped import PipedFormat
 from skipstack.data.formats.running_text import RunningTextFormat
 from skipstack.data.formats.segmented import SegmentedFormat
@@ -91,10 +97,6 @@ class NamedCorpus(Frozen):
     """Settles which sentences these are."""
 
 
-Paths = str | Annotated[tuple[str, ...], Field(min_length=1)]
-"""A file, or several in their order; ``*``, ``?`` and ``**`` name all that match, in text order."""
-
-
 def _text_encoding(name: str) -> str:
     try:
         "".encode(name)
@@ -107,17 +109,12 @@ Encoding = Annotated[str, AfterValidator(_text_encoding)]
 """How the characters of a file are written as bytes, such as ``utf-8``, ``gbk`` or ``latin-1``."""
 
 
-class OwnFiles(Frozen, ABC):
+class OwnFiles(CorpusFiles, ABC):
     """Files of the user's own, whose paths are read from the folder of the study file that names them."""
-
-    kind: str
-    train: Paths
-    dev: Paths
-    test: Paths
 
     @property
     @abstractmethod
-    def format(self) -> Format:
+    def format(self) -> Format | OwnReader:
         """What the files look like."""
 
     @property
@@ -264,7 +261,41 @@ class RunningTextCorpus(OwnFiles):
         return RunningTextFormat(encoding=self.encoding)
 
 
-Corpus = Annotated[
+class OwnFormatCorpus(OwnFiles):
+    """Files in a format of one's own: the kind and the fields of its config, as they stand in a study file.
+
+    ``own``: the format with these fields, and with the file of code that has it.
+    """
+
+    own: OwnConfig
+
+    @classmethod
+    def of(cls, own: OwnConfig) -> Self:
+        """The corpus that a config says. Raises ValueError where what is recorded of the format is none, and for a
+        layer that it does not have.
+        """
+        said = json.loads(own.text)
+        corpus = cls(own=own, **{name: said.get(name) for name in CorpusFiles.model_fields})
+        if corpus.layer not in corpus.format.layers:
+            raise ValueError(f"tags: {unknown(f'layer of {own.kind}', corpus.layer, corpus.format.layers)}")
+        return corpus
+
+    @model_serializer
+    def _as_it_was_said(self) -> Any:
+        return self.own.value
+
+    @property
+    def format(self) -> OwnReader:
+        """That of the kind."""
+        return OwnReader(self.own)
+
+    @property
+    def layer(self) -> str:
+        """As its config says."""
+        return self.format.layer
+
+
+OurCorpus = Annotated[
     GrammarCorpus
     | AgreementCorpus
     | EchoCorpus
@@ -278,6 +309,8 @@ Corpus = Annotated[
     | RunningTextCorpus,
     Field(discriminator="kind"),
 ]
+
+Corpus = Annotated[OurCorpus | OwnFormatCorpus, OpenTo("format", OurCorpus, OwnFormatCorpus)]
 
 
 def called(corpus: Corpus) -> str:
@@ -293,7 +326,7 @@ def called(corpus: Corpus) -> str:
 
 def title_of(corpus: Corpus) -> str:
     """What tables call a corpus: its name, or else its kind."""
-    return corpus.name if corpus.kind == "named" else corpus.kind
+    return corpus.name if isinstance(corpus, NamedCorpus) else corpus.kind
 
 
 class VocabularyConfig(Frozen):

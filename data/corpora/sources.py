@@ -18,12 +18,14 @@ from skipstack.data.corpora.config import (
     NamedCorpus,
     NumbersCorpus,
     OwnFiles,
+    OwnFormatCorpus,
 )
 from skipstack.data.corpora.division import Consecutive, HeldOut, Splits, consecutive, held_out
 from skipstack.data.corpora.named import find_card
 from skipstack.data.corpora.synthetic import agreement, echo, grammar, numbers
 from skipstack.data.formats.files import SourceFile, joint_sha256, matching
 from skipstack.data.formats.format import Format, Unit
+from skipstack.data.formats.own_reader import OwnReader
 from skipstack.data.formats.sentences import SPLITS, Sentence
 from skipstack.data.labels.schemes import Scheme
 from skipstack.data.labels.trees import TREES
@@ -36,11 +38,11 @@ SplitFiles = Mapping[str, tuple[SourceFile, ...]]
 class Source:
     """A corpus that is known but not yet read.
 
-    ``key`` is the identity of the config and of what stands behind it: the digests of the files,
-    or the edition of the grammar. Files whose digests are not known beforehand are held here as
-    bytes, so that one that changes later cannot come under the key of what it was. ``read`` gives
-    every split. ``scheme`` is that of the tags, None where they are of single tokens; ``task``
-    names what they are for (``data.tasks.tasks.TASKS``).
+    ``key`` is the identity of the config and of what stands behind it: the digests of the files, and of the code that
+    reads them where their format is one's own, or the edition of the grammar. Files whose digests are not known
+    beforehand are held here as bytes, so that one that changes later cannot come under the key of what it was. ``read``
+    gives every split. ``scheme`` is that of the tags, None where they are of single tokens; ``task`` names what they
+    are for (``data.tasks.tasks.TASKS``).
     """
 
     key: str
@@ -80,6 +82,8 @@ def open_source(corpus: Corpus, *, data_dir: Path | None, folder: Path) -> Sourc
                 for split, paths in {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}.items()
             }
             behind = {split: _digests(those) for split, those in files.items()}
+            if isinstance(corpus, OwnFormatCorpus):
+                behind = {**behind, "code": corpus.own.code.sha256}
             scheme = corpus.format.scheme
             read = partial(_read, corpus.format, corpus.layer, files)
         case _:
@@ -153,7 +157,7 @@ def _named(corpus: NamedCorpus, data_dir: Path | None) -> tuple[Mapping[str, Jso
     return behind, read
 
 
-def _read(form: Format, layer: str, files: SplitFiles) -> Splits:
+def _read(form: Format | OwnReader, layer: str, files: SplitFiles) -> Splits:
     splits = {}
     for split, those in files.items():
         sentences = [sentence for file in those for sentence in form.read(file, layer)]

@@ -13,6 +13,16 @@ END = "<eos>"
 """The word that ends every sentence, and that stands before the first one."""
 
 
+def check_words(splits: Mapping[str, Sequence[Sentence]]) -> None:
+    """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
+    words = {word for sentence in splits["train"] for word in sentence.tags}
+    for split, texts in splits.items():
+        for word in chain.from_iterable(text.tags for text in texts):
+            if word not in words:
+                allowed = "words of train, one of which may stand for rare ones, such as <unk>"
+                raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
+
+
 class RunningTextFormat(Format):
     """Running text, one sentence a line."""
 
@@ -29,13 +39,8 @@ class RunningTextFormat(Format):
         return "language_modelling"
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
-        """Raise UserError for a word that train lacks: a model that cannot predict it has no perplexity."""
-        words = {word for sentence in splits["train"] for word in sentence.tags}
-        for split, texts in splits.items():
-            for word in chain.from_iterable(text.tags for text in texts):
-                if word not in words:
-                    allowed = "words of train, one of which may stand for rare ones, such as <unk>"
-                    raise UserError(f"{split}: got the word {word!r}, which train lacks (allowed: {allowed})")
+        """Raise UserError for a word that train lacks."""
+        check_words(splits)
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:
         """The whole file as one sentence: each word's tag is the word after it, ``END`` after the last of each line.

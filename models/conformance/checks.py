@@ -16,7 +16,8 @@ from torch import Tensor
 from skipstack.data.store.batches import Batch
 from skipstack.models.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
 from skipstack.models.config import ModelConfig
-from skipstack.models.conformance.parts import Failure, check_numbers, check_part
+from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.parts import check_numbers, check_part
 from skipstack.models.conformance.specimen import BATCH, CPU, LANES, Specimen
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.lanes import Lane

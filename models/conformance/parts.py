@@ -9,16 +9,13 @@ from torch import Tensor
 from skipstack.data.basis.own_code import Part
 from skipstack.models.cells.gates import Gate, VectorGate
 from skipstack.models.cells.shortcut import ShortcutCell
+from skipstack.models.conformance.failure import Failure
 from skipstack.models.heads.base import Gold, Head
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.model import Stacked
 from skipstack.models.time.layer import Layer
 
 STEPS, SENTENCES, TAGS = 5, 3, 3
-
-
-class Failure(Exception):  # noqa: N818 (of a check, in words; nothing broke)
-    """What does not hold of a piece, in words."""
 
 
 def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int) -> None:
@@ -43,6 +40,8 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
             _check_embedder(network.embedder, lexicon, lanes, below)
         case "head":
             _check_head(network.head, _random(lanes, network.stack.features))
+        case "format":
+            raise AssertionError("a format is in no network")
         case _:
             assert_never(part)
 

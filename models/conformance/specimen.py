@@ -7,9 +7,7 @@ from typing import Any, assert_never
 import numpy as np
 import torch
 
-from skipstack.data.basis.errors import UserError
-from skipstack.data.basis.open_to import OpenTo
-from skipstack.data.basis.own_code import OwnConfig, Part, own_configs
+from skipstack.data.basis.own_code import OwnConfig, Part
 from skipstack.data.basis.seeding import generator
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
@@ -106,6 +104,8 @@ def _around(part: Part, piece: OwnConfig | None) -> ModelConfig:
             model["head"] = piece
         case "embedder":
             model["embedder"] = piece
+        case "format":
+            raise AssertionError("a format is in no network")
         case _:
             assert_never(part)
     return ModelConfig.model_validate(model)
@@ -118,14 +118,3 @@ def _split(name: str) -> Split:
     forms_N = draws.integers(1, WORDS, size=offsets_S1[-1]).astype(np.int32)
     before_N = np.concatenate([[0], forms_N[:-1]])
     return Split(forms_N, ((forms_N + before_N) % TAGS).astype(np.int32), lengths_S, offsets_S1, offsets_S1)
-
-
-def own_piece(part: Part, kind: str) -> OwnConfig:
-    """A piece of one's own that is known here, with the defaults of its config.
-
-    Raises UserError where a field has none.
-    """
-    config = own_configs(part)[kind]
-    if lacking := [name for name, field in config.model_fields.items() if field.is_required()]:
-        raise UserError(f"{part} {kind}: {', '.join(lacking)} has no default (allowed: one, to be checked with)")
-    return OpenTo.parts[part].piece({"kind": kind})

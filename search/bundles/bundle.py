@@ -181,7 +181,7 @@ def load_bundle(path: Path, device: torch.device, code: Sequence[Path] = ()) -> 
     files = read_files(path)
     provenance = checked(path, files, "provenance.json", Provenance)
     config, found = _config(path, files)
-    load_recorded(config.code, code)
+    load_recorded(config.network_code, code)
     try:
         vocabulary = Vocabulary.from_json(files["vocabulary.json"].decode("utf-8"))
     except (UserError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from skipstack.data.basis.code_files import load_recorded
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import CodeFile
@@ -96,7 +97,7 @@ def chosen_trials(
 
 def code_of_trials(trials: Sequence[TrialRecord]) -> list[CodeFile]:
     """The files of own code that their networks need, each once."""
-    return list(dict.fromkeys(file for trial in trials for file in trial.config.code))
+    return list(dict.fromkeys(file for trial in trials for file in trial.config.network_code))
 
 
 def export_bundles(
@@ -230,11 +231,13 @@ def verify_bundle(
     """Evaluate a bundle again on its corpus, read anew; the metrics, which are those of the bundle: counts exactly.
 
     Named corpora and own files are looked for under ``data_dir``, by default where they are fetched to and in the
-    working directory; files with an absolute path may lie in ``others`` instead. ``code``: as for ``load_bundle``.
+    working directory; files with an absolute path may lie in ``others`` instead. ``code``: as for ``load_bundle``, and
+    the format of the corpus where that is one's own.
     Raises UserError where the corpus is another one, where it names files that lie elsewhere, or a single token comes
     out differently.
     """
     bundle = load_bundle(path, choose_device(device), code)
+    load_recorded(bundle.config.code, code)
     with tempfile.TemporaryDirectory(prefix="skipstack-verify-") as scratch:
         data = bundle.config.data
         check_corpus(path, data.corpus, [data_dir or Path.cwd(), *others])

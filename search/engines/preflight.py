@@ -25,7 +25,7 @@ class Preflight:
 
     ``trials``: the folder that trials write into, which has the ``mark``; ``corpora``: the stores, with the fingerprint
     that their content has; ``vectors``: likewise; ``code``: the version of the driver's code; ``own``: the files of
-    the study's own code.
+    the study's own code, but for those of formats alone, since workers read prepared corpora.
     """
 
     trials: Path
@@ -52,7 +52,7 @@ class Preflight:
                 for vectors in each.vectors.values()
             ),
             code=code_version(),
-            own=sources(record.study.space.code),
+            own=sources([file for file in record.study.space.code if file.kinds.keys() - {"format"}]),
         )
 
     def trouble(self) -> str | None:

@@ -25,7 +25,8 @@ class TrialTask:
     ``seeds`` are trained beside them, and ``reported`` is theirs alone. ``attempt``: counts the workers that took the
     trial up; one that was given up on writes nothing once a later one has begun. ``share``: of the device, as a
     multiple of an ordinary trial's. ``time_left``: seconds that the trial may still train, ``memory_limit``: bytes of a
-    GPU that its tensors may take; None: any. ``code``: the files of its own code, as this process loaded them.
+    GPU that its tensors may take; None: any. ``code``: the files of its network's own code, as this process
+    loaded them.
     """
 
     number: int
@@ -73,7 +74,7 @@ def trial_task(
         vectors=None if vectors is None else folder.vectors(vectors).resolve(),
         attempt=1 if trial is None else trial.starts,
         share=1 if trial is None else trial.share,
-        code=sources(config.code),
+        code=sources(config.network_code),
         time_left=None if limit is None else limit - (0.0 if trial is None else trial.seconds),
     )
 

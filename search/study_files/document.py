@@ -68,8 +68,8 @@ class FileContent(Frozen):
     search: PartOfSearch = Field(default_factory=dict)
     """How many trials, chosen how, stopped when."""
     code: tuple[str, ...] = ()
-    """Files with gates, cells, heads or embedders of one's own, which are run: their paths start at the folder of this
-    file. Or the names by which installed packages offer them."""
+    """Files with gates, cells, heads, embedders or file formats of one's own, which are run: their paths start at the
+    folder of this file. Or the names by which installed packages offer them."""
     scales: dict[str, Scale] = Field(default_factory=dict)
     """The study at other sizes, by name, each with ``base``, ``axes``, ``constraints`` and ``search`` of its own."""
 

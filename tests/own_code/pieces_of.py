@@ -4,10 +4,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from skipstack.data.basis.own_code import loaded
+from skipstack.data.basis.own_code import CodeFile, known, loaded
+from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus
+from skipstack.data.formats.sentences import SPLITS
 
 PIECES = Path(__file__).parent / "pieces"
 RIGHT, BROKEN = PIECES / "right.py", PIECES / "broken.py"
+FORMATS, BROKEN_FORMATS = PIECES / "formats.py", PIECES / "broken_formats.py"
+
+
+def own_corpus(file: CodeFile, kind: str, **fields: str) -> OwnFormatCorpus:
+    """A corpus in a format of one's own, whose files are named after their splits."""
+    with known([file]):
+        said = {"kind": kind, **{split: f"{split}.txt" for split in SPLITS}, **fields}
+        corpus = DataConfig.model_validate({"corpus": said}).corpus
+    assert isinstance(corpus, OwnFormatCorpus)
+    return corpus
 
 
 @contextmanager

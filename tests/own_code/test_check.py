@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from skipstack.models.conformance.checks import CHECKS
-from tests.own_code.pieces_of import BROKEN, RIGHT
+from skipstack.models.conformance.formats import FORMAT_CHECKS
+from tests.own_code.pieces_of import BROKEN, BROKEN_FORMATS, FORMATS, RIGHT
 
 pytestmark = pytest.mark.long
 
@@ -27,6 +28,30 @@ TOLD = {
     "raises": ("shapes", "ZeroDivisionError: division by zero"),
 }
 """By each broken gate: the check that finds it, and what it says."""
+
+
+TOLD_OF_FORMATS = {
+    "raises": ("reads", "IndexError: tuple index out of range"),
+    "cannot_be_made": ("reads", "KeyError: 'cannot_be_made'"),
+    "returns_nothing": ("reads", "it read None (allowed: sentences)"),
+    "no_example": ("reads", "its example is str (allowed: Example(text, sentences), or several)"),
+    "other_layer": ("reads", "its example: unknown layer 'tga' (nearest: 'tag'; allowed: tag)"),
+    "unequal_lengths": (
+        "sentences",
+        "sentence 1 of the example: got 2 words and 1 tag (allowed: as many tags as words)",
+    ),
+    "empty_sentence": ("sentences", "sentence 3 of the example: got a sentence without a word"),
+    "no_text": ("sentences", "sentence 1 of the example: got 88, which is int as tag 1 (allowed: str)"),
+    "as_bytes": ("sentences", "sentence 1 of the example: got b'a', which is bytes as word 1 (allowed: str)"),
+    "shorter": ("example", "the example is read as 1 sentence (allowed: 2, as it says)"),
+    "lowercases": ("example", "sentence 1 of the example is read as Sentence(words=('a', 'b'), tags=('x', 'y'), "),
+    "random": ("repeats", "the same text gives other sentences when it is read again"),
+    "keeps": ("repeats", "it keeps something between files, or draws at random"),
+    "in_any_order": ("elsewhere", "another process reads other sentences: it takes what is in a set in whatever order"),
+    "crashes_on_others": ("cut_off", "of the example cut off after 'a' it raises ValueError: not enough values"),
+    "says_no_place": ("cut_off", "it says 'got no end of a line' (allowed: file.error(line, words), which says where)"),
+}
+"""Likewise of formats."""
 
 
 def checked(file: Path) -> tuple[int, dict[str, list[tuple[str, str, str]]], str]:
@@ -79,3 +104,30 @@ def test_each_mistake_is_told_once_by_the_check_that_is_about_it() -> None:
         assert words in found[kind][1], (kind, found[kind])
     line = BROKEN.read_text().splitlines().index("        return g_GTBH / g_GTBH.max().item()") + 1
     assert found["waits"][1].startswith(f"broken.py:{line}: ")
+
+
+def test_right_formats_pass_every_check_and_one_without_an_example_is_open() -> None:
+    code, pieces, error = checked(FORMATS)
+    assert (code, error) == (0, "")
+    ((outcome, check, words),) = pieces.pop("format arrows")
+    assert (outcome, check) == ("open", "example")
+    assert "nothing was read (allowed: example = Example(text, sentences), in the class)" in words
+    assert set(pieces) == {"format two_lines", "format names", "format stars", "format next_words"}
+    for lines in pieces.values():
+        assert [(outcome, check) for outcome, check, _ in lines] == [("holds", check) for check in FORMAT_CHECKS]
+
+
+def test_each_mistake_of_a_format_is_told_once_by_the_check_that_is_about_it() -> None:
+    code, pieces, error = checked(BROKEN_FORMATS)
+    assert code == 2
+    assert error.count("\n") == 1
+    assert {outcome for outcome, _, _ in pieces.pop("format right")} == {"holds"}
+    assert {name.removeprefix("format ") for name in pieces} == TOLD_OF_FORMATS.keys()
+    for name, lines in pieces.items():
+        (failure,) = [(check, words) for outcome, check, words in lines if outcome == "FAILS"]
+        check, words = TOLD_OF_FORMATS[name.removeprefix("format ")]
+        assert failure[0] == check, (name, failure)
+        assert words in failure[1], (name, failure)
+        assert lines[-1][1:] == failure
+    line = BROKEN_FORMATS.read_text().splitlines().index("        self.mark = {}[config.kind]") + 1
+    assert pieces["format cannot_be_made"][-1][2].startswith(f"broken_formats.py:{line}: ")

@@ -53,7 +53,10 @@ def test_a_file_says_what_it_has() -> None:
         (f"{GATE}\nimport no_such_module\n", "mine.py:11: ModuleNotFoundError: No module named 'no_such_module'"),
         (f"{GATE}\n\ndef f():\n    return 1 / 0\n\n\nf()\n", "mine.py:13: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),
-        ("x = 1\n", "mine.py:1: no piece (allowed: a subclass of Gate, Layer, Head or Embedder with a Config)"),
+        (
+            "x = 1\n",
+            "mine.py:1: no piece (allowed: a subclass of Gate, Layer, Head, Embedder or OwnFormat with a Config)",
+        ),
         (
             GATE.replace('"mine"', '"scaled"'),
             "mine.py:7: class Mine: gate 'scaled' is one of ours (allowed: a name beside none, sigmoid_below, ",

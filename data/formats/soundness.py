@@ -1,0 +1,100 @@
+"""Whether what a format of one's own reads is a sentence, in words where it is none: its code may give anything."""
+
+from collections.abc import Sequence
+
+from skipstack.data.formats.running_text import END
+from skipstack.data.formats.sentences import Sentence
+from skipstack.data.labels.schemes import Scheme, parted
+from skipstack.data.labels.trees import ROOT, find_cycle
+
+
+class UnsoundError(ValueError):
+    """What is wrong with a sentence, in words."""
+
+
+def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
+    """What was read as a sentence for ``task``, whose tags are those of ``scheme``. Raises UnsoundError."""
+    if not isinstance(found, Sentence):
+        raise UnsoundError(f"got {_article(found)} (allowed: Sentence(words, tags))")
+    words, tags = _texts(found.words, "word"), _texts(found.tags, "tag")
+    if not words:
+        raise UnsoundError("got a sentence without a word (allowed: one word at least)")
+    wanted = 1 if task == "classification" else len(words)
+    if len(tags) != wanted:
+        allowed = "one tag, the label of the text" if task == "classification" else "as many tags as words"
+        raise UnsoundError(f"got {_count(len(words), 'word')} and {_count(len(tags), 'tag')} (allowed: {allowed})")
+    if task == "language_modelling" and tags != (*words[1:], END):
+        raise UnsoundError(
+            f"got tags that are not the words after each word (allowed: words[1:], and {END} at the end)"
+        )
+    if scheme is not None:
+        _check_tags(tags, scheme)
+    return Sentence(words, tags, _tree(found.heads, len(words), task))
+
+
+def _check_tags(tags: Sequence[str], scheme: Scheme) -> None:
+    try:
+        for tag in tags:
+            parted(tag, scheme)
+    except ValueError as error:
+        raise UnsoundError(str(error)) from None
+
+
+def _texts(found: object, name: str) -> tuple[str, ...]:
+    """The words, or the tags, of a sentence."""
+    if not isinstance(found, tuple | list):
+        raise UnsoundError(f"got its {name}s as {_article(found)} (allowed: a tuple of str)")
+    for place, text in enumerate(found, start=1):
+        if not isinstance(text, str):
+            raise UnsoundError(f"got {_article(text)} as {name} {place} (allowed: str)")
+        if not text.strip(" "):
+            raise UnsoundError(f"got an empty {name}, {name} {place} (allowed: text)")
+        if not _is_whole(text):
+            raise UnsoundError(f"got {text[:40]!r} as {name} {place}, half of a surrogate pair (allowed: characters)")
+    return tuple(found)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the text can be written: no character of it is half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:
+    """The heads of a sentence that is parsed; None of another."""
+    if task != "parsing":
+        if heads is not None:
+            raise UnsoundError(f"got heads for {task} (allowed: None, or a layer whose task is parsing)")
+        return None
+    if not isinstance(heads, tuple | list) or len(heads) != words:
+        raise UnsoundError(f"got {_heads(heads)} for {_count(words, 'word')} (allowed: a head for each word)")
+    for place, head in enumerate(heads, start=1):
+        if type(head) is not int or not ROOT <= head <= words:
+            raise UnsoundError(f"got the head {head!r} of word {place} (allowed: a whole number from 0 to {words})")
+    if heads.count(ROOT) != 1:
+        raise UnsoundError(f"got {_count(heads.count(ROOT), 'word')} of head 0 (allowed: exactly one)")
+    if cycle := find_cycle(heads):
+        raise UnsoundError(f"got heads in a circle ({_way(cycle)}) (allowed: a tree under head 0)")
+    return tuple(heads)
+
+
+def _heads(heads: object) -> str:
+    return _count(len(heads), "head") if isinstance(heads, tuple | list) else f"heads {heads!r}"
+
+
+def _way(cycle: Sequence[int]) -> str:
+    return ", ".join(map(str, [*cycle, cycle[0]]))
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def _article(found: object) -> str:
+    """A value by its type, and by itself where it is short: ``3, which is int``."""
+    shown = repr(found)
+    name = type(found).__name__
+    return name if found is None or len(shown) > 40 or " at 0x" in shown else f"{shown}, which is {name}"

@@ -1,0 +1,67 @@
+"""The examples of formats read in other processes: Python orders sets of texts otherwise in each.
+
+Run as a program, it is such a process: it reads a file of own code from stdin, and writes what its formats read.
+"""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import cache
+from typing import Any, Final
+
+from skipstack.data.basis.code_files import load_sent
+from skipstack.data.basis.errors import one_line
+from skipstack.data.basis.own_code import CodeFile, CodeSource, loaded
+from skipstack.data.formats.sentences import Sentence
+from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.format_specimen import FormatSpecimen
+from skipstack.models.conformance.pieces import pieces_of
+
+SEEDS: Final = ("1", "2", "3")
+"""What orders sets, a seed for each process."""
+
+
+@cache
+def read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
+    """What each of several processes reads of the examples of each format in a loaded file."""
+    command = [sys.executable, "-P", "-m", __name__]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    processes = [
+        subprocess.Popen(command, **pipes, env={**os.environ, "PYTHONHASHSEED": seed})  # type: ignore[call-overload]
+        for seed in SEEDS
+    ]
+    sent = pickle.dumps(CodeSource(file, loaded[file.sha256].source))
+    return [_said(process, sent) for process in processes]
+
+
+def _said(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
+    said, errors = process.communicate(sent)
+    if process.returncode:
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+        raise Failure(f"another process cannot load it: {last or process.returncode}")
+    found: dict[str, Any] = json.loads(said)
+    return found
+
+
+def sentences_as_json(sentences: Sequence[Sentence]) -> Any:
+    """Sentences as they travel."""
+    return json.loads(json.dumps([[each.words, each.tags, each.heads] for each in sentences]))
+
+
+def _read(specimen: FormatSpecimen) -> Any:
+    try:
+        return [sentences_as_json(specimen.read(example)) for example in specimen.examples]
+    except Exception as error:  # noqa: BLE001 (what is raised here alone is a difference, too)
+        return one_line(error)
+
+
+if __name__ == "__main__":
+    source: CodeSource = pickle.load(sys.stdin.buffer)
+    with redirect_stdout(sys.stderr):  # the file may print
+        load_sent([source])
+        found = {piece.kind: _read(FormatSpecimen(piece)) for piece in pieces_of(source.file) if piece.part == "format"}
+    json.dump(found, sys.stdout)

@@ -1,0 +1,94 @@
+"""What holds of every format of ours, and must of one's own: it is tried with the examples that it gives."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Final
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.formats.own_reader import OwnReader
+from skipstack.data.formats.soundness import UnsoundError, sound
+from skipstack.models.conformance.elsewhere import read_elsewhere, sentences_as_json
+from skipstack.models.conformance.failure import Failure
+from skipstack.models.conformance.format_specimen import FormatSpecimen, as_file, content_of
+
+CUTS: Final = 200
+"""Places at which an example is cut off, at most."""
+
+
+def reads(specimen: FormatSpecimen) -> None:
+    """It reads its example, and nothing is raised."""
+    for example in specimen.examples:
+        specimen.read(example)
+
+
+def sentences(specimen: FormatSpecimen) -> None:
+    """What it reads are sentences: words and tags are str, none is empty, and there are as many of both."""
+    reader = OwnReader(specimen.piece)
+    for example in specimen.examples:
+        for number, each in enumerate(specimen.read(example), start=1):
+            try:
+                sound(each, reader.task(specimen.layer(example)), reader.scheme)
+            except UnsoundError as error:
+                raise Failure(f"sentence {number} of the example: {error}") from None
+
+
+def example(specimen: FormatSpecimen) -> None:
+    """The sentences of its example are those that it says."""
+    reader = OwnReader(specimen.piece)
+    for example in specimen.examples:
+        found = reader.read(as_file(content_of(example)), specimen.layer(example))
+        said = list(example.sentences)
+        for number, (own, wanted) in enumerate(zip(found, said, strict=False), start=1):
+            if own != wanted:
+                raise Failure(f"sentence {number} of the example is read as {own} (allowed: {wanted}, as it says)")
+        if len(found) != len(said):
+            sentences = f"{len(found)} sentence{'' if len(found) == 1 else 's'}"
+            raise Failure(f"the example is read as {sentences} (allowed: {len(said)}, as it says)")
+
+
+def repeats(specimen: FormatSpecimen) -> None:
+    """The same text gives the same sentences again, whatever was read before it."""
+    for example in specimen.examples:
+        first, made, content = specimen.read(example), specimen.another(), content_of(example)
+        once = specimen.read(example, made)
+        with suppress(UserError):  # a part of a text may be none in this format
+            list(made.read(as_file(content[: len(content) // 2]), specimen.layer(example)))
+        for again in (once, specimen.read(example, made)):
+            if again != first:
+                raise Failure(
+                    "the same text gives other sentences when it is read again: it keeps something between files, or "
+                    "draws at random"
+                )
+
+
+def elsewhere(specimen: FormatSpecimen) -> None:
+    """Other processes read the same, in each of which sets have another order."""
+    here = [sentences_as_json(specimen.read(example)) for example in specimen.examples]
+    for there in read_elsewhere(specimen.piece.code):
+        if there[specimen.piece.kind] != here:
+            raise Failure(
+                "another process reads other sentences: it takes what is in a set in whatever order that has there"
+            )
+
+
+def cut_off(specimen: FormatSpecimen) -> None:
+    """An example that is cut off is read, or refused with the file and its line: nothing else is raised."""
+    for example in specimen.examples:
+        content = content_of(example)
+        for end in range(0, len(content), max(1, len(content) // CUTS)):
+            part = f"of the example cut off after {content[max(0, end - 20) : end].decode(errors='replace')!r}"
+            try:
+                list(specimen.made.read(as_file(content[:end]), specimen.layer(example)))
+            except UserError as error:
+                if not str(error).startswith("example:"):
+                    raise Failure(
+                        f"{part} it says {str(error)!r} (allowed: file.error(line, words), which says where)"
+                    ) from error
+            except Exception as error:
+                raise Failure(f"{part} it raises {one_line(error)} (allowed: file.error(line, words))") from error
+
+
+FORMAT_CHECKS: Final[Mapping[str, Callable[[FormatSpecimen], None]]] = {
+    each.__name__: each for each in (reads, sentences, example, repeats, elsewhere, cut_off)
+}
+"""In order."""

@@ -1,0 +1,22 @@
+"""The pieces of a file of own code that are checked. No torch here: formats are checked without it."""
+
+import skipstack.data.corpora.config
+import skipstack.models.config  # noqa: F401 (both: which kinds there are of ours)
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import CodeFile, OwnConfig, Part, known, own_configs
+from skipstack.data.formats.sentences import SPLITS
+
+
+def pieces_of(file: CodeFile) -> list[OwnConfig]:
+    """All that a loaded file has, with the defaults of their configs. Raises UserError where a field has none."""
+    with known([file]):
+        return [_piece(part, kind) for part, own in file.kinds.items() for kind in own]
+
+
+def _piece(part: Part, kind: str) -> OwnConfig:
+    config = own_configs(part)[kind]
+    files = dict.fromkeys(SPLITS, "example") if part == "format" else {}
+    if lacking := [name for name, field in config.model_fields.items() if field.is_required() and name not in files]:
+        raise UserError(f"{part} {kind}: {', '.join(lacking)} has no default (allowed: one, to be checked with)")
+    return OpenTo.parts[part].piece({"kind": kind, **files})
