@@ -1,16 +1,22 @@
 """``skipstack simulate``: what another scheduler, proposer or number of workers would have made of a study."""
 
-from typing import Annotated, Literal
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from skipstack.dashboards.commands.options import Seed, StudyPath, Trials, whole
+from skipstack.dashboards.commands.options import Seed, Trials, whole
 from skipstack.dashboards.report.printing import print_report
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig
 from skipstack.search.decisions.proposers.config import ProposerName
 from skipstack.search.decisions.schedulers.build import name_of
 from skipstack.search.study.records.reading import read_study
+
+if TYPE_CHECKING:
+    from skipstack.dashboards.pages.page import Report
 
 MOST_WORKERS = 10_000
 
@@ -21,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def simulate(
-    study: StudyPath,
+    studies: Annotated[list[Path], typer.Argument(help="The folders of one study or of several.", metavar="DIR")],
     schedulers: Annotated[
         list[str] | None,
         typer.Option(
@@ -44,15 +50,36 @@ def simulate(
         int | None,
         typer.Option(help="keep_best: how many trials train on after the first epoch.", parser=whole, metavar="N"),
     ] = None,
-    proposer: Annotated[
-        ProposerName | None,
-        typer.Option(help="The method that chooses the trials. Left out: the study's own."),
+    proposers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--proposer",
+            metavar="NAME",
+            help="The method that chooses the trials, such as tpe or random; may be repeated. Left out: the study's "
+            "own.",
+        ),
     ] = None,
     workers: Annotated[
         int, typer.Option(help=f"Trials that run at the same time, 1 to {MOST_WORKERS:,}.", parser=whole, metavar="N")
     ] = 1,
     trials: Trials = None,
     seed: Seed = None,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            help="Simulate each setting with so many seeds of the proposer, and show medians: how soon the best is "
+            "found, and in how many seeds.",
+            parser=whole,
+            metavar="N",
+        ),
+    ] = 1,
+    within: Annotated[
+        float,
+        typer.Option(
+            help="With --repeat: found is what lacks no more than this to the best recorded score, in points.",
+            metavar="POINTS",
+        ),
+    ] = 0.1,
     extrapolate: Annotated[
         bool, typer.Option("--extrapolate", help="Replay stopped trials too, as if they had kept their last score.")
     ] = False,
@@ -60,7 +87,8 @@ def simulate(
 ) -> None:
     """Show what other schedulers or proposers would have found in a finished study, and how fast.
 
-    They run over its recorded learning curves: nothing is trained and nothing is written.
+    They run over its recorded learning curves: nothing is trained and nothing is written. Several studies are shown one
+    below the other.
     """
     for option, value, least in (
         ("grace", grace, 1),
@@ -68,28 +96,51 @@ def simulate(
         ("keep", keep, 1),
         ("trials", trials, 1),
         ("seed", seed, 0),
+        ("repeat", repeat, 1),
     ):
         if value is not None and value < least:
             raise UserError(f"--{option}: got {value} (allowed: {least} or more)")
     if not 1 <= workers <= MOST_WORKERS:
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
-    record = read_study(study)
+    if not 0 <= within < math.inf:
+        raise UserError(f"--within: got {within} (allowed: 0 or more)")
+    from skipstack.dashboards.report.repeats_report import repeats_report, several
     from skipstack.dashboards.report.simulation_report import simulation_report
     from skipstack.search.simulation.recordings import recordings
+    from skipstack.search.simulation.repeats import goal_of, repeated
     from skipstack.search.simulation.simulation import simulate as simulated
     from skipstack.search.simulation.simulation import with_scheduler
 
-    recorded = recordings(record, extrapolate=extrapolate)
-    own = record.study.search
-    changes = {"trials": len(recorded.points) if trials is None else trials, "proposer": proposer, "seed": seed}
-    given = {name: value for name, value in changes.items() if value not in (None, own.proposer.kind)}
-    asked = SearchConfig.model_validate({**dict(own), **given})
-    settings: list[SearchConfig] = [
-        with_scheduler(asked, name, grace=grace, reduction=reduction, keep=keep)
-        for name in dict.fromkeys(schedulers or _usual(own))
+    def report(path: Path) -> "Report":
+        record = read_study(path)
+        recorded = recordings(record, extrapolate=extrapolate)
+        own = record.study.search
+        searches = [
+            with_scheduler(asked, name, grace=grace, reduction=reduction, keep=keep)
+            for asked in _proposed(own, proposers or (), trials or len(recorded.points), seed)
+            for name in dict.fromkeys(schedulers or _usual(own))
+        ]
+        if repeat == 1:
+            outcomes = [simulated(record, recorded, search, workers=workers) for search in searches]
+            return simulation_report(record, recorded, workers, searches, outcomes)
+        goal = goal_of(record, recorded, within / abs(record.measure.factor))
+        settings = [repeated(record, recorded, each, goal, repeats=repeat, workers=workers) for each in searches]
+        return repeats_report(record, recorded, goal, workers, settings)
+
+    reports = [report(path) for path in studies]
+    print_report(reports[0] if len(reports) == 1 else several(reports), form)
+
+
+def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | None) -> list[SearchConfig]:
+    """The study's own search with each of the proposers, whose options stay where it has the proposer itself."""
+    for name in names:
+        if name not in get_args(ProposerName):
+            raise UserError(unknown("proposer", name, get_args(ProposerName)))
+    given = {"trials": trials, **({} if seed is None else {"seed": seed})}
+    return [
+        SearchConfig.model_validate({**dict(own), **given, **({} if name == own.proposer.kind else {"proposer": name})})
+        for name in dict.fromkeys(names or (own.proposer.kind,))
     ]
-    outcomes = [simulated(record, recorded, setting, workers=workers) for setting in settings]
-    print_report(simulation_report(record, recorded, asked, workers, outcomes), form)
 
 
 def _usual(own: SearchConfig) -> list[str]:

@@ -1,7 +1,7 @@
 """A table of simulations: what people read is written from nothing but the numbers that its JSON carries."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from skipstack.dashboards.pages.page import Cell, Column, Page, Report, Row, Sentence, Table
@@ -16,25 +16,26 @@ Content = Mapping[str, Any]
 
 
 def simulation_report(
-    record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
+    record: StudyRecord,
+    recorded: Recordings,
+    workers: int,
+    searches: Sequence[SearchConfig],
+    outcomes: Sequence[Outcome],
 ) -> Report:
-    """The report of simulations of one study, each with another scheduler."""
-    content = _content(record, recorded, search, workers, outcomes)
+    """The report of simulations of one study, each of another search."""
+    content = _content(record, recorded, workers, searches, outcomes)
     note = (
         f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "
         "was trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
         "they would be if no trial were stopped."
     )
-    title, *lines = _lines(content)
+    title, *lines = (*recorded_lines(content), _simulated(content))
     groups = (tuple(map(Sentence, lines)), (_table(content, record.measure),), (Sentence(note, style="dim"),))
     return Report(page=Page(title, groups), content=content)
 
 
-def _content(
-    record: StudyRecord, recorded: Recordings, search: SearchConfig, workers: int, outcomes: Sequence[Outcome]
-) -> Content:
-    """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
-    epochs = record.study.space.base.epochs
+def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
+    """What a study recorded, and how much of it is replayed."""
     return {
         "study": record.study.name,
         "measure": record.measure.name,
@@ -43,15 +44,12 @@ def _content(
         "replayed_trials": len(recorded.points),
         "extended_trials": recorded.extended,
         "left_out": dict(recorded.left_out),
-        "epochs": epochs,
-        "proposer": search.proposer.kind,
-        "seed": search.seed,
-        "workers": workers,
-        "settings": [{**asdict(outcome), "epochs_without_stopping": outcome.trials * epochs} for outcome in outcomes],
+        "epochs": record.study.space.base.epochs,
     }
 
 
-def _lines(content: Content) -> Iterator[str]:
+def recorded_lines(content: Content) -> Iterator[str]:
+    """The same in sentences, the first one a title."""
     yield f"{content['study']}: {content['recorded_trials']:,} trials recorded, of {content['epochs']} epochs at most"
     whole = content["replayed_trials"] - content["extended_trials"]
     yield f"{whole:,} whole curves are replayed"
@@ -64,21 +62,52 @@ def _lines(content: Content) -> Iterator[str]:
         ends = ", ".join(f"{number:,} {reason}" for reason, number in content["left_out"].items())
         hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate takes in those that were stopped)"
         yield f"left out, for their curves are not whole: {ends}{hint}"
+
+
+def _content(
+    record: StudyRecord,
+    recorded: Recordings,
+    workers: int,
+    searches: Sequence[SearchConfig],
+    outcomes: Sequence[Outcome],
+) -> Content:
+    """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
+    epochs = record.study.space.base.epochs
+    return {
+        **recorded_content(record, recorded),
+        "proposer": searches[0].proposer.kind,
+        "seed": searches[0].seed,
+        "workers": workers,
+        "settings": [
+            {"proposer": search.proposer.kind, **_numbers(outcome), "epochs_without_stopping": outcome.trials * epochs}
+            for search, outcome in zip(searches, outcomes, strict=True)
+        ],
+    }
+
+
+def _numbers(outcome: Outcome) -> Content:
+    return {each.name: getattr(outcome, each.name) for each in fields(outcome) if each.name != "course"}
+
+
+def _simulated(content: Content) -> str:
     trials = max(setting["trials"] for setting in content["settings"])
-    yield f"{trials:,} trials by {content['proposer']}, seed {content['seed']}, {content['workers']:,} side by side"
+    proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
+    return f"{trials:,} trials by {proposers}, seed {content['seed']}, {content['workers']:,} side by side"
 
 
 def _table(content: Content, measure: Measure) -> Table:
     headings = (heading_of("dev %", measure), "rank", "time", "best after", "epochs", "stopped")
+    several = len({setting["proposer"] for setting in content["settings"]}) > 1
     rows = [
         Row(
-            names=(setting["scheduler"],),
+            names=(setting["proposer"], setting["scheduler"]),
             label=setting["scheduler"],
+            section=f"by {setting['proposer']}" if several else "",
             cells=tuple(map(Cell, _cells(setting, measure))),
         )
         for setting in content["settings"]
     ]
-    return Table(names=("scheduler",), columns=tuple(map(Column, headings)), rows=tuple(rows))
+    return Table(names=("proposer", "scheduler"), columns=tuple(map(Column, headings)), rows=tuple(rows))
 
 
 def _cells(setting: Content, measure: Measure) -> Iterator[str]:

@@ -45,6 +45,12 @@ class Recordings:
     parameters: Mapping[str, int | None]
     """Of the networks, by the identity of the config."""
 
+    @property
+    def best(self) -> float | None:
+        """The best score that a simulation can return: of the curves that do not diverge; None where all do."""
+        scores = ([result.score for result in curve] for curve in self.curves.values())
+        return max((max(each) for each in scores if each and all(map(math.isfinite, each))), default=None)
+
 
 def recordings(record: StudyRecord, *, extrapolate: bool = False) -> Recordings:
     """What a study recorded. With ``extrapolate``, a curve that was stopped keeps its last score to the last epoch, at

@@ -7,8 +7,7 @@ curves, the history, which is not written down, and the space, which has the rec
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from skipstack.search.decisions.schedulers.config import (
     SchedulerConfig,
 )
 from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
+from skipstack.search.simulation.course import Course, Watch, share
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
 from skipstack.search.study.driver import Driver
@@ -45,7 +45,8 @@ class Outcome:
     ``best``: the best dev score that was seen, None where none was a number; ``rank``: 1 + how many recorded trials are
     better than that, stopped ones included. ``seconds``: by the simulated clock until the last trial ended, and
     ``best_after`` until the best score was seen. ``epochs``: those of all seeds, of which epochs of a race are a part.
-    ``trials``: those ``stopped``, ``completed`` and ``diverged``.
+    ``trials``: those ``stopped``, ``completed`` and ``diverged``. ``course``: what would have been returned, at each
+    moment.
     """
 
     scheduler: str
@@ -58,6 +59,7 @@ class Outcome:
     stopped: int
     completed: int
     diverged: int
+    course: Course = field(repr=False)
 
 
 def with_scheduler(
@@ -139,9 +141,11 @@ def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *,
         space=space,
         parameters=lambda config: recorded.parameters.get(config.identity),
     )
+    watch = Watch(driver.record, recorded.curves)
+    driver.listen(watch.take)
     engine.run(driver)
     driver.end_paused()
-    return _outcome(driver.record, recorded, engine.now)
+    return _outcome(driver.record, recorded, engine.now, watch.course)
 
 
 def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
@@ -153,7 +157,7 @@ def _corpora(record: StudyRecord) -> Iterable[CorpusPrepared]:
     return corpora.values()
 
 
-def _outcome(record: StudyRecord, recorded: Recordings, seconds: float) -> Outcome:
+def _outcome(record: StudyRecord, recorded: Recordings, seconds: float, course: Course) -> Outcome:
     ends = Counter(trial.reason for trial in record.trials.values())
     best = next(iter(record.ranked()), None)
     report = None if best is None else best.best
@@ -164,16 +168,13 @@ def _outcome(record: StudyRecord, recorded: Recordings, seconds: float) -> Outco
         rank=None if report is None else 1 + bisect_left(recorded.scores, -report.score, key=lambda score: -score),
         seconds=seconds,
         best_after=None if report is None else report.time,
-        epochs=ceil(sum(_share(report, record.study.search) for report in _reports(record))),
+        epochs=ceil(sum(share(report, record.study.search) for report in _reports(record))),
         stopped=ends["stopped"],
         completed=ends["completed"],
         diverged=ends["diverged"],
+        course=course,
     )
 
 
 def _reports(record: StudyRecord) -> Iterator[Reported]:
     return (report for trial in record.trials.values() for report in trial.reports)
-
-
-def _share(report: Reported, search: SearchConfig) -> Fraction:
-    return Fraction(len(report.seeds), search.seeds) if report.seeds else Fraction(1)

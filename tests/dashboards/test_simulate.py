@@ -97,3 +97,69 @@ def test_nothing_is_written(whole: Path) -> None:
     before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
     assert simulate(whole, "--proposer", "tpe", "--seed", 5, "--trials", 4).exit_code == 0
     assert {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()} == before
+
+
+# --- many seeds, several proposers, several studies -------------------------------------------------------------------
+
+
+def test_repeats_stand_in_one_table_and_say_what_the_json_says(whole: Path) -> None:
+    asked = ["--scheduler", "asha", "--scheduler", "none", "--proposer", "tpe", "--proposer", "random"]
+    asked += ["--repeat", "5", "--seed", "2", "--reduction", "2", "--within", "1"]
+    shown, told = simulate(whole, *asked), json.loads(simulate(whole, *asked, "--format", "json").stdout)
+    assert shown.exit_code == 0, shown.output
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert "9 trials by tpe or random, seeds 2 to 6, 1 side by side" in shown.stdout
+    assert "lacks no more than 1.00 to the best recorded score" in " ".join(shown.stdout.split())
+    assert (told["seeds"], told["grid_epochs"], told["within"]) == ([2, 3, 4, 5, 6], 36, 0.01)
+    rows = [line for line in shown.stdout.splitlines() if re.search(r"\(\d+%\)", line)]
+    assert [(each["proposer"], each["scheduler"].split()[0]) for each in told["settings"]] == [
+        (proposer, name) for proposer in ("tpe", "random") for name in ("asha", "none")
+    ]
+    for row, setting in zip(rows, told["settings"], strict=True):
+        until = setting["until_found"]["median"]
+        for epochs in (setting["epochs"]["median"], until):
+            assert epochs is None or f"{epochs:,.0f} ({epochs / 36:.0%})" in row
+        assert f" {setting['found']}/5 " in row
+        missing = [f"{100 * setting[name]['median']:.2f}" for name in ("regret_early", "regret_at_end")]
+        assert row.split()[-2:] == missing
+    whole_epochs = [each["epochs"]["median"] for each in told["settings"] if each["scheduler"] == "none"]
+    assert whole_epochs == [36, 36]
+
+
+def test_several_studies_stand_below_each_other_and_in_one_table(whole: Path, stopped: Path) -> None:
+    asked = [whole, stopped, "--extrapolate", "--scheduler", "asha", "--scheduler", "none", "--proposer", "random"]
+    told = json.loads(simulate(*asked, "--repeat", 3, "--format", "json").stdout)["studies"]
+    shown = simulate(*asked, "--repeat", 3).stdout
+    assert len(told) == 2
+    assert told[0] == json.loads(simulate(whole, *asked[2:], "--repeat", 3, "--format", "json").stdout)
+    table = shown[shown.index("all studies") :]
+    (line,) = (line for line in table.splitlines() if line.split()[:1] == ["none"])
+    shares = [each["settings"][-1]["until_found"]["median"] / each["grid_epochs"] for each in told]
+    assert line.split()[1:] == [f"{share:.0%}" for share in shares]
+    once = simulate(*asked)
+    assert "all studies" not in once.stdout
+    assert len(json.loads(simulate(*asked, "--format", "json").stdout)["studies"]) == 2
+
+
+def test_two_proposers_once_are_told_apart(whole: Path) -> None:
+    shown = simulate(whole, "--proposer", "tpe", "--proposer", "random", "--scheduler", "none")
+    told = json.loads(
+        simulate(whole, "--proposer", "tpe", "--proposer", "random", "--scheduler", "none", "--format", "json").stdout
+    )
+    assert [each["proposer"] for each in told["settings"]] == ["tpe", "random"]
+    assert [line for line in shown.stdout.splitlines() if line.startswith("by ")] == ["by tpe", "by random"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--repeat", 0), "--repeat: got 0 (allowed: 1 or more)"),
+        (("--within", -1), "--within: got -1.0 (allowed: 0 or more)"),
+        (("--within", "nan"), "--within: got nan (allowed: 0 or more)"),
+        (("--proposer", "tpa"), "unknown proposer 'tpa' (nearest: 'tpe'; allowed: grid"),
+    ],
+)
+def test_what_is_not_allowed_is_said(arguments: tuple[object, ...], said: str, whole: Path) -> None:
+    shown = simulate(whole, *arguments)
+    assert isinstance(shown.exception, UserError)
+    assert said in str(shown.exception)

@@ -1,0 +1,104 @@
+"""One setting, simulated with many seeds: what holds of it beyond the luck of one."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skipstack.search.config import SearchConfig
+from skipstack.search.simulation.course import Course
+from skipstack.search.simulation.recordings import Recordings
+from skipstack.search.simulation.simulation import simulate
+from skipstack.search.statistics.waiting import QUARTILES, quantile
+from skipstack.search.study.records.study_record import StudyRecord
+
+BUDGET: Final = 1 / 5
+"""The share of the grid's epochs after which regret is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Goal:
+    """What is to be found in a recording.
+
+    ``best``: the best score of all its curves. ``within``: it is found by a score that lacks no more. ``grid``: the
+    epochs that all its trials have if none is stopped.
+    """
+
+    best: float
+    within: float
+    grid: int
+
+    def until(self, course: Course) -> float:
+        """Epochs until what would be returned finds the best, and so it stays; infinite where it never does."""
+        moment = course.until(self.best - self.within)
+        return math.inf if moment is None else moment.epochs
+
+    def regret(self, course: Course, epochs: float = math.inf) -> float:
+        """What is missing to the best after so many epochs; infinite where there is nothing to return."""
+        score = course.after(epochs)
+        return math.inf if score is None else max(self.best - score, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quartiles:
+    """The lower quartile, the median and the upper quartile of what several seeds gave; None: beyond all ends."""
+
+    lower: float | None
+    median: float | None
+    upper: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Quartiles":
+        """Those of some values, some of which may be infinite."""
+        return cls(*(value if math.isfinite(value) else None for value in (quantile(values, at) for at in QUARTILES)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repeated:
+    """What came of one setting with several seeds of the proposer.
+
+    ``trials``: of each seed, and ``epochs``: of all of them. ``until_found``: epochs until what would be returned is
+    finds the best score of the recording, which it does in ``found`` of the seeds. ``regret_early``,
+    ``regret_at_end``: what is missing to that score after ``BUDGET`` of the grid's epochs, and at the end.
+    """
+
+    proposer: str
+    scheduler: str
+    seeds: tuple[int, ...]
+    trials: int
+    epochs: Quartiles
+    until_found: Quartiles
+    found: int
+    regret_early: Quartiles
+    regret_at_end: Quartiles
+
+
+def goal_of(record: StudyRecord, recorded: Recordings, within: float) -> Goal:
+    """The goal in a study's recordings; ``within``: in scores."""
+    best = recorded.best
+    return Goal(
+        best=-math.inf if best is None else best,
+        within=within,
+        grid=len(recorded.points) * record.study.space.base.epochs,
+    )
+
+
+def repeated(
+    record: StudyRecord, recorded: Recordings, search: SearchConfig, goal: Goal, *, repeats: int, workers: int
+) -> Repeated:
+    """Simulate a setting with so many seeds, from that of ``search`` on. Raises UserError as ``simulate`` does."""
+    seeds = tuple(range(search.seed, search.seed + repeats))
+    outcomes = [simulate(record, recorded, search.model_copy(update={"seed": seed}), workers=workers) for seed in seeds]
+    courses = [outcome.course for outcome in outcomes]
+    until = [goal.until(course) for course in courses]
+    return Repeated(
+        proposer=search.proposer.kind,
+        scheduler=outcomes[0].scheduler,
+        seeds=seeds,
+        trials=outcomes[0].trials,
+        epochs=Quartiles.of([outcome.epochs for outcome in outcomes]),
+        until_found=Quartiles.of(until),
+        found=sum(map(math.isfinite, until)),
+        regret_early=Quartiles.of([goal.regret(course, BUDGET * goal.grid) for course in courses]),
+        regret_at_end=Quartiles.of([goal.regret(course) for course in courses]),
+    )
