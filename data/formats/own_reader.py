@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.errors import UserError, one_line, unknown
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.data.basis.own_lines import line_before
 from skipstack.data.formats.files import SourceFile
@@ -14,7 +14,7 @@ from skipstack.data.formats.own import FormatFacts, OwnFormat
 from skipstack.data.formats.running_text import check_words
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.formats.soundness import UnsoundError, sound
-from skipstack.data.labels.schemes import Scheme, repaired
+from skipstack.data.labels.schemes import PREFIXES, Scheme, repaired
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,12 @@ class OwnReader:
 
     @property
     def scheme(self) -> Scheme | None:
-        """The label scheme of the tags. Raises UserError where the code is not loaded."""
+        """The label scheme of the tags. Raises UserError where the code is not loaded, and for one that is none."""
         with self._told(self.own.kind):
-            return self._made().scheme
+            scheme = self._made().scheme
+        if scheme is not None and scheme not in PREFIXES:
+            raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
+        return scheme
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for splits that do not go together."""

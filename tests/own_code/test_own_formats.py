@@ -1,6 +1,7 @@
 """Studies of corpora in a format of one's own, from their files to bundles: what reads the corpus runs its code."""
 
 import json
+import pickle
 import re
 import shutil
 from pathlib import Path
@@ -177,9 +178,15 @@ def test_a_changed_reader_has_another_key_and_another_study(file: Path, code: Pa
 def test_workers_need_no_format(file: Path) -> None:
     folder = opened(file)
     record = run(folder)
-    assert task_of(record, folder, 0, device="cpu").code == ()
-    assert Preflight.of(folder, record).own == ()
-    assert record.trials[0].config.code == record.study.space.code
+    best = record.ranked()[0]
+    assert best.config.code == record.study.space.code
+    task, asked = task_of(record, folder, best.number, device="cpu"), Preflight.of(folder, record)
+    assert (task.code, asked.own) == ((), ())
+    sent = pickle.dumps(task)
+    with another_process():
+        assert TrainingWorker.test(pickle.loads(sent)).metrics == best.tested
+        assert asked.trouble() is None
+        assert loaded == {}
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,9 @@ def test_a_format_that_cannot_be_made_or_has_no_scheme_is_told_with_its_line(tmp
         tmp_path, "@property\ndef scheme(self):\n    return {}['x']\ndef read(self, file, layer):\n    return []"
     )
     assert told(lambda: own.scheme) == "mine: mine.py:14: KeyError: 'x'"
+    own = reader(tmp_path, "scheme = 'boi'\ndef read(self, file, layer):\n    return []")
+    said = "mine of mine.py: unknown scheme 'boi' (nearest: 'bio'; allowed: bio, iob1, bioes, bmes)"
+    assert told(own.read, file_of(""), "tag") == said
     own = reader(tmp_path, "def check(self, splits):\n    [][0]\ndef read(self, file, layer):\n    return []")
     assert told(own.check, {}) == "mine: mine.py:13: IndexError: list index out of range"
 
