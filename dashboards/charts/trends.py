@@ -1,6 +1,6 @@
 """How a score changes along an axis of numbers: a line for each value of another axis, with intervals."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import altair as alt
 import pandas as pd
@@ -28,7 +28,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     rows = known.assign(**{name: known[name].astype(float) * shown(measure) for name in ("value", "low", "high")})
     present = looks(names[:MOST])
     numbers = sorted(rows["number"].unique().tolist())
-    spaced = "log" if numbers[0] > 0 and numbers[-1] >= WIDE * numbers[0] else "linear"
+    spaced: Literal["log", "linear"] = "log" if numbers[0] > 0 and numbers[-1] >= WIDE * numbers[0] else "linear"
     x = alt.X(
         "number:Q",
         title=axis,

@@ -1,6 +1,7 @@
 """The picture of a grid with an axis of numbers: how the score changes along it."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from skipstack.dashboards.pages.page import Picture
 from skipstack.dashboards.pictures.picture import Drawn, pictured
@@ -35,5 +36,5 @@ def trend_charts(record: StudyRecord) -> Iterator[Drawn]:
         for each in found.reached
     ]
     axis, lines = short[found.axis], short[found.lines] if found.lines else ""
-    draw = lambda: trends(pd.DataFrame(rows), measure, axis=axis, lines=lines, split=found.split)  # noqa: E731
+    draw = partial(trends, pd.DataFrame(rows), measure, axis=axis, lines=lines, split=found.split)
     yield Drawn(f"Scores along {axis}", draw)
