@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
+from skipstack.search.decisions.enough import EnoughConfig
 from skipstack.search.decisions.objectives import Objective
 from skipstack.search.decisions.proposers.config import PlainProposerConfig, ProposerConfig, ProposerName
 from skipstack.search.decisions.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
@@ -22,6 +23,11 @@ def of_kind(value: Any) -> Any:
     return {"kind": "none" if value is None else value} if value is None or isinstance(value, str) else value
 
 
+def switched(value: Any) -> Any:
+    """``true`` is short for a mapping without anything in it, and ``false`` for null."""
+    return ({} if value else None) if isinstance(value, bool) else value
+
+
 class SearchConfig(Frozen):
     """How many trials, chosen how, stopped when."""
 
@@ -35,6 +41,10 @@ class SearchConfig(Frozen):
     """Folders of earlier studies, whose trials the proposer learns from first; they start at the study file's own."""
     trials: PositiveInt = 16
     """Trials at most; a grid or a finite space may end sooner."""
+    enough: Annotated[
+        EnoughConfig | None, BeforeValidator(switched, json_schema_input_type=EnoughConfig | bool | None)
+    ] = None
+    """When no further trial is started, as an hour more is hardly worth it; ``true``: by the defaults; None: never."""
     seeds: Annotated[PositiveInt, Field(le=SEEDS_OF_A_SEARCH)] = 2
     """Replicas of each trial; scores are means over them. Replica i of every trial has lane seed first_seed + i."""
     first_seed: NonNegativeInt = 0

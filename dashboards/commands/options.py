@@ -44,6 +44,14 @@ WarmStart = Annotated[
     typer.Option(metavar="DIR", help="An earlier study; the proposer learns from its trials first. May be repeated."),
 ]
 Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
+Enough = Annotated[
+    bool,
+    typer.Option(
+        "--enough",
+        help="Start no further trial once an hour more would hardly raise the best score: by less than a tenth of what "
+        "seeds deviate by (`search.enough`).",
+    ),
+]
 Epochs = Annotated[
     int | None, typer.Option(help="Epochs of a trial that is not stopped early.", parser=whole, metavar="N")
 ]
@@ -128,6 +136,7 @@ def studied(
     proposer: str | None,
     warm_start: list[Path] | None = None,
     trials: int | None,
+    enough: bool = False,
     epochs: int | None,
     seeds: int | None,
     lanes: str | None,
@@ -136,7 +145,7 @@ def studied(
     """The study that the options describe, and the folder from which its corpus paths are read."""
     from skipstack.search.study_files.study_file import load_study
 
-    options = {"lanes": lanes, "proposer": proposer}
+    options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
     if warm_start:
         options["warm_start"] = json.dumps([str(path.resolve()) for path in warm_start])
     return load_study(

@@ -11,6 +11,7 @@ from skipstack.dashboards.explored.exploration_parts import blocks, contents
 from skipstack.dashboards.explored.exploration_table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.pages.page import Block, Listing, Numbers, Page, Report, Sentence
 from skipstack.dashboards.pictures.search_pictures import search_pictures
+from skipstack.dashboards.report.enough import enough_in_words
 from skipstack.dashboards.report.quantities import NONE, reason_in_words, scored
 from skipstack.data.basis.counted import counted
 from skipstack.search.exploration.exploration import Exploration, Trial
@@ -55,6 +56,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
         "reused": exploration.reused,
         "epochs": exploration.epochs,
         "seconds": exploration.seconds,
+        "enough": None if exploration.enough is None else exploration.enough.model_dump(),
         "objectives": list(exploration.objectives),
         "front": [{"trial": trial.number, **_objectives(trial, exploration)} for trial in exploration.front],
         "best": config
@@ -68,13 +70,15 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _whole(exploration: Exploration) -> Iterator[Block]:
-    """The trials by end reason, what they cost, the best of them and the Pareto front."""
+    """The trials by end reason, what they cost, why there are no more, the best of them and the Pareto front."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{sum(exploration.ends.values())} trials{': ' if ends else ''}{ends}; "
         f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
         f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
     )
+    if exploration.enough is not None:
+        yield Sentence(enough_in_words(exploration.enough, exploration.measure))
     if exploration.best_config is None:
         yield Sentence("no trial has a score")
     else:

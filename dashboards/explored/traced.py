@@ -27,6 +27,9 @@ def traced(frames: StudyFrames, seen: Exploration) -> Iterator[Traced]:
     together: dict[str, Any] = {"trials": len(of.every), **seen.ends, "reused": seen.reused, "epochs": seen.epochs}
     together |= {"seconds": seen.seconds, "on_front": len(seen.front) or None, "best_trial": seen.best}
     yield from of_numbers("search", together, lambda name: _together(of, name))
+    if seen.enough is not None:
+        found = of.of_kind("shortened", '"gain":{').tail(1)
+        yield from of_numbers("enough", seen.enough.model_dump(), lambda _: made_of(found))
     for trial in seen.front:
         yield from _on_front(of, trial)
     yield from traced_parts(of)

@@ -12,7 +12,7 @@ from skipstack.search.ablation.trained import settled_trials
 from skipstack.search.decisions.proposers.config import PathConfig
 from skipstack.search.decisions.schedulers.build import scheduler
 from skipstack.search.decisions.schedulers.config import Resource
-from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Started, Tested
+from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Shortened, Started, Tested
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Integer
@@ -73,6 +73,8 @@ class StudyCounts:
                     self.best = next(iter(self.record.ranked()), None)
                 if self.left == 0 and self.record.study.space.base.keeps_weights:
                     self.state = "testing the selected trials"
+            case Shortened():
+                self._total = None
             case Tested():
                 self.state = f"testing the selected trials: {self.tested} done"
             case Interrupted():

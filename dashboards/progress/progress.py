@@ -12,10 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from skipstack.dashboards.progress.counts import Level, StudyCounts
+from skipstack.dashboards.report.enough import enough_in_words
 from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
-from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried
+from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
 from skipstack.search.study.records.parts import short_name
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
@@ -76,6 +77,8 @@ class Progress:
             self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}")
         elif isinstance(event, Retried):
             self._say(f"trial {event.trial} {reason_in_words(event.cause)}: {event.message}; it is tried again")
+        elif isinstance(event, Shortened) and event.gain is not None:
+            self._say(enough_in_words(event.gain, self._counts.record.measure))
         goes_on = isinstance(event, Decided) and event.decision == "continue"
         if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
             self._tell(now)

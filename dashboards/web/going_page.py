@@ -11,6 +11,7 @@ from skipstack.dashboards.pictures.picture import Drawn
 from skipstack.dashboards.pictures.search_pictures import search_charts
 from skipstack.dashboards.progress.counts import Level
 from skipstack.dashboards.progress.progress import reached
+from skipstack.dashboards.report.enough import enough_in_words
 from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
@@ -91,6 +92,8 @@ def _numbers(standing: Standing) -> None:
     since = f"The last event of the ledger is {duration(ago)} old"
     told = "" if best is None else f"; the best so far is trial {best}, as it was seen and not tested"
     sentence(f"{since}{told}.", pale=True)
+    if seen.enough is not None:
+        sentence(enough_in_words(seen.enough, measure))
 
 
 def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:

@@ -98,6 +98,7 @@ def _search(search: SearchConfig, number: int, proposer: ListedConfig | PathConf
         "proposer": proposer.model_dump(),
         "warm_start": (),
         "trials": proposer.most,
+        "enough": None,
         "seeds": seeds,
         "first_seed": fresh,
         "seed": search.seed + fresh,

@@ -23,6 +23,7 @@ from skipstack.search.exploration.pairs import pairs
 from skipstack.search.exploration.rungs import rungs
 from skipstack.search.exploration.table import Row, Seen, rows
 from skipstack.search.ledger.events import Reason
+from skipstack.search.ledger.gain import Gain
 from skipstack.search.study.comparable import resource_of
 from skipstack.spaces.space import Space
 from skipstack.spaces.subject import Subject
@@ -74,6 +75,8 @@ class Exploration:
     objectives: tuple[Objective, ...] = ("score",)
     front: tuple[Trial, ...] = ()
     """The trials on the Pareto front of several objectives, the best score first."""
+    enough: Gain | None = None
+    """What further trials would have brought, where none was started since that was too little."""
 
     @property
     def effects(self) -> Effects:
@@ -121,12 +124,14 @@ def explore(
     base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
+    enough: Gain | None = None,
 ) -> Exploration:
     """What the search of a study saw, its table over all axes or over those named ``by``.
 
     ``trials``, ``seeds``, ``curves``: the frames of the study (``search/frames/``). ``reached``: ``reached.reached``.
-    ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and test. Raises UserError
-    where ``by`` names something that is no axis of the study.
+    ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and test. ``enough``: why
+    no further trial was started, where the study found that itself. Raises UserError where ``by`` names something that
+    is no axis of the study.
     """
     space = Space(study.space)
     for axis in by:
@@ -170,6 +175,7 @@ def explore(
         compared=() if raced else tuple(_rungs(study, trials, reached)),
         objectives=study.search.objectives,
         front=tuple(_trial(seen, number) for number in on_front),
+        enough=enough,
     )
 
 

@@ -19,6 +19,7 @@ from skipstack.search.frames.events import events, usage
 from skipstack.search.frames.kept import as_parquet, keep, kept, stamp
 from skipstack.search.frames.trials import seeds, trials
 from skipstack.search.ledger.events import CorpusPrepared
+from skipstack.search.ledger.gain import Gain
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.ranking import measure_of
@@ -49,7 +50,8 @@ class StudyFrames:
 
     ``study``: its config, with what it was extended by; ``corpora``: by the identity of their configs; ``base``: the
     number of the trial that ran the base config itself; ``finished``: whether nothing is left to run; ``ablated``:
-    whether it has an ablation; ``warnings``: what in its corpora spoils comparisons.
+    whether it has an ablation; ``warnings``: what in its corpora spoils comparisons; ``enough``: why it started no
+    further trial, where it found that itself.
     """
 
     past: Past
@@ -59,6 +61,7 @@ class StudyFrames:
     finished: bool
     ablated: bool
     warnings: tuple[str, ...]
+    enough: Gain | None
     kept: Callable[[str], pd.DataFrame | None]
     """A frame by its name in ``MADE``, ``IMPORTANCES`` or ``REACHED``, where an earlier reading has made it."""
     read: Callable[[], StudyRecord]
@@ -75,6 +78,7 @@ class StudyFrames:
             finished=record.finished and all(each.finished for each in record.ablations.values()),
             ablated=bool(record.ablations),
             warnings=record.warnings,
+            enough=None if record.enough is None else record.enough.gain,
             kept=lambda name: None,
             read=lambda: record,
         )
@@ -127,6 +131,7 @@ class StudyFrames:
             base=self.base,
             baseline=self.baseline,
             by=by,
+            enough=self.enough,
         )
         known = self.__dict__.get(IMPORTANCES, self.kept(IMPORTANCES))
         if known is not None:
@@ -190,6 +195,7 @@ def study_frames(path: Path) -> StudyFrames:
     if (found := kept(folder.frames, known_by)) is not None:
         past = Past(folder.ledger, found.about["events"])
         corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
+        gain = found.about.get("enough")  # which earlier versions did not keep
         return StudyFrames(
             past=past,
             study=StudyConfig.model_validate(found.about["study"]),
@@ -198,6 +204,7 @@ def study_frames(path: Path) -> StudyFrames:
             finished=found.about["finished"],
             ablated=found.about["ablated"],
             warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
+            enough=None if gain is None else Gain.model_validate(gain),
             kept=found.frame,
             read=lambda: StudyRecord.of(past),
         )
@@ -226,4 +233,5 @@ def _about(frames: StudyFrames) -> dict[str, Any]:
         "finished": frames.finished,
         "ablated": frames.ablated,
         "warnings": list(frames.warnings),
+        "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),
     }

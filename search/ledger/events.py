@@ -20,6 +20,7 @@ from skipstack.data.basis.frozen import Frozen
 from skipstack.data.health.health import Health
 from skipstack.data.tasks.accuracy import Accuracy
 from skipstack.data.tasks.measures import MeasureName
+from skipstack.search.ledger.gain import Gain
 from skipstack.search.ledger.roles import LeftOut, ListedRow
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.upgrade import FORMAT, upgraded
@@ -302,10 +303,13 @@ class Extended(_Happened):
 
 
 class Shortened(_Happened):
-    """The user asked for no more than the first so many trials."""
+    """No more than the first so many trials: the user asked for that, or it is enough (``search.enough``), since going
+    on would bring no more than ``gain``.
+    """
 
     kind: Literal["shortened"] = "shortened"
     trials: PositiveInt
+    gain: Gain | None = None
 
 
 class Tested(_Happened):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.decisions.enough import Enough
 from skipstack.search.decisions.objectives import further
 from skipstack.search.decisions.pareto import Vector
 from skipstack.search.decisions.proposers.build import proposer
@@ -27,6 +28,7 @@ from skipstack.search.ledger.events import (
     Reused,
     WarmStarted,
 )
+from skipstack.search.ledger.gain import Gain
 from skipstack.search.study.records.extension import extended
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
@@ -59,6 +61,7 @@ class Decider:
         search = study.search
         self.proposer = proposer(search.proposer, space, seed=search.seed, objectives=len(search.objectives))
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
+        self._enough = None if search.enough is None else Enough(search.enough)
         self.decision = Decision("continue")
         """What the scheduler said of the last report."""
         self.known = KnownTrials(folder, self.record)
@@ -75,12 +78,19 @@ class Decider:
             return None
         return self._base if number == 0 and self._base is not None else self.proposer.ask(number)
 
+    def enough(self) -> Gain | None:
+        """What further trials would bring, where that is so little that none is started; None where they are."""
+        asked = self._enough is not None and self.record.study.search.enough is not None
+        return self._enough.gain() if asked and self._enough is not None else None
+
     def apply(self, event: Event) -> None:
         """Bring the record, the proposer and the scheduler up to ``event``.
 
         Raises UserError for decisions and promotions that this code would not take after the events before them.
         """
         self.record.apply(event)
+        if self._enough is not None:
+            self._enough.happened(event)
         match event:
             case WarmStarted():
                 self.known.observed(event)
@@ -101,6 +111,7 @@ class Decider:
                 if event.decision == "pause":
                     self.active.remove(number)
                     self.proposer.paused(number, self.record.trials[number].curve, self._further(number))
+                    self._left(number)
             case Promoted(trial=number):
                 self._check_promoted(event)
                 self.scheduler.promoted(number)
@@ -111,6 +122,7 @@ class Decider:
                 self.scheduler.ended(number)
                 self.proposer.ended(number, event.reason, self.record.trials[number].curve, self._further(number))
                 self.known.ended(self.record.trials[number])
+                self._left(number)
             case _:
                 pass
 
@@ -127,6 +139,12 @@ class Decider:
         for each in warm_started.observed:
             beside = further(objectives, parameters=each.parameters, latency=each.latency)
             self.proposer.observed(dict(each.point), each.reason, each.curve, beside)
+
+    def _left(self, number: int) -> None:
+        """A trial makes room for others."""
+        if self._enough is not None:
+            trial = self.record.trials[number]
+            self._enough.left(number, trial.reason, trial.score, list(trial.dev.values()))
 
     def _score(self, reported: Reported) -> float:
         """What the scheduler compares: of whole groups of seeds the score of all of them, else that of the epoch."""

@@ -23,6 +23,7 @@ from skipstack.search.ledger.events import (
     Resumed,
     Retried,
     Reused,
+    Shortened,
     Started,
     Tested,
     Untested,
@@ -217,6 +218,8 @@ class Driver:
         """A new trial that must be trained, entered into the ledger; those that others stand for begin and end here."""
         while not self._all_proposed:
             number = len(self.record.trials)
+            if number < self.record.study.search.trials and (gain := self._state.enough()) is not None:
+                self._tell(Shortened(time=self._clock(), trials=number, gain=gain))
             point = self._state.ask(number)
             if point is None:
                 self._all_proposed = not (self._state.proposer.waits and self._state.active)

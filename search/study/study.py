@@ -18,7 +18,7 @@ from skipstack.search.study.faults import Fault, StudyInterruptedError, full_dis
 from skipstack.search.study.preparation import prepared
 from skipstack.search.study.records.extension import extended, extension
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.selection import selected
+from skipstack.search.study.records.selection import SETTLED, selected
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.testing import measurement
 from skipstack.search.study.warm_start import earlier_studies, warm_starts
@@ -85,6 +85,8 @@ def check_study(study: StudyConfig) -> None:
     stated = next((path for path, axis in study.space.axes.items() if axis.prior is not None), None)
     if stated is not None and search.proposer.kind != "prior":
         raise UserError(f"axis {stated}: prior: proposer {search.proposer.kind} reads none (allowed: proposer: prior)")
+    if search.enough is not None:
+        check_enough(search)
     if search.lane_seeds.stop > SEEDS_OF_A_SEARCH:
         raise UserError(
             f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
@@ -92,6 +94,26 @@ def check_study(study: StudyConfig) -> None:
         )
     proposer(search.proposer, Space(study.space), seed=search.seed, objectives=len(search.objectives))
     scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
+
+
+def check_enough(search: SearchConfig) -> None:
+    """Raises UserError for a search of which it cannot be told what a further hour would bring."""
+    if search.seeds < 2:
+        raise UserError(
+            "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since what more trials bring is held against "
+            "how much seeds deviate)"
+        )
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+        raise UserError("search.enough: got seeds that race (allowed: search.scheduler.resource: epochs or seconds)")
+    if len(search.objectives) > 1:
+        raise UserError(
+            f"search.enough: got the objectives {', '.join(search.objectives)} (allowed: score, whose best is foretold)"
+        )
+    if search.proposer.kind in SETTLED:
+        raise UserError(
+            f"search.enough: got proposer {search.proposer.kind}, whose points are settled beforehand (allowed: tpe, "
+            "prior, gp, evolution, random)"
+        )
 
 
 def check_function(search: SearchConfig) -> None:

@@ -125,7 +125,7 @@ class ExpectedRuns:
                 search = self.record.study.search
                 self._entry().tags["skipstack.extended"] = f"to {search.trials} trials, {search.seeds} seeds"
             case Shortened():
-                self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials"
+                self._entry().tags["skipstack.shortened"] = f"to {event.trials} trials{_why(event)}"
             case Finished():
                 entry = self._entry()
                 entry.status, entry.end = "FINISHED", time
@@ -244,6 +244,14 @@ def experiment_of(study: StudyConfig) -> str:
 def study_id(opened: StudyOpened) -> str:
     """16 hexadecimal digits that name this study, apart from others of the same name: by what was opened, and when."""
     return opened.earlier_identity or identity(opened)
+
+
+def _why(event: Shortened) -> str:
+    """Why a study has fewer trials, where it found that itself."""
+    gain = event.gain
+    if gain is None:
+        return ""
+    return f": {gain.trials} more, in {gain.hours:.3g} h, would raise the score by {gain.most:.2g} at most, on average"
 
 
 def _by_lane(metrics: Metrics, seeds: Sequence[int], between: str) -> dict[str, float]:

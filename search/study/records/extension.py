@@ -30,8 +30,11 @@ def extended(study: StudyConfig, by: Extended) -> StudyConfig:
 
 
 def shortened(study: StudyConfig, to: Shortened) -> StudyConfig:
-    """The study with no more than so many trials."""
-    return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials})})
+    """The study with no more than so many trials. Where these were found to be enough, what it is asked for after that
+    is not held against it: who extends such a study wants all of it.
+    """
+    enough = study.search.enough if to.gain is None else None
+    return study.model_copy(update={"search": study.search.model_copy(update={"trials": to.trials, "enough": enough})})
 
 
 def extension(

@@ -57,6 +57,8 @@ class StudyRecord:
         self.warm_starts: list[WarmStarted] = []
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
+        self.enough: Shortened | None = None
+        """Why no further trial was started, where the study found that itself and was not extended since."""
         self.settled: Settled | None = None
         """What it compares, of an ablation."""
         self.ablations: dict[int, StudyRecord] = {}
@@ -121,13 +123,14 @@ class StudyRecord:
             case Resumed():
                 self.finished = False
             case Extended():
-                self.study, self.finished = extended(self.study, event), False
+                self.study, self.finished, self.enough = extended(self.study, event), False, None
                 for stale in ("space", "_base_text"):
                     self.__dict__.pop(stale, None)
                 for trial in self.trials.values():
                     trial.given_up = None
             case Shortened():
                 self.study = shortened(self.study, event)
+                self.enough = self.enough if event.gain is None else event
             case Started(trial=number):
                 self.trials[number].starts += 1
             case Retried(trial=number):

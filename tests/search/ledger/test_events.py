@@ -31,6 +31,7 @@ from skipstack.search.ledger.events import (
     from_json,
     to_json,
 )
+from skipstack.search.ledger.gain import Gain
 from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.ledger.usage import Usage
@@ -159,7 +160,12 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
         seeds=COUNTS,
         choices=st.dictionaries(st.text(), st.lists(JSON, max_size=2).map(tuple), max_size=2),
     ),
-    happened.Shortened: st.builds(happened.Shortened, time=FINITE, trials=EPOCHS),
+    happened.Shortened: st.builds(
+        happened.Shortened,
+        time=FINITE,
+        trials=EPOCHS,
+        gain=st.none() | st.builds(Gain, trials=EPOCHS, hours=FINITE, most=FINITE, seed_deviation=FINITE),
+    ),
     Finished: st.builds(Finished, time=FINITE),
     happened.Settled: st.builds(
         happened.Settled,
