@@ -15,6 +15,7 @@ from skipstack.dashboards.explored.traced import traced
 from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ablation.experiment import experiment
 from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.enough import EnoughConfig
 from skipstack.search.engines.serial import SerialEngine
@@ -87,6 +88,15 @@ def test_it_ends_says_why_and_nothing_more_is_started(ended: StudyFolder) -> Non
     assert not [each for each in Ledger(ended.ledger).read()[the_end(ended)[0] :] if each.kind == "proposed"]
     run(ended)
     assert [event.kind for event in Ledger(ended.ledger).read()[len(before) :]] == ["resumed", "finished"]
+
+
+def test_an_ablation_trains_all_its_rows_all_the_same(tmp_path: Path) -> None:
+    """Also of a study that was to ask, and did not come to it."""
+    folder = open_toy(tmp_path, searched(enough(), trials=6))
+    record = run(folder)
+    assert record.study.search.enough is not None
+    made = experiment(read_study(folder.path), seeds=1, top=1, time=2.0)
+    assert made.study.search.enough is None
 
 
 def test_without_the_option_all_trials_run(tmp_path: Path) -> None:
