@@ -59,7 +59,9 @@ class Decider:
         space = Space(study.space) if space is None else space
         self._base = space.point(study.space.base) if space.contains(study.space.base) else None
         search = study.search
-        self.proposer = proposer(search.proposer, space, seed=search.seed, objectives=len(search.objectives))
+        self.proposer = proposer(
+            search.proposer, space, seed=search.seed, objectives=len(search.objectives), trials=search.trials
+        )
         self.scheduler = scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
         self._enough = None if search.enough is None else Enough(search.enough)
         self.decision = Decision("continue")
@@ -104,6 +106,7 @@ class Decider:
             case Reused(trial=number):
                 self.scheduler.spare(number)
             case Reported(trial=number):
+                self.proposer.took(number, event.seconds / max(len(event.seeds), 1))
                 self.scheduler.weigh(number, self._further(number))
                 self.decision = self.scheduler.report(number, event.epoch, self._score(event), event.seconds)
             case Decided(trial=number):

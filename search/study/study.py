@@ -92,7 +92,13 @@ def check_study(study: StudyConfig) -> None:
             f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
             f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
         )
-    proposer(search.proposer, Space(study.space), seed=search.seed, objectives=len(search.objectives))
+    proposer(
+        search.proposer,
+        Space(study.space),
+        seed=search.seed,
+        objectives=len(search.objectives),
+        trials=search.trials,
+    )
     scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
 
 

@@ -35,7 +35,9 @@ def study(name: str, scale: str | None = None) -> StudyConfig:
 def walked(config: StudyConfig) -> list[Point]:
     """What the study's proposer proposes, if nothing ends early."""
     search = config.search
-    subject = proposer(search.proposer, Space(config.space), seed=search.seed, objectives=len(search.objectives))
+    subject = proposer(
+        search.proposer, Space(config.space), seed=search.seed, objectives=len(search.objectives), trials=search.trials
+    )
     walk = live(subject, seed=0, trials=search.trials)
     return [told.point for told in walk if told.reason is None]
 

@@ -1,12 +1,15 @@
 """From a config to a proposer: the one place that knows which class a kind means."""
 
+from collections.abc import Callable
 from typing import assert_never
 
 from skipstack.search.decisions.proposers.config import (
     EvolutionConfig,
     ListedConfig,
+    ModelConfig,
+    ModelName,
     PathConfig,
-    PlainName,
+    PlainProposerConfig,
     ProposerConfig,
 )
 from skipstack.search.decisions.proposers.evolution import Evolution
@@ -18,8 +21,8 @@ from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.spaces.space import Space
 
 
-def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int) -> Proposer:
-    """The proposer of a study with this ``seed`` and so many ``objectives``.
+def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
+    """The proposer of a study with this ``seed``, so many ``objectives`` and so many ``trials``.
 
     Raises UserError where it cannot work on the space.
     """
@@ -30,23 +33,23 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
             return Listed(space, config.points)
         case PathConfig():
             return Path(space, config)
+        case PlainProposerConfig():
+            return _plain(config, space, seed)
+        case ModelConfig():
+            made: dict[ModelName, Callable[[Space, int, int, int | None], Proposer]]
+            made = {"tpe": Tpe, "gp": GaussianProcess, "prior": Prior}
+            return made[config.kind](space, seed, objectives, trials if config.per_second else None)
         case _:
-            return _plain(config.kind, space, seed=seed, objectives=objectives)
+            assert_never(config)
 
 
-def _plain(kind: PlainName, space: Space, *, seed: int, objectives: int) -> Proposer:
-    match kind:
+def _plain(config: PlainProposerConfig, space: Space, seed: int) -> Proposer:
+    match config.kind:
         case "grid":
             return Grid(space)
         case "one_at_a_time":
             return OneAtATime(space)
         case "random":
             return Random(space, seed)
-        case "tpe":
-            return Tpe(space, seed, objectives)
-        case "gp":
-            return GaussianProcess(space, seed, objectives)
-        case "prior":
-            return Prior(space, seed, objectives)
         case _:
-            assert_never(kind)
+            assert_never(config.kind)

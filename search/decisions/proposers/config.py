@@ -7,8 +7,11 @@ from pydantic import Field, PositiveInt
 from skipstack.data.basis.frozen import Frozen
 from skipstack.spaces.domains import Json
 
-PlainName = Literal["grid", "one_at_a_time", "random", "tpe", "gp", "prior"]
+PlainName = Literal["grid", "one_at_a_time", "random"]
 """The proposers without options."""
+
+ModelName = Literal["tpe", "gp", "prior"]
+"""Those that model what they have seen."""
 
 WALKS: Final = ("grid", "one_at_a_time")
 """Those that walk through the space: which points they try is known beforehand."""
@@ -17,7 +20,18 @@ WALKS: Final = ("grid", "one_at_a_time")
 class PlainProposerConfig(Frozen):
     """A proposer without options."""
 
-    kind: PlainName = "tpe"
+    kind: PlainName
+
+
+class ModelConfig(Frozen):
+    """Proposers that model what they have seen.
+
+    ``per_second``: they weigh what a point promises against what an epoch takes there, the less the more of the study's
+    trials there are already.
+    """
+
+    kind: ModelName = "tpe"
+    per_second: bool = False
 
 
 class EvolutionConfig(Frozen):
@@ -63,8 +77,8 @@ class PathConfig(Frozen):
 
 
 ProposerConfig = Annotated[
-    PlainProposerConfig | EvolutionConfig | ListedConfig | PathConfig, Field(discriminator="kind")
+    PlainProposerConfig | ModelConfig | EvolutionConfig | ListedConfig | PathConfig, Field(discriminator="kind")
 ]
 
-ProposerName = Literal[PlainName, "evolution"]
+ProposerName = Literal[PlainName, ModelName, "evolution"]
 """The kinds that a word alone can name: the others list what they propose."""

@@ -40,12 +40,12 @@ class Prior(Proposer):
     and best config by their densities at good points; here a wrong belief is found by a test.
     """
 
-    def __init__(self, space: Space, seed: int, objectives: int = 1) -> None:
+    def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
         self._space = space
         self._beliefs = space.beliefs
         self._seed = seed
         self._seen = Seen(space)
-        self._learner = Tpe(space, seed, objectives)
+        self._learner = Tpe(space, seed, objectives, cooled)
         self._points: dict[int, Point] = {}
         self._scored: dict[int, tuple[float, Standing]] = {}
         """Of each trial with a score, by number: how near to the belief it was, and how it stands."""
@@ -77,6 +77,10 @@ class Prior(Proposer):
         self._seen.add(point)
         self._points[number] = point
         self._learner.proposed(number, point)
+
+    def took(self, number: int, seconds: float) -> None:
+        """TPE learns what trials cost."""
+        self._learner.took(number, seconds)
 
     def promoted(self, number: int, point: Point) -> None:
         """Trial ``number`` runs again."""

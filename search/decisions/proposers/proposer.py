@@ -53,6 +53,9 @@ class Proposer(ABC):
         """Whether a point may yet follow where ``ask`` has none: once a trial that runs has ended."""
         return False
 
+    def took(self, number: int, seconds: float) -> None:  # noqa: B027 (to most, all cost the same)
+        """An epoch of trial ``number`` took so many seconds, for each seed that it trained."""
+
     def paused(self, number: int, curve: Curve, further: Vector = ()) -> None:  # noqa: B027 (most wait for the end)
         """Trial ``number`` waits at a rung, having reported ``curve``. Most trials wait until the study ends."""
 

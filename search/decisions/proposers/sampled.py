@@ -21,6 +21,7 @@ from optuna.trial import TrialState, create_trial
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.seeding import derive, generator
 from skipstack.search.decisions.pareto import Vector
+from skipstack.search.decisions.proposers.costs import Charged, Costs
 from skipstack.search.decisions.proposers.proposer import Curve, Proposer, Seen
 from skipstack.search.ledger.events import Reason
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
@@ -56,17 +57,23 @@ class Sampled(Proposer):
 
     A point that is not allowed or was proposed before is sampled anew, up to ``tries`` times in all; then an
     unseen point is drawn at random. ``objectives``: how many there are, all of them maximised.
+
+    ``cooled``: what a point promises is divided by what an epoch takes there to the power of 1 - n / ``cooled``, n
+    being the number of the trial: the fewer of so many trials are left, the less its cost counts (cost cooling: Lee et
+    al., 2020). None: it does not count. What epochs take is learnt from those of this study (``costs.py``).
     """
 
     stream: ClassVar[str]
     """Which of the seed's random streams it draws from."""
     tries: ClassVar[int]
 
-    def __init__(self, space: Space, seed: int, objectives: int = 1) -> None:
+    def __init__(self, space: Space, seed: int, objectives: int = 1, cooled: int | None = None) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space = space
         self._seed = seed
         self._objectives = objectives
+        self._cooled = cooled
+        self._costs = Costs(space)
         self._seen = Seen(space)
         self._axes = {path: _Axis(path, domain) for path, domain in space.domains.items()}
         self._recorder = optuna.samplers.RandomSampler(seed=0)  # never asked: recorded trials have their values
@@ -78,8 +85,8 @@ class Sampled(Proposer):
         """Those of which it has."""
 
     @abstractmethod
-    def _sampler(self, seed: int) -> optuna.samplers.BaseSampler:
-        """A fresh sampler."""
+    def _sampler(self, seed: int, charged: Charged | None) -> optuna.samplers.BaseSampler:
+        """A fresh sampler, which subtracts from the logarithm of what it maximises what is ``charged``."""
 
     @abstractmethod
     def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
@@ -101,16 +108,25 @@ class Sampled(Proposer):
     def ask(self, number: int) -> Point | None:
         """What the sampler proposes; None where the space is exhausted."""
         self._tell_optuna()
+        charged = self._charged(number)
         for attempt in range(self.tries):
-            point = self._sampled(derive(self._seed, self.stream, number, attempt) % OPTUNA_SEEDS)
+            point = self._sampled(derive(self._seed, self.stream, number, attempt) % OPTUNA_SEEDS, charged)
             if point not in self._seen and self._space.allowed(point):
                 return point
         return self._instead(point, generator(self._seed, self.stream, number))
 
     @final
+    def took(self, number: int, seconds: float) -> None:
+        """Learn what an epoch costs."""
+        if self._cooled is not None:
+            self._costs.took(number, seconds)
+
+    @final
     def proposed(self, number: int, point: Point) -> None:
         """Trial ``number`` runs at ``point``, and the next asks keep apart from it."""
         self._seen.add(point)
+        if self._cooled is not None:
+            self._costs.proposed(number, self._recorded(point))
         self._run(number, point)
 
     @final
@@ -172,10 +188,15 @@ class Sampled(Proposer):
         self._pending.clear()
         self._open.clear()
 
-    def _sampled(self, seed: int) -> Point:
+    def _charged(self, number: int) -> Charged | None:
+        """What axes are charged for their costs, in the light of all that was reported; None where they are not."""
+        weight = 0.0 if self._cooled is None else max(1 - number / self._cooled, 0.0)
+        return Charged(self._costs.by_axis(), weight) if weight else None
+
+    def _sampled(self, seed: int, charged: Charged | None) -> Point:
         """What a fresh sampler proposes. The trial it needs is entered as failed: samplers pass those over."""
         study = self._history()
-        study.sampler = self._sampler(seed)
+        study.sampler = self._sampler(seed, charged)
         trial = study.ask()
         try:
             return self._space.compose(lambda path, _: self._axes[path].suggest(trial))

@@ -1,16 +1,23 @@
 """The tree-structured Parzen estimator."""
 
+import math
 import warnings
-from typing import ClassVar, final
+from functools import partial
+from typing import Any, ClassVar, Final, final
 
+import numpy as np
 import optuna
 from optuna.exceptions import ExperimentalWarning
 from optuna.trial import TrialState
 
 from skipstack.search.decisions.pareto import Vector
+from skipstack.search.decisions.proposers.costs import Charged
 from skipstack.search.decisions.proposers.proposer import Curve
 from skipstack.search.decisions.proposers.sampled import Outcome, Sampled
 from skipstack.search.ledger.events import Reason
+
+BETTER: Final = 0.1
+"""The share of trials that l(x) is the density of, at most: Optuna's."""
 
 
 @final
@@ -29,18 +36,39 @@ class Tpe(Sampled):
     With several objectives the better trials are those of the lower non-dominated ranks, the last of these cut
     by hypervolume (Ozaki et al., 2022). Optuna has no intermediate values then: stopped trials rank behind the
     completed ones, alike.
+
+    Where costs count, the one of the 24 is taken that promises most per second: the expected improvement is
+    proportional to 1 / (y + (1 - y) g(x) / l(x)), y being the share of the better trials (Bergstra et al., 2011,
+    equation 15). Where l(x) is far above g(x) it is the same, and the cost decides.
     """
 
     stream: ClassVar[str] = "tpe"
     tries: ClassVar[int] = 5
 
-    def _sampler(self, seed: int) -> optuna.samplers.TPESampler:
+    def _sampler(self, seed: int, charged: Charged | None) -> optuna.samplers.TPESampler:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)  # group, in Optuna since 2.8
-            return optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True, constant_liar=True)
+            kind = optuna.samplers.TPESampler if charged is None else partial(_PerSecond, charged)
+            return kind(seed=seed, multivariate=True, group=True, constant_liar=True)
 
     def _scored(self, reason: Reason, curve: Curve, further: Vector) -> Outcome:
         intermediate = dict(curve) if self._objectives == 1 else {}
         if reason == "stopped":
             return Outcome(TrialState.PRUNED, None, intermediate)
         return Outcome(TrialState.COMPLETE, [max(score for _, score in curve), *further], intermediate)
+
+
+@final
+class _PerSecond(optuna.samplers.TPESampler):
+    """Optuna's sampler with another value of its candidates. It calls a method of its own for that, of which it makes
+    no promise: a test sees that it still does.
+    """
+
+    def __init__(self, charged: Charged, **options: Any) -> None:
+        super().__init__(**options)
+        self._charged = charged
+
+    def _compute_acquisition_func(self, samples: Any, mpe_below: Any, mpe_above: Any) -> Any:
+        ratio = super()._compute_acquisition_func(samples, mpe_below, mpe_above)
+        improvement = -np.logaddexp(math.log(BETTER), math.log(1 - BETTER) - ratio)
+        return improvement - self._charged.of(samples)

@@ -15,6 +15,7 @@ from skipstack.dashboards.explored.traced import traced
 from skipstack.dashboards.pages.rendering import render
 from skipstack.dashboards.progress.progress import Progress
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ablation.experiment import experiment
 from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.enough import EnoughConfig
 from skipstack.search.engines.serial import SerialEngine
@@ -89,6 +90,15 @@ def test_it_ends_says_why_and_nothing_more_is_started(ended: StudyFolder) -> Non
     assert [event.kind for event in Ledger(ended.ledger).read()[len(before) :]] == ["resumed", "finished"]
 
 
+def test_an_ablation_trains_all_its_rows_all_the_same(tmp_path: Path) -> None:
+    """Also of a study that was to ask, and did not come to it."""
+    folder = open_toy(tmp_path, searched(enough(), trials=6))
+    record = run(folder)
+    assert record.study.search.enough is not None
+    made = experiment(read_study(folder.path), seeds=1, top=1, time=2.0)
+    assert made.study.search.enough is None
+
+
 def test_without_the_option_all_trials_run(tmp_path: Path) -> None:
     record = run(open_toy(tmp_path, toy_study(trials=20)))
     assert len(record.trials) == 20
@@ -153,7 +163,7 @@ def test_the_report_mlflow_and_the_trace_say_it(ended: StudyFolder) -> None:
     assert report.content["enough"] == event.gain.model_dump()
     lines = [each for each in traced(frames, seen) if each.name.startswith("enough: ")]
     place, _ = the_end(ended)
-    assert {each.name.removeprefix("enough: "): each.value for each in lines} == event.gain.model_dump()
+    assert [each.name.removeprefix("enough: ") for each in lines] == list(event.gain.model_dump())
     assert {each.events for each in lines} == {(place,)}
     runs = ExpectedRuns()
     for each in Ledger(ended.ledger).read():

@@ -191,7 +191,9 @@ def test_no_fault_is_shown_to_a_proposer_as_a_score(name: str, fault: Reason) ->
     study = toy_study(proposer="grid" if name in ("grid", "one_at_a_time") else "tpe")
     answers = []
     for curve in ([], [(1, 0.9), (2, 0.95)]):
-        chosen = proposer(changed(study.search, proposer=name).proposer, Space(study.space), seed=0, objectives=1)
+        chosen = proposer(
+            changed(study.search, proposer=name).proposer, Space(study.space), seed=0, objectives=1, trials=9
+        )
         for number in range(12):
             point = chosen.ask(number)
             if point is None:

@@ -9,6 +9,7 @@ import optuna
 
 from skipstack.search.decisions.pareto import Vector
 from skipstack.search.decisions.proposers.config import EvolutionConfig, PathConfig
+from skipstack.search.decisions.proposers.costs import Charged
 from skipstack.search.decisions.proposers.evolution import Evolution
 from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
 from skipstack.search.decisions.proposers.path import Path
@@ -78,8 +79,8 @@ def quick(process: GaussianProcess) -> GaussianProcess:
     """A process that looks for its points from two places instead of ten: what every proposer promises, holds alike."""
     usual = process._sampler
 
-    def sampler(seed: int) -> optuna.samplers.GPSampler:
-        found = usual(seed)
+    def sampler(seed: int, charged: Charged | None) -> optuna.samplers.GPSampler:
+        found = usual(seed, charged)
         found._n_preliminary_samples, found._n_local_search = 64, 2
         return found
 
@@ -105,11 +106,13 @@ MAKERS: Mapping[str, Make] = {
     "tpe, finite": lambda: Tpe(FINITE, seed=3),
     "tpe, mixed": lambda: Tpe(MIXED, seed=3),
     "tpe, two objectives": lambda: Tpe(MIXED, seed=3, objectives=2),
+    "tpe per second, mixed": lambda: Tpe(MIXED, 3, 1, 20),
     "prior, finite": lambda: Prior(FINITE, seed=3),
     "prior, mixed": lambda: Prior(MIXED, seed=3),
     "prior, two objectives": lambda: Prior(MIXED, seed=3, objectives=2),
     "gp, finite": lambda: quick(GaussianProcess(FINITE, seed=3, random_trials=4)),
     "gp, mixed": lambda: quick(GaussianProcess(MIXED, seed=3, random_trials=5)),
+    "gp per second, mixed": lambda: quick(GaussianProcess(MIXED, 3, 1, 20, random_trials=5)),
     "evolution, finite": lambda: Evolution(FINITE, 3, SMALL),
     "evolution, mixed": lambda: Evolution(MIXED, 3, SMALL),
     "evolution, two objectives": lambda: Evolution(MIXED, 3, SMALL),
