@@ -1,5 +1,5 @@
 # make quickstart: install and run the main job on the embedded corpus.  make test: install and run the tests.
-# The other targets: test-slow, mutation, lint, format, docs, statistics, bench, gpu-check, mlflow, clean.
+# The other targets: test-slow, mutation, lint, format, docs, statistics, schedulers, bench, gpu-check, mlflow, clean.
 
 PYTHON ?= python3
 RUN := .venv/bin
@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # Compiled once, even where a container says otherwise: a study and the tests start many processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: quickstart test test-slow mutation lint format docs statistics bench gpu-check mlflow clean
+.PHONY: quickstart test test-slow mutation lint format docs statistics schedulers bench gpu-check mlflow clean
 
 quickstart: .venv/installed
 	$(RUN)/skipstack search quickstart
@@ -47,6 +47,10 @@ docs: .venv/installed
 # The tables of docs/guide/statistics.md, from simulated studies whose truth is known: some minutes.
 statistics: .venv/installed
 	$(RUN)/python -m tests.search.statistics.measured
+
+# The tables and the picture of docs/schedulers.md: recorded studies under every scheduler, ours and others'; some minutes.
+schedulers: .venv/installed
+	$(RUN)/python -m tests.benchmarks.schedulers.page
 
 bench: .venv/installed
 	$(RUN)/python -m pytest -m benchmark -s

@@ -1,0 +1,56 @@
+"""From a study to a recording of it: what `skipstack simulate` reads of its ledger, and nothing else.
+
+python -m tests.benchmarks.schedulers.recording STUDY FOLDER
+
+No word of the corpus is in it, nor who ran the study, when and where. It is a ledger like any other.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from skipstack.search.ledger.compaction import compacted
+from skipstack.search.ledger.events import CorpusPrepared, Ended, Event, Finished, Proposed, Reported, StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.ledger.segments import Segments
+from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.reading import read_study
+
+
+def thinned(events: Sequence[Event], measure: str) -> Iterator[Event]:
+    """The study, its corpora without what they are made of, and of each trial its point, its dev scores and its end.
+
+    Times count from the beginning. Trials that have not ended are left out.
+    """
+    begun, over = events[0].time, {event.trial for event in events if isinstance(event, Ended)}
+    for event in events:
+        if isinstance(event, Proposed | Reported) and event.trial not in over:
+            continue
+        match event:
+            case StudyOpened() | Proposed() | Ended() | Finished():
+                kept: Event = event
+            case CorpusPrepared():
+                kept = event.model_copy(update={"health": None, "warnings": (), "vectors": {}})
+            case Reported():
+                scores = {name: values for name, values in event.metrics.items() if name == f"dev_{measure}"}
+                kept = event.model_copy(update={"metrics": scores, "seconds": round(event.seconds, 4)})
+            case _:
+                continue
+        yield kept.model_copy(update={"time": round(event.time - begun, 3)})
+
+
+def record(study: Path, folder: Path) -> None:
+    """Write the recording of a study into a new folder, in one file."""
+    measure = read_study(study).measure.name
+    path = StudyFolder(folder).ledger
+    with Ledger(path) as ledger:
+        for event in thinned(Ledger(StudyFolder.existing(study).ledger).read(), measure):
+            ledger.append(event)
+    content = compacted(Segments(path).lines())
+    for file in path.iterdir():
+        file.unlink()
+    (path / "000001.parquet").write_bytes(content)
+
+
+if __name__ == "__main__":
+    record(Path(sys.argv[1]), Path(sys.argv[2]))
