@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.decisions.enough import EnoughConfig
 from skipstack.search.decisions.objectives import Objective
-from skipstack.search.decisions.proposers.config import ModelConfig, ProposerConfig, ProposerName
+from skipstack.search.decisions.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
 from skipstack.search.decisions.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
 from skipstack.spaces.config import SpaceConfig
 
@@ -33,7 +33,7 @@ class SearchConfig(Frozen):
 
     proposer: Annotated[
         ProposerConfig, BeforeValidator(of_kind, json_schema_input_type=ProposerName | ProposerConfig)
-    ] = ModelConfig()
+    ] = ModelBasedConfig()
     """Who chooses the trials; a kind alone may stand for a mapping: ``tpe`` for ``{kind: tpe}``."""
     objectives: tuple[Objective, ...] = ("score",)
     """What is sought at once, the score first. The report shows the Pareto front; ASHA and proposers rank by it."""

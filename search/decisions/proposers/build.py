@@ -6,7 +6,7 @@ from typing import assert_never
 from skipstack.search.decisions.proposers.config import (
     EvolutionConfig,
     ListedConfig,
-    ModelConfig,
+    ModelBasedConfig,
     ModelName,
     PathConfig,
     PlainProposerConfig,
@@ -35,7 +35,7 @@ def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int
             return Path(space, config)
         case PlainProposerConfig():
             return _plain(config, space, seed)
-        case ModelConfig():
+        case ModelBasedConfig():
             made: dict[ModelName, Callable[[Space, int, int, int | None], Proposer]]
             made = {"tpe": Tpe, "gp": GaussianProcess, "prior": Prior}
             return made[config.kind](space, seed, objectives, trials if config.per_second else None)

@@ -23,7 +23,7 @@ class PlainProposerConfig(Frozen):
     kind: PlainName
 
 
-class ModelConfig(Frozen):
+class ModelBasedConfig(Frozen):
     """Proposers that model what they have seen.
 
     ``per_second``: they weigh what a point promises against what an epoch takes there, the less the more of the study's
@@ -77,7 +77,7 @@ class PathConfig(Frozen):
 
 
 ProposerConfig = Annotated[
-    PlainProposerConfig | ModelConfig | EvolutionConfig | ListedConfig | PathConfig, Field(discriminator="kind")
+    PlainProposerConfig | ModelBasedConfig | EvolutionConfig | ListedConfig | PathConfig, Field(discriminator="kind")
 ]
 
 ProposerName = Literal[PlainName, ModelName, "evolution"]
