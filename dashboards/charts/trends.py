@@ -20,8 +20,9 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     """A point for each number on each line, on its interval; points of a line are joined.
 
     ``frame`` has the columns number, line, value, low and high: the ends of the 95 % interval, NaN where there is none;
-    in the measure's own unit. Lines stay in their order; of more than ``MOST`` the first are drawn. ``axis``: what the
-    numbers are of; ``lines``: what the lines are values of, empty where there is one.
+    in the measure's own unit. Percents are drawn between 0 and 100. Lines stay in their order; of more than ``MOST``
+    the first are drawn. ``axis``: what the numbers are of; ``lines``: what the lines are values of, empty where there
+    is one.
     """
     names = list(dict.fromkeys(frame["line"]))
     known = frame[frame["line"].isin(names[:MOST])].dropna(subset=["value"])
@@ -41,6 +42,8 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     dash = alt.StrokeDash("line:N", scale=dashes(present), legend=legend)
     joined = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     ends = rows.dropna(subset=["low", "high"])
+    if measure.in_points:  # seeds that lie far apart have intervals beyond what can be
+        ends = ends.assign(low=ends["low"].clip(lower=0.0), high=ends["high"].clip(upper=100.0))
     intervals = [
         alt.Chart(data(ends[ends["line"] == look.name]))
         .mark_rule(strokeWidth=2, opacity=0.6, color=look.colour)

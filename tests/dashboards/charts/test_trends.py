@@ -90,3 +90,13 @@ def test_a_measure_has_its_own_unit() -> None:
     _, drawing = drawn(frame_of("short"), PERPLEXITY)
     assert "perplexity on test (lower is better)" in drawing.words
     assert BLUE not in drawing.svg
+
+
+def test_an_interval_in_percent_is_drawn_as_far_as_a_percentage_can_be() -> None:
+    """Scores are 90, 80, 70 and 60 %, each with an interval that reaches 70 points both ways."""
+    _, drawing = drawn(frame_of("short", half=0.7))
+    assert {"0", "100"} <= set(drawing.words)
+    assert "120" not in drawing.words
+    heights = sorted(abs(float(rule.get("y2", 0))) for rule in drawing.coloured("rule", INK))
+    a_point = heights[0] / 80  # of the first, from 20 to 100
+    assert heights == pytest.approx([80 * a_point, 90 * a_point, 100 * a_point, 100 * a_point], rel=1e-3)
