@@ -30,14 +30,18 @@ def verdict_of(record: StudyRecord, found: Confirmation) -> str:
     first, point = next((each, row.point) for row in settled.rows for each in row.roles if each.kind == "winner")
     winner = measured(first)
     changes: dict[str, ConfirmedRow] = {}
+    beside: dict[str, ConfirmedRow] = {}
     for row in settled.rows:
         for role in row.roles:
+            if role.kind == "beside" and role.study is not None and row.roles[0] == role:
+                beside[role.study] = measured(role)
             if role.kind == "without" and role.winner == first.winner and role.axis is not None:
                 same = {"base": _reversed(winner), "without": measured(role)}
                 changes[role.axis] = same.get(row.roles[0].kind, _unknown("without it, it is another winner"))
     said = settings({axis: point[axis] for axis in changes})
     several = len({row.corpus for row in found.rows}) > 1
-    sentence = ablation_in_a_sentence(winner, dict(zip(said, changes.values(), strict=True)), record.measure)
+    without = dict(zip(said, changes.values(), strict=True))
+    sentence = ablation_in_a_sentence(winner, without, record.measure, beside)
     return f"On {corpus}: {sentence[0].lower()}{sentence[1:]}" if several else sentence
 
 
@@ -53,12 +57,17 @@ def _reversed(row: ConfirmedRow) -> ConfirmedRow:
     return replace(row, difference=replace(row.difference, value=-row.difference.value, low=low, high=high))
 
 
-def ablation_in_a_sentence(winner: ConfirmedRow, without: Mapping[str, ConfirmedRow], measure: Measure) -> str:
+def ablation_in_a_sentence(
+    winner: ConfirmedRow,
+    without: Mapping[str, ConfirmedRow],
+    measure: Measure,
+    beside: Mapping[str, ConfirmedRow] | None = None,
+) -> str:
     """Which of the winner's changes earn their place.
 
     ``winner``: the row that is measured from the base. ``without``: by its change, each row that lacks this one, which
-    is measured from the winner; together they are a family. A change earns its place where the row without it is
-    worse, and by more than chance.
+    is measured from the winner; ``beside``: by the other search, the best of each, measured likewise; together they are
+    a family. A change earns its place where the row without it is worse, and by more than chance.
     """
     known = {
         change: row.difference for change, row in without.items() if row.difference is not None and row.p is not None
@@ -71,8 +80,16 @@ def ablation_in_a_sentence(winner: ConfirmedRow, without: Mapping[str, Confirmed
         *_said(costly, "does harm", "do harm", known, measure),
         *_said(unclear, "shows no effect beyond chance", "show no effect beyond chance"),
         *(f"of {each} nothing is known ({_why(row)})" for each, row in without.items() if each not in known),
-        *_together(winner, measure),
+        *_against(winner, "the winner", "the base", measure),
+        *(
+            part
+            for study, row in (beside or {}).items()
+            for part in _against(row, f"the best of {study}", "the winner", measure)
+        ),
     ]
+    if not without:
+        whole = "; ".join(said) or "of the winner nothing is known"
+        return f"{whole[0].upper()}{whole[1:]}."
     opening = "The winner's one change" if len(without) == 1 else f"Of the winner's {len(without)} changes"
     return f"{opening}: {'; '.join(said)}."
 
@@ -93,12 +110,12 @@ def _said(
         yield f"{listed(shown)} {one if len(which) == 1 else several}"
 
 
-def _together(winner: ConfirmedRow, measure: Measure) -> Iterator[str]:
-    """How far the winner is from the base, where that has an interval; by the mark, as the rows above."""
-    if winner.difference is not None and winner.difference.half is not None:
-        ahead = "ahead of" if winner.difference.value > 0 else "behind"
-        verdict = ahead if winner.marked else "not shown to differ from"
-        yield f"the winner is {verdict} the base, {with_half(winner.difference, measure)}"
+def _against(row: ConfirmedRow, name: str, other: str, measure: Measure) -> Iterator[str]:
+    """How far a row is from what it is measured from, where that has an interval; by the mark, as the rows above."""
+    if row.difference is not None and row.difference.half is not None:
+        ahead = "ahead of" if row.difference.value > 0 else "behind"
+        verdict = ahead if row.marked else "not shown to differ from"
+        yield f"{name} is {verdict} {other}, {with_half(row.difference, measure)}"
 
 
 def _why(row: ConfirmedRow) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.trained import trained_rows
 from skipstack.search.config import StudyConfig
@@ -66,6 +67,7 @@ def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp
     assert of_beside.section == f"the best of another search, measured from winner, trial {best['deep'].number}"
     assert of_beside.label == f"flat, trial {best['flat'].number}"
     assert of_beside.marked
+    assert verdict_of(record, ablated(record)).count("the best of flat is ahead of the winner") == 1
 
 
 def test_with_parts_the_winner_is_taken_apart_and_what_stands_beside_it_is_not(studies: Path) -> None:
