@@ -1,6 +1,6 @@
 """Why a study starts no further trial, in a sentence."""
 
-from skipstack.dashboards.report.quantities import duration
+from skipstack.dashboards.report.quantities import duration, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ledger.gain import Gain
@@ -8,7 +8,7 @@ from skipstack.search.ledger.gain import Gain
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:
     """What more trials would bring, against how much seeds deviate."""
-    most, deviation = (measure.written(value).lstrip("-") for value in (gain.most, gain.seed_deviation))
+    most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
     more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
     return (
         f"No further trial was started: {more}, would raise the best {measure.label} by {most} at most, on average; "

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.report.quantities import NONE
+from skipstack.dashboards.report.quantities import NONE, size_of
 from skipstack.dashboards.report.simulation_report import recorded_content, recorded_lines
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.simulation.recordings import Recordings
@@ -35,7 +35,7 @@ def repeats_report(
     content = _content(record, recorded, goal, workers, settings)
     measure = record.measure
     title, *lines = recorded_lines(content)
-    note = NOTE.format(within=_written(goal.within, measure), best=measure.written(goal.best), budget=BUDGET)
+    note = NOTE.format(within=size_of(goal.within, measure), best=measure.written(goal.best), budget=BUDGET)
     groups = (
         (*map(Sentence, lines), Sentence(_simulated(content))),
         (_table(content, measure),),
@@ -123,7 +123,7 @@ def _cells(setting: Content, content: Content, measure: Measure) -> Iterator[str
     yield f"{setting['found']}/{len(content['seeds'])}"
     for name in ("regret_early", "regret_at_end"):
         median = setting[name]["median"]
-        yield NONE if median is None else _written(median, measure)
+        yield NONE if median is None else size_of(median, measure)
 
 
 def _across(contents: Sequence[Content]) -> Table:
@@ -162,8 +162,3 @@ def _whole(epochs: float | None) -> str:
 
 def _epochs(epochs: float | None, grid: int) -> str:
     return NONE if epochs is None else f"{epochs:,.0f} ({epochs / grid:.0%})"
-
-
-def _written(difference: float, measure: Measure) -> str:
-    """What is missing, as people see it: never negative."""
-    return measure.written(difference).lstrip("-")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.formats.running_text import END
 from skipstack.data.formats.sentences import Sentence
 from skipstack.data.labels.schemes import Scheme, parted
@@ -22,7 +23,7 @@ def sound(found: object, task: str, scheme: Scheme | None) -> Sentence:
     wanted = 1 if task == "classification" else len(words)
     if len(tags) != wanted:
         allowed = "one tag, the label of the text" if task == "classification" else "as many tags as words"
-        raise UnsoundError(f"got {_count(len(words), 'word')} and {_count(len(tags), 'tag')} (allowed: {allowed})")
+        raise UnsoundError(f"got {counted(len(words), 'word')} and {counted(len(tags), 'tag')} (allowed: {allowed})")
     if task == "language_modelling" and tags != (*words[1:], END):
         raise UnsoundError(
             f"got tags that are not the words after each word (allowed: words[1:], and {END} at the end)"
@@ -70,27 +71,23 @@ def _tree(heads: object, words: int, task: str) -> tuple[int, ...] | None:
             raise UnsoundError(f"got heads for {task} (allowed: None, or a layer whose task is parsing)")
         return None
     if not isinstance(heads, tuple | list) or len(heads) != words:
-        raise UnsoundError(f"got {_heads(heads)} for {_count(words, 'word')} (allowed: a head for each word)")
+        raise UnsoundError(f"got {_heads(heads)} for {counted(words, 'word')} (allowed: a head for each word)")
     for place, head in enumerate(heads, start=1):
         if type(head) is not int or not ROOT <= head <= words:
             raise UnsoundError(f"got the head {head!r} of word {place} (allowed: a whole number from 0 to {words})")
     if heads.count(ROOT) != 1:
-        raise UnsoundError(f"got {_count(heads.count(ROOT), 'word')} of head 0 (allowed: exactly one)")
+        raise UnsoundError(f"got {counted(heads.count(ROOT), 'word')} of head 0 (allowed: exactly one)")
     if cycle := find_cycle(heads):
         raise UnsoundError(f"got heads in a circle ({_way(cycle)}) (allowed: a tree under head 0)")
     return tuple(heads)
 
 
 def _heads(heads: object) -> str:
-    return _count(len(heads), "head") if isinstance(heads, tuple | list) else f"heads {heads!r}"
+    return counted(len(heads), "head") if isinstance(heads, tuple | list) else f"heads {heads!r}"
 
 
 def _way(cycle: Sequence[int]) -> str:
     return ", ".join(map(str, [*cycle, cycle[0]]))
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number} {name}{'' if number == 1 else 's'}"
 
 
 def _article(found: object) -> str:

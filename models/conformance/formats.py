@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.formats.own_reader import OwnReader
 from skipstack.data.formats.soundness import UnsoundError, sound
@@ -42,8 +43,8 @@ def example(specimen: FormatSpecimen) -> None:
             if own != wanted:
                 raise Failure(f"sentence {number} of the example is read as {own} (allowed: {wanted}, as it says)")
         if len(found) != len(said):
-            sentences = f"{len(found)} sentence{'' if len(found) == 1 else 's'}"
-            raise Failure(f"the example is read as {sentences} (allowed: {len(said)}, as it says)")
+            read = counted(len(found), "sentence")
+            raise Failure(f"the example is read as {read} (allowed: {len(said)}, as it says)")
 
 
 def repeats(specimen: FormatSpecimen) -> None:

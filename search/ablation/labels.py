@@ -26,9 +26,9 @@ def label(space: Space, settled: Settled, role: Role) -> Label:
     if role.kind == "base":
         return Label("", "base")
     if role.kind == "beside":
-        best = _winner(settled, Role(kind="winner", winner=_winners(settled)[0]))
+        best = _winner(settled, _winners(settled)[0])
         return Label(f"the best of another search, measured from {best}", f"{role.study}, trial {role.winner}")
-    winner = _winner(settled, role)
+    winner = _winner(settled, role.winner)
     if role.kind == "winner":
         return Label("", winner)
     assert role.axis is not None, "a change has an axis"
@@ -56,9 +56,10 @@ def reference(settled: Settled, role: Role) -> ListedRow | None:
     )
 
 
-def _winner(settled: Settled, role: Role) -> str:
-    place = _winners(settled).index(role.winner) + 1
-    return f"winner, trial {role.winner}" if place == 1 else f"number {place}, trial {role.winner}"
+def _winner(settled: Settled, number: int | None) -> str:
+    """What the winner of this trial is called."""
+    place = _winners(settled).index(number) + 1
+    return f"winner, trial {number}" if place == 1 else f"number {place}, trial {number}"
 
 
 def _winners(settled: Settled) -> list[int | None]:

@@ -57,7 +57,7 @@ class Quartiles:
 class Repeated:
     """What came of one setting with several seeds of the proposer.
 
-    ``trials``: of each seed, and ``epochs``: of all of them. ``until_found``: epochs until what would be returned is
+    ``trials``: of each seed, and ``epochs``: of all of them. ``until_found``: epochs until what would be returned
     finds the best score of the recording, which it does in ``found`` of the seeds. ``regret_early``,
     ``regret_at_end``: what is missing to that score after ``BUDGET`` of the grid's epochs, and at the end.
     """

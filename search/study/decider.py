@@ -82,8 +82,9 @@ class Decider:
 
     def enough(self) -> Gain | None:
         """What further trials would bring, where that is so little that none is started; None where they are."""
-        asked = self._enough is not None and self.record.study.search.enough is not None
-        return self._enough.gain() if asked and self._enough is not None else None
+        if self._enough is None or self.record.study.search.enough is None:
+            return None
+        return self._enough.gain()
 
     def apply(self, event: Event) -> None:
         """Bring the record, the proposer and the scheduler up to ``event``.

@@ -8,22 +8,16 @@ import pytest
 from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.trained import trained_rows
-from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.study.records.reading import read_study
-from tests.search.ablation.toys import PlantedWorker, beginning, made, run_ablation
-from tests.search.toy import open_toy, run_toy, toy_study
+from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
 
 
 def searched(path: Path, axes: dict[str, object], *, depth: int = 3) -> Path:
-    """A grid over these axes, whose base has three layers; the best of it has the most layers and the highest rate."""
-    tree = toy_study(6, "grid", epochs=2).model_dump(mode="json")
-    tree["space"] |= {"axes": axes}
-    tree["space"]["base"]["model"]["stack"] |= {"depth": depth}
-    run_toy(open_toy(path, StudyConfig.model_validate(tree | {"name": path.name})))
-    return path
+    """A grid over these axes, named as its folder is."""
+    return grid_search(path, axes, depth=depth, name=path.name)
 
 
 def axes(depths: list[int], rates: list[float]) -> dict[str, object]:

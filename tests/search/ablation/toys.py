@@ -56,13 +56,18 @@ class PlantedWorker(ToyWorker):
         return Measured(metrics={"test_accuracy": accuracies}, sentences=sentences)
 
 
+def grid_search(path: Path, axes: dict[str, object], *, depth: int = 3, **other: object) -> Path:
+    """A finished grid over these axes, from a base of ``depth`` layers; ``other``: of the study, such as its name."""
+    tree = toy_study(6, "grid", epochs=2).model_dump(mode="json") | other
+    tree["space"] |= {"axes": axes}
+    tree["space"]["base"]["model"]["stack"] |= {"depth": depth}
+    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
+    return path
+
+
 def planted(path: Path, axes: dict[str, object], /, **options: object) -> StudyRecord:
     """An ablation of a search over these axes, whose base has three layers, with planted scores on test."""
-    tree = toy_study(6, "grid", epochs=2).model_dump(mode="json")
-    tree["space"] |= {"axes": axes}
-    tree["space"]["base"]["model"]["stack"] |= {"depth": 3}
-    run_toy(open_toy(path, StudyConfig.model_validate(tree)))
-    planned = made(path, **options)
+    planned = made(grid_search(path, axes), **options)
     return run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
 
 
