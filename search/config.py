@@ -38,7 +38,8 @@ class SearchConfig(Frozen):
     objectives: tuple[Objective, ...] = ("score",)
     """What is sought at once, the score first. The report shows the Pareto front; ASHA and proposers rank by it."""
     warm_start: tuple[str, ...] = ()
-    """Folders of earlier studies, whose trials the proposer learns from first; they start at the study file's own."""
+    """Folders of earlier studies, whose trials the proposer learns from first; of those on another corpus the best are
+    tried first. The paths start at the study file's own folder."""
     trials: PositiveInt = 16
     """Trials at most; a grid or a finite space may end sooner."""
     enough: Annotated[

@@ -35,7 +35,7 @@ from skipstack.search.study.records.reading import is_finished, read_searched, r
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import extend_study, open_study, run_study
-from skipstack.search.study.warm_start import summary
+from skipstack.search.study.warm_start import summary, tried_first
 from skipstack.search.tracking.publication import Publication
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.domains import Json
@@ -110,6 +110,8 @@ class Run:
                 execution.say(reach(name, vectors))
         for earlier in before.warm_starts:
             execution.say(summary(earlier))
+        for line in () if before.suggested is None else tried_first(before.suggested):
+            execution.say(line)
         past = sum(1 for _ in ledger.replay()) if isinstance(history, AblationHistory) else driver.past
         tracker = execution.tracker(folder, Past(folder.ledger, past))
         heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker

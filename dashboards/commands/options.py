@@ -41,7 +41,11 @@ Settings = Annotated[
 Proposer = Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")]
 WarmStart = Annotated[
     list[Path] | None,
-    typer.Option(metavar="DIR", help="An earlier study; the proposer learns from its trials first. May be repeated."),
+    typer.Option(
+        metavar="DIR",
+        help="An earlier study; the proposer learns from its trials first, or, where its corpus is another one, tries "
+        "the best of them first. May be repeated.",
+    ),
 ]
 Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
 Enough = Annotated[

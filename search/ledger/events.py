@@ -240,6 +240,30 @@ class WarmStarted(_Happened):
     left_out: dict[str, PositiveInt] = Field(default_factory=dict)
 
 
+class Suggestion(Frozen):
+    """A trial of the earlier study in the folder ``study``, on a corpus of such a ``similarity`` to this one's, at the
+    same ``point`` of this study's space.
+    """
+
+    study: str
+    trial: NonNegativeInt
+    similarity: Annotated[float, Field(gt=0, le=1)]
+    point: dict[str, JsonValue]
+
+
+class Suggested(_Happened):
+    """The study begins with points that were good on other corpora, in this order, after its base.
+
+    ``similarities``: by the folders of all studies that were asked, those whose trials are not among them included.
+    ``left_out``: how many of their trials this study could not have chosen, by study and by why.
+    """
+
+    kind: Literal["suggested"] = "suggested"
+    suggestions: tuple[Suggestion, ...]
+    similarities: dict[str, Annotated[float, Field(gt=0, le=1)]]
+    left_out: dict[str, dict[str, PositiveInt]] = Field(default_factory=dict)
+
+
 class Reused(_Happened):
     """A trial is not trained: trial ``source`` of ``study`` (empty: this one), run by ``code_version``, stands for it.
 
@@ -360,6 +384,7 @@ OwnEvent = Annotated[
     StudyOpened
     | CorpusPrepared
     | WarmStarted
+    | Suggested
     | Proposed
     | Reused
     | Started

@@ -24,7 +24,7 @@ from skipstack.search.decisions.schedulers.config import (
     RungConfig,
     SchedulerConfig,
 )
-from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened
+from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened, Suggested
 from skipstack.search.simulation.course import Course, Watch, share
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
@@ -120,10 +120,18 @@ class _Unwritten:
         """Nobody asks again."""
 
 
-def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *, workers: int) -> Outcome:
+def simulate(
+    record: StudyRecord,
+    recorded: Recordings,
+    search: SearchConfig,
+    *,
+    workers: int,
+    suggested: Suggested | None = None,
+) -> Outcome:
     """Run the study again as ``search`` says, on ``workers``. The same arguments, the same outcome.
 
-    There are as many trials as were recorded, at most. Raises UserError where the proposer cannot work on the space.
+    There are as many trials as were recorded, at most. ``suggested``: recorded points that are tried first. Raises
+    UserError where the proposer cannot work on the space.
     """
     study = record.study.model_copy(
         update={"search": search.model_copy(update={"trials": min(search.trials, len(recorded.points))})}
@@ -134,7 +142,7 @@ def simulate(record: StudyRecord, recorded: Recordings, search: SearchConfig, *,
     engine = SimulatedEngine(recorded.curves, workers=workers)
     driver = Driver(
         StudyFolder(NOWHERE),
-        _Unwritten(opened, *_corpora(record)),
+        _Unwritten(opened, *_corpora(record), *([] if suggested is None else [suggested])),
         device="none",
         clock=lambda: engine.now,
         readers=[space.take],

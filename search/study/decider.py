@@ -5,7 +5,7 @@ them, in one that took the study up, and in a simulation.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from skipstack.search.ledger.events import (
     Proposed,
     Reported,
     Reused,
+    Suggested,
     WarmStarted,
 )
 from skipstack.search.ledger.gain import Gain
@@ -33,6 +34,7 @@ from skipstack.search.study.records.extension import extended
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import KnownTrials
+from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point, Space
 
 
@@ -67,6 +69,8 @@ class Decider:
         self.decision = Decision("continue")
         """What the scheduler said of the last report."""
         self.known = KnownTrials(folder, self.record)
+        self._suggested: list[Point] = []
+        """Points that were good on other corpora and that were not proposed yet."""
         self.active: set[int] = set()
         """Trials that are neither paused nor over."""
         self._written = written
@@ -74,11 +78,14 @@ class Decider:
     def ask(self, number: int) -> Point | None:
         """The point of trial ``number``, the next one; None where there is none. Changes nothing.
 
-        The base comes first where the space has it, and is never stopped, since every difference is measured from it.
+        The base comes first where the space has it, and is never stopped, since every difference is measured from it;
+        what was good on other corpora comes next.
         """
         if number >= self.record.study.search.trials:
             return None
-        return self._base if number == 0 and self._base is not None else self.proposer.ask(number)
+        if number == 0 and self._base is not None:
+            return self._base
+        return self._suggested[0] if self._suggested else self.proposer.ask(number)
 
     def enough(self) -> Gain | None:
         """What further trials would bring, where that is so little that none is started; None where they are."""
@@ -98,8 +105,11 @@ class Decider:
             case WarmStarted():
                 self.known.observed(event)
                 self._observe(event)
+            case Suggested():
+                self._suggested += [dict(each.point) for each in event.suggestions]
             case Proposed(trial=number):
                 self.active.add(number)
+                self._suggested = [point for point in self._suggested if not _equal(point, event.point)]
                 self.known.proposed(event)
                 self.proposer.proposed(number, dict(event.point))
                 if number == 0 and self._is_base(event):
@@ -136,7 +146,7 @@ class Decider:
 
     def _is_base(self, proposed: Proposed) -> bool:
         """Whether it is the base: the first trial is another one where only a later extension lets the base in."""
-        return self._base is not None and canonical_json(proposed.point) == canonical_json(self._base)
+        return self._base is not None and _equal(proposed.point, self._base)
 
     def _observe(self, warm_started: WarmStarted) -> None:
         objectives = self.record.study.search.objectives
@@ -179,3 +189,8 @@ class Decider:
                 f"{self._written}: trial {promoted.trial}: the ledger says that it was promoted, replaying its "
                 f"reports promotes {due[0]} (allowed: a ledger of this version of skipstack)"
             )
+
+
+def _equal(one: Mapping[str, Json], other: Mapping[str, Json]) -> bool:
+    """Whether two points are the same, in whatever order their axes stand."""
+    return canonical_json(one) == canonical_json(other)

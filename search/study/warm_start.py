@@ -1,24 +1,23 @@
 """Earlier studies as a beginning: their trials that lie in a new study's space, read once when it is opened."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
-from skipstack.data.corpora.config import Corpus
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.events import CorpusPrepared, Observed, Reason, Recording, WarmStarted
+from skipstack.search.ledger.events import CorpusPrepared, Observed, Reason, Recording, Suggested, WarmStarted
 from skipstack.search.study.comparable import comparable, resource_of
-from skipstack.search.study.preparation import needs
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.selection import SETTLED
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.spaces.function import FunctionConfig
+from skipstack.search.study.suggestions import Candidate, suggestions
+from skipstack.search.study.translation import Translated, Translation
 from skipstack.spaces.space import Space
-from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
@@ -39,17 +38,18 @@ def earlier_studies(study: StudyConfig, folder: Path) -> dict[str, StudyRecord]:
 
 def warm_starts(
     study: StudyConfig,
-    earlier: dict[str, StudyRecord],
+    earlier: Mapping[str, StudyRecord],
     corpora: Sequence[CorpusPrepared],
     clock: Callable[[], float],
-) -> list[WarmStarted]:
-    """What the proposer learns from each of the ``earlier`` studies.
+) -> list[WarmStarted | Suggested]:
+    """What the proposer learns from each of the ``earlier`` studies, and what is tried first.
 
-    A trial counts that read a corpus of the same content, whatever it is called and wherever it lies, if its config
-    lies in the space: where this study has an axis that the earlier one had not, the earlier base's value must be on
-    it. One that reported less than a whole trial of this study counts as one that was stopped (``comparable.py``). A
-    trial that several studies have counts once, where it can be taken over if it can be anywhere. Raises UserError for
-    a study of which no trial counts: it was meant for something else.
+    A trial counts if its config lies in the space: where this study has an axis that the earlier one had not, the
+    earlier base's value must be on it. From one that read a corpus of the same content, whatever it is called and
+    wherever it lies, the proposer learns (one that reported less than a whole trial of this study counts as one that
+    was stopped, ``comparable.py``). A trial that several studies have counts once, where it can be taken over if it can
+    be anywhere. Scores on another corpus do not compare: of those trials the best are tried first
+    (``suggestions.py``). Raises UserError for a study of which no trial counts: it was meant for something else.
     """
     reading = _Reading(study, corpora)
     read = {path: reading.of(path, record) for path, record in earlier.items()}
@@ -58,12 +58,17 @@ def warm_starts(
         for each in (each for found in read.values() for each in found.observed):
             if takes_over == (each.recording is not None):
                 counting.setdefault(_content(each), each)
-    events = []
+    events: list[WarmStarted | Suggested] = []
     for path, found in read.items():
+        if not found.observed:
+            continue
         observed = tuple(each for each in found.observed if counting[_content(each)] is each)
         known = len(found.observed) - len(observed)
         left_out = dict(found.left_out) | ({"known from another study": known} if known else {})
         events.append(WarmStarted(time=clock(), study=path, observed=observed, left_out=left_out))
+    elsewhere = {path: found for path, found in read.items() if found.elsewhere}
+    if elsewhere:
+        events.append(_suggested(study, elsewhere, clock()))
     return events
 
 
@@ -74,10 +79,30 @@ def _content(observed: Observed) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The trials of a study that say something of this one, and how many others do not, by why."""
+    """The trials of a study that say something of this one: ``observed`` on its corpora, or on others, ``elsewhere``;
+    and how many do not, by why.
+    """
 
-    observed: list[Observed]
-    left_out: Counter[str]
+    observed: list[Observed] = field(default_factory=list)
+    elsewhere: list[Candidate] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def _suggested(study: StudyConfig, elsewhere: Mapping[str, _Found], time: float) -> Suggested:
+    kind = study.search.proposer.kind
+    if kind in SETTLED:
+        raise UserError(
+            f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, whose points are settled "
+            "beforehand (allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"
+        )
+    space = Space(study.space)
+    candidates = [each for found in elsewhere.values() for each in found.elsewhere]
+    return Suggested(
+        time=time,
+        suggestions=suggestions(candidates, space.base_point(), study.search.trials),
+        similarities={path: max(each.similarity for each in found.elsewhere) for path, found in elsewhere.items()},
+        left_out={path: dict(found.left_out) for path, found in elsewhere.items() if found.left_out},
+    )
 
 
 class _Reading:
@@ -85,33 +110,32 @@ class _Reading:
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self.study = study
-        self.space = Space(study.space)
-        self.corpora = {prepared.corpus: prepared for prepared in corpora}
-        self.named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
+        self.translation = Translation(study, corpora)
 
     def of(self, path: str, record: StudyRecord) -> _Found:
-        observed: list[Observed] = []
-        left_out: Counter[str] = Counter()
+        found = _Found()
         refusals: list[str] = []
+        scored: dict[int, Translated] = {}
         for trial in record.trials.values():
             if trial.reason not in INFORMATIVE or not trial.reports:
-                left_out["without an end to learn from"] += 1
+                found.left_out["without an end to learn from"] += 1
                 continue
             try:
-                observed.append(self._observed(path, record, trial))
+                translated = self.translation.of(record, trial.config)
+                if translated.similarity is None:
+                    found.observed.append(self._observed(path, record, trial, translated))
+                elif trial.score is not None:
+                    scored[trial.number] = translated
             except UserError as error:
-                left_out["outside of this space or its corpora"] += 1
+                found.left_out["outside of this space or its corpora"] += 1
                 refusals.append(f"trial {trial.number}: {error}")
-        if not observed:
-            why = refusals[0] if refusals else ", ".join(f"{count} {why}" for why, count in left_out.items())
+        found.elsewhere.extend(_ranked(path, record, scored))
+        if not found.observed and not found.elsewhere:
+            why = refusals[0] if refusals else ", ".join(f"{count} {why}" for why, count in found.left_out.items())
             raise UserError(f"warm start: {path}: none of its {len(record.trials)} trials can be used; {why}")
-        return _Found(observed, left_out)
+        return found
 
-    def _observed(self, path: str, record: StudyRecord, trial: TrialRecord) -> Observed:
-        config = self._translated(record, trial.config)
-        point = self.space.point(config)
-        if (refusal := self.space.refusal(point)) is not None:
-            raise UserError(refusal)
+    def _observed(self, path: str, record: StudyRecord, trial: TrialRecord, translated: Translated) -> Observed:
         for name, value in (("parameters", trial.parameters), ("latency", trial.latency)):
             if name in self.study.search.objectives and value is None:
                 raise UserError(f"got no {name} (allowed: trials of a study that has them as an objective)")
@@ -119,45 +143,14 @@ class _Reading:
         ended: Reason = "completed" if whole else "stopped"
         return Observed(
             trial=trial.number,
-            point=point,
-            config_identity=config.identity,
+            point=translated.point,
+            config_identity=translated.config.identity,
             reason="diverged" if trial.reason == "diverged" else ended,
             curve=tuple(curve),
             parameters=trial.parameters,
             latency=trial.latency,
             recording=self._recording(path, record, trial, whole=whole),
         )
-
-    def _translated(self, record: StudyRecord, subject: Subject) -> Subject:
-        """The config with this study's corpus of the same content, and its epochs; of a function, with this study's.
-
-        Another source is another function.
-        """
-        base = self.study.space.base
-        if isinstance(base, FunctionConfig):
-            if not isinstance(subject, FunctionConfig) or subject.function.source != base.function.source:
-                raise UserError(f"got {subject.title} (allowed: {base.title}, with the same source)")
-            return subject.model_copy(update={"function": base.function})
-        config = as_network(subject)
-        theirs = record.corpora.get(identity(config.data.corpus))
-        alike = [
-            prepared
-            for prepared in self.corpora.values()
-            if theirs and (prepared.fingerprint, prepared.measure) == (theirs.fingerprint, theirs.measure)
-        ]
-        if theirs is None or not alike:
-            got = "an unknown corpus" if theirs is None else f"corpus {theirs.fingerprint}"
-            allowed = ", ".join(prepared.fingerprint for prepared in self.corpora.values())
-            raise UserError(f"got {got} (allowed: {allowed}, by the fingerprint of its content)")
-        ours = next((prepared for prepared in alike if prepared.corpus == theirs.corpus), alike[0])
-        if (path := config.data.vectors) is not None:
-            own = ours.vectors.get(path)
-            before = theirs.vectors.get(path)
-            if own is None or before is None or own.sha256 != before.sha256:
-                raise UserError(f"data.vectors: got {path} (allowed: the same file as this study's)")
-        data = config.data.model_copy(update={"corpus": self.named[ours.corpus]})
-        training = config.training.model_copy(update={"epochs": base.epochs})
-        return config.model_copy(update={"data": data, "training": training})
 
     def _recording(self, path: str, record: StudyRecord, trial: TrialRecord, *, whole: bool) -> Recording | None:
         """What can be taken over where trials spend epochs: one that is ``whole``, or diverged with the same epochs.
@@ -176,10 +169,33 @@ class _Reading:
         return record.recording(trial)
 
 
+def _ranked(path: str, record: StudyRecord, translated: Mapping[int, Translated]) -> Iterator[Candidate]:
+    """Trials on other corpora, by their numbers, each with its place among those of the same corpus."""
+    ranks: Counter[str] = Counter()
+    for trial in record.ranked():
+        if (each := translated.get(trial.number)) is not None and each.similarity is not None:
+            corpus = identity(as_network(trial.config).data.corpus)
+            ranks[corpus] += 1
+            yield Candidate(path, trial.number, ranks[corpus], each.similarity, each.point)
+
+
 def summary(event: WarmStarted) -> str:
     """One line: how many trials of an earlier study are learnt from, and how many need not be trained again."""
     reusable = sum(each.recording is not None for each in event.observed)
-    left_out = "".join(f", {count} {why} left out" for why, count in event.left_out.items())
     return (
-        f"warm start: {len(event.observed)} trials of {event.study}, {reusable} of them reusable as they are{left_out}"
+        f"warm start: {len(event.observed)} trials of {event.study}, {reusable} of them reusable as they are"
+        f"{_without(event.left_out)}"
     )
+
+
+def tried_first(event: Suggested) -> Iterator[str]:
+    """A line for each earlier study on another corpus, the nearest one first: which of its trials are tried first."""
+    for study, alike in sorted(event.similarities.items(), key=lambda each: -each[1]):
+        trials = [str(each.trial) for each in event.suggestions if each.study == study]
+        which = f"trial{'s' if trials[1:] else ''} {', '.join(trials)}" if trials else "no trial"
+        without = _without(event.left_out.get(study, {}))
+        yield f"warm start: {study}, another corpus, similarity {alike:.2f}: {which} tried first{without}"
+
+
+def _without(left_out: Mapping[str, int]) -> str:
+    return "".join(f", {count} {why} left out" for why, count in left_out.items())

@@ -8,6 +8,7 @@ import numpy as np
 
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
+from skipstack.data.health.health import Health
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.engines.serial import SerialEngine
@@ -85,13 +86,19 @@ def toy_study(trials: int = 12, proposer: str = "tpe", epochs: int = 4) -> Study
     return StudyConfig(name="toy", space=SpaceConfig(base=base, axes=axes), search=search)
 
 
-def open_toy(path: Path, study: StudyConfig, fingerprint: str = "f" * 16) -> StudyFolder:
-    """A study's folder with a ledger that begins it, earlier studies included."""
+def open_toy(path: Path, study: StudyConfig, fingerprint: str = "f" * 16, health: Health | None = None) -> StudyFolder:
+    """A study's folder with a ledger that begins it, earlier studies included; ``health``: that of its corpus."""
     folder = StudyFolder(path)
     opened = StudyOpened(time=1.0, study=study.model_dump(mode="json"), code_version="toy")
     corpus = identity(study.space.base.data.corpus)
     prepared = CorpusPrepared(
-        time=1.0, corpus=corpus, fingerprint=fingerprint, store="none", baseline_dev=0.3, baseline_test=0.25
+        time=1.0,
+        corpus=corpus,
+        fingerprint=fingerprint,
+        store="none",
+        baseline_dev=0.3,
+        baseline_test=0.25,
+        health=health,
     )
     warm = warm_starts(study, earlier_studies(study, path.parent), [prepared], lambda: 1.0)
     with Ledger(folder.ledger) as ledger:

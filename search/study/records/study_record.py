@@ -29,6 +29,7 @@ from skipstack.search.ledger.events import (
     Shortened,
     Started,
     StudyOpened,
+    Suggested,
     Tested,
     Untested,
     Used,
@@ -55,6 +56,8 @@ class StudyRecord:
         self.opened: StudyOpened | None = None
         self.corpora: dict[str, CorpusPrepared] = {}
         self.warm_starts: list[WarmStarted] = []
+        self.suggested: Suggested | None = None
+        """What it began with, of earlier studies on other corpora."""
         self.trials: dict[int, TrialRecord] = {}
         self.finished = False
         self.enough: Shortened | None = None
@@ -97,6 +100,8 @@ class StudyRecord:
                 self.trials[number].happened["proposed"] = self.events
             case WarmStarted():
                 self.warm_starts.append(event)
+            case Suggested():
+                self.suggested = event
             case Reused(trial=number):
                 self.trials[number].reused = event
             case Reported():

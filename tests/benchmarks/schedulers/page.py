@@ -10,6 +10,7 @@ from tests.benchmarks.schedulers.measured import SEEDS, Found, measured, worst
 from tests.benchmarks.schedulers.methods import DEFAULT, GRID, KEPT, METHODS
 from tests.benchmarks.schedulers.orders import many_orders
 from tests.benchmarks.schedulers.picture import picture
+from tests.benchmarks.schedulers.transfer import transfer_rows
 from tests.pages import ROOT
 from tests.search.statistics.measured import line, written
 
@@ -70,6 +71,7 @@ def tables() -> tuple[dict[str, list[str]], Sequence[Found]]:
     alone, beside = measured(METHODS), measured(BESIDE, workers=SIDE_BY_SIDE)
     rows = {"shares": share_rows(alone), "regret": regret_rows(alone), "side by side": share_rows(beside)}
     rows["orders"] = order_rows(many_orders())
+    rows["warm"] = transfer_rows()
     return {name: list(each) for name, each in rows.items()}, alone
 
 

@@ -61,6 +61,7 @@ REPORTS = st.builds(
     latency=st.none() | FINITE,
     seeds=st.lists(SEEDS, max_size=4).map(tuple),
 )
+SHARES = st.floats(0, 1, exclude_min=True)
 PACKED = st.lists(st.integers(0, 300), min_size=6, max_size=6).map(
     lambda counts: SentenceCounts.of(np.reshape(counts, (1, 3, 2)), ("correct", "tags"))
 )
@@ -117,6 +118,14 @@ BY_KIND: dict[type, st.SearchStrategy[Event]] = {
     Reported: REPORTS,
     happened.WarmStarted: st.builds(
         happened.WarmStarted, time=FINITE, study=st.text(), observed=st.lists(OBSERVED, max_size=2).map(tuple)
+    ),
+    happened.Suggested: st.builds(
+        happened.Suggested,
+        time=FINITE,
+        suggestions=st.lists(
+            st.builds(happened.Suggestion, study=st.text(), trial=COUNTS, similarity=SHARES, point=OBJECTS), max_size=3
+        ).map(tuple),
+        similarities=st.dictionaries(st.text(), SHARES, max_size=2),
     ),
     happened.Reused: st.builds(
         happened.Reused,
