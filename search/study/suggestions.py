@@ -10,8 +10,8 @@ from skipstack.search.ledger.events import Suggestion
 from skipstack.spaces.space import Point
 
 MOST: Final = 5
-"""Trials that begin a study because others were good elsewhere, at most. In replayed studies the first is worth most,
-and from the sixth on they keep a proposer from learning (``docs/schedulers.md``)."""
+"""Trials that begin a study because they were good elsewhere, at most. In replayed studies the first is worth most, and
+ten are worth no more than five (``docs/schedulers.md``)."""
 
 OF_TRIALS: Final = 4
 """At most one in so many of a study's trials is one of them, but for the first."""
