@@ -19,13 +19,10 @@ OF_TRIALS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A trial of an earlier study, the ``rank``-th best of it on its corpus, as a point of this study's space."""
+    """A trial that may be suggested: the ``rank``-th best of its study on its corpus."""
 
-    study: str
-    trial: int
     rank: int
-    similarity: float
-    point: Point
+    suggestion: Suggestion
 
 
 def suggestions(candidates: Iterable[Candidate], base: Point, trials: int) -> tuple[Suggestion, ...]:
@@ -34,11 +31,8 @@ def suggestions(candidates: Iterable[Candidate], base: Point, trials: int) -> tu
     They are ordered by rank / similarity: the second best trial on a corpus comes before the best one on a corpus that
     is not half as similar. What is proposed anyway, the ``base``, and points that came before are left out.
     """
-    different: dict[str, Candidate] = {}
-    for each in sorted(candidates, key=lambda each: each.rank / each.similarity):
-        different.setdefault(canonical_json(each.point), each)
+    different: dict[str, Suggestion] = {}
+    for each in sorted(candidates, key=lambda each: each.rank / each.suggestion.similarity):
+        different.setdefault(canonical_json(each.suggestion.point), each.suggestion)
     different.pop(canonical_json(base), None)
-    return tuple(
-        Suggestion(study=each.study, trial=each.trial, similarity=each.similarity, point=each.point)
-        for each in islice(different.values(), max(1, min(MOST, trials // OF_TRIALS)))
-    )
+    return tuple(islice(different.values(), max(1, min(MOST, trials // OF_TRIALS))))

@@ -33,7 +33,7 @@ class Translation:
 
     def __init__(self, study: StudyConfig, corpora: Sequence[CorpusPrepared]) -> None:
         self._study = study
-        self._space = Space(study.space)
+        self.space = Space(study.space)
         self._corpora = {prepared.corpus: prepared for prepared in corpora}
         self._named: dict[str, Corpus] = {identity(needed.corpus): needed.corpus for needed in needs(study.space)}
 
@@ -46,8 +46,8 @@ class Translation:
             config, alike = self._function(subject, self._study.space.base), None
         else:
             config, alike = self._network(record, as_network(subject))
-        point = self._space.point(config)
-        if (refusal := self._space.refusal(point)) is not None:
+        point = self.space.point(config)
+        if (refusal := self.space.refusal(point)) is not None:
             raise UserError(refusal)
         return Translated(config, point, alike)
 

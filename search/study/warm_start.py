@@ -8,7 +8,15 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import identity
 from skipstack.search.config import StudyConfig
-from skipstack.search.ledger.events import CorpusPrepared, Observed, Reason, Recording, Suggested, WarmStarted
+from skipstack.search.ledger.events import (
+    CorpusPrepared,
+    Observed,
+    Reason,
+    Recording,
+    Suggested,
+    Suggestion,
+    WarmStarted,
+)
 from skipstack.search.study.comparable import comparable, resource_of
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
@@ -17,7 +25,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.search.study.suggestions import Candidate, suggestions
 from skipstack.search.study.translation import Translated, Translation
-from skipstack.spaces.space import Space
+from skipstack.spaces.space import Point
 from skipstack.spaces.trial import as_network
 
 INFORMATIVE = ("completed", "stopped", "diverged")
@@ -68,7 +76,7 @@ def warm_starts(
         events.append(WarmStarted(time=clock(), study=path, observed=observed, left_out=left_out))
     elsewhere = {path: found for path, found in read.items() if found.elsewhere}
     if elsewhere:
-        events.append(_suggested(study, elsewhere, clock()))
+        events.append(_suggested(study, reading.translation.space.base_point(), elsewhere, clock()))
     return events
 
 
@@ -88,19 +96,20 @@ class _Found:
     left_out: Counter[str] = field(default_factory=Counter)
 
 
-def _suggested(study: StudyConfig, elsewhere: Mapping[str, _Found], time: float) -> Suggested:
+def _suggested(study: StudyConfig, base: Point, elsewhere: Mapping[str, _Found], time: float) -> Suggested:
     kind = study.search.proposer.kind
     if kind in SETTLED:
         raise UserError(
             f"warm start: {', '.join(elsewhere)}: got another corpus, and proposer {kind}, whose points are settled "
             "beforehand (allowed: a study on the same corpus, or proposer tpe, prior, gp, evolution or random)"
         )
-    space = Space(study.space)
     candidates = [each for found in elsewhere.values() for each in found.elsewhere]
     return Suggested(
         time=time,
-        suggestions=suggestions(candidates, space.base_point(), study.search.trials),
-        similarities={path: max(each.similarity for each in found.elsewhere) for path, found in elsewhere.items()},
+        suggestions=suggestions(candidates, base, study.search.trials),
+        similarities={
+            path: max(each.suggestion.similarity for each in found.elsewhere) for path, found in elsewhere.items()
+        },
         left_out={path: dict(found.left_out) for path, found in elsewhere.items() if found.left_out},
     )
 
@@ -115,7 +124,7 @@ class _Reading:
     def of(self, path: str, record: StudyRecord) -> _Found:
         found = _Found()
         refusals: list[str] = []
-        scored: dict[int, Translated] = {}
+        scored: dict[int, tuple[Point, float]] = {}
         for trial in record.trials.values():
             if trial.reason not in INFORMATIVE or not trial.reports:
                 found.left_out["without an end to learn from"] += 1
@@ -125,7 +134,7 @@ class _Reading:
                 if translated.similarity is None:
                     found.observed.append(self._observed(path, record, trial, translated))
                 elif trial.score is not None:
-                    scored[trial.number] = translated
+                    scored[trial.number] = translated.point, translated.similarity
             except UserError as error:
                 found.left_out["outside of this space or its corpora"] += 1
                 refusals.append(f"trial {trial.number}: {error}")
@@ -169,14 +178,15 @@ class _Reading:
         return record.recording(trial)
 
 
-def _ranked(path: str, record: StudyRecord, translated: Mapping[int, Translated]) -> Iterator[Candidate]:
+def _ranked(path: str, record: StudyRecord, scored: Mapping[int, tuple[Point, float]]) -> Iterator[Candidate]:
     """Trials on other corpora, by their numbers, each with its place among those of the same corpus."""
     ranks: Counter[str] = Counter()
     for trial in record.ranked():
-        if (each := translated.get(trial.number)) is not None and each.similarity is not None:
+        if trial.number in scored:
+            point, alike = scored[trial.number]
             corpus = identity(as_network(trial.config).data.corpus)
             ranks[corpus] += 1
-            yield Candidate(path, trial.number, ranks[corpus], each.similarity, each.point)
+            yield Candidate(ranks[corpus], Suggestion(study=path, trial=trial.number, similarity=alike, point=point))
 
 
 def summary(event: WarmStarted) -> str:

@@ -15,6 +15,7 @@ from skipstack.search.decisions.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
+from skipstack.search.ledger.events import Suggested
 from skipstack.search.simulation.course import Course
 from skipstack.search.simulation.recordings import Recordings, recordings
 from skipstack.search.simulation.repeats import Goal, goal_of
@@ -54,11 +55,18 @@ Method = Callable[[Recorded, int, int], Course]
 """A search over a recorded study with a seed and so many workers: its course."""
 
 
-def ours(proposer: str, scheduler: SchedulerConfig, study: Recorded, seed: int, workers: int) -> Course:
-    """Our own driver, proposer and scheduler."""
+def ours(
+    proposer: str,
+    scheduler: SchedulerConfig,
+    study: Recorded,
+    seed: int,
+    workers: int,
+    suggested: Suggested | None = None,
+) -> Course:
+    """Our own driver, proposer and scheduler; ``suggested``: what is tried first."""
     own = study.record.study.search
     search = SearchConfig.model_validate({**dict(own), "proposer": proposer, "scheduler": scheduler, "seed": seed})
-    return simulate(study.record, study.curves, search, workers=workers).course
+    return simulate(study.record, study.curves, search, workers=workers, suggested=suggested).course
 
 
 def rivals(make: Callable[[Recorded, int], Rival], study: Recorded, seed: int, workers: int) -> Course:

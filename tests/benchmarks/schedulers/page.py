@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from skipstack.dashboards.charts.drawing import as_svg
-from tests.benchmarks.schedulers.measured import SEEDS, Found, measured, worst
+from tests.benchmarks.schedulers.measured import Found, measured, worst
 from tests.benchmarks.schedulers.methods import DEFAULT, GRID, KEPT, METHODS
 from tests.benchmarks.schedulers.orders import many_orders
 from tests.benchmarks.schedulers.picture import picture
-from tests.benchmarks.schedulers.transfer import transfer_rows
+from tests.benchmarks.schedulers.transfer import transferred
 from tests.pages import ROOT
 from tests.search.statistics.measured import line, written
 
@@ -48,7 +48,7 @@ def share_cell(row: Found) -> str:
     quartiles = row.quartiles
     lower, upper = (NEVER if each is None else f"{100 * each:.0f}" for each in (quartiles.lower, quartiles.upper))
     found = sum(map(math.isfinite, row.until))
-    missed = "" if found == len(SEEDS) else f" {found}/{len(row.until)}"
+    missed = "" if found == len(row.until) else f" {found}/{len(row.until)}"
     return f"{_percent(quartiles.median)} ({lower} to {upper}){missed}"
 
 
@@ -66,12 +66,18 @@ def order_rows(rows: Iterable[Found]) -> Iterator[str]:
         yield line(method, *medians, _finer(worst(studies)), f"{missed} of {sum(len(row.until) for row in studies):,}")
 
 
+def warm_rows(rows: Iterable[Found]) -> Iterator[str]:
+    """Of each beginning the median shares with quartiles, and what is missing early."""
+    for method, studies in by_method(rows).items():
+        yield line(method, *(f"{share_cell(row)}, {_points(row.missing.median)}" for row in studies))
+
+
 def tables() -> tuple[dict[str, list[str]], Sequence[Found]]:
     """The rows of each table of the page, and the results of one worker."""
     alone, beside = measured(METHODS), measured(BESIDE, workers=SIDE_BY_SIDE)
     rows = {"shares": share_rows(alone), "regret": regret_rows(alone), "side by side": share_rows(beside)}
     rows["orders"] = order_rows(many_orders())
-    rows["warm"] = transfer_rows()
+    rows["warm"] = warm_rows(transferred())
     return {name: list(each) for name, each in rows.items()}, alone
 
 

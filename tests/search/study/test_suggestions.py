@@ -1,12 +1,16 @@
 """Which trials of other corpora a study begins with."""
 
+from skipstack.search.ledger.events import Suggestion
 from skipstack.search.study.suggestions import MOST, OF_TRIALS, Candidate, suggestions
 
 BASE = {"x": 0}
 
 
 def trials(study: str, similarity: float, *points: int) -> list[Candidate]:
-    return [Candidate(study, x, rank, similarity, {"x": x}) for rank, x in enumerate(points, 1)]
+    return [
+        Candidate(rank, Suggestion(study=study, trial=x, similarity=similarity, point={"x": x}))
+        for rank, x in enumerate(points, 1)
+    ]
 
 
 def chosen(candidates: list[Candidate], trials: int = 100) -> list[tuple[str, int]]:
