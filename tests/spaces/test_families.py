@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 from skipstack.search.study_files.study_file import load_study
@@ -134,3 +135,18 @@ def test_the_preset_is_the_flagship_under_one_more_constraint() -> None:
         assert one_paper.space.constraints == (*flagship.space.constraints, "one_paper")
         assert one_paper.space.axes == flagship.space.axes
         assert one_paper.space.base == flagship.space.base
+
+
+def test_the_plain_preset_has_the_flagships_networks_without_any_papers_part() -> None:
+    generator = np.random.default_rng(7)
+    for scale in (None, "small"):
+        flagship, plain = (load_study(name, scale=scale)[0] for name in ("flagship", "flagship-plain"))
+        assert plain.search == flagship.search
+        assert plain.space.base == flagship.space.base
+        left_out = flagship.space.axes.keys() - plain.space.axes.keys()
+        assert not any(path.startswith(("data.", "training.")) for path in left_out)
+        everything, one_layer = Space(flagship.space), Space(plain.space)
+        for _ in range(200):
+            config = one_layer.config(one_layer.sample(generator))
+            assert not families(config.model)
+            assert everything.contains(config)
