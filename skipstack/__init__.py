@@ -212,7 +212,7 @@ def ablate(
 
     ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
-    another search with the same base and axes, or several, whose best configs are rows, too. ``parts``: False leaves
+    another search with the same base, or several, whose best configs are rows, too. ``parts``: False leaves
     the single changes out. Where nothing differs from the base, nothing is trained. ``code``: as for ``resume``.
     Options and errors are those of ``search``; an option that is not given is as the study was run before. ``resume``
     finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are compared by the
@@ -220,6 +220,7 @@ def ablate(
     """
     import time
 
+    from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
     from skipstack.search.ablation.opening import opening
     from skipstack.search.placement import load_code
@@ -239,7 +240,7 @@ def ablate(
         top=top,
         corpora=corpora,
         path=path,
-        beside=[read_finished(Path(each)) for each in others],
+        beside=searches_beside([Path(each) for each in others]),
         parts=parts,
         time=time.time(),
     )

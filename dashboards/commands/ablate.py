@@ -51,7 +51,7 @@ def ablate(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Another search with the same base and axes: its best config is a row, too. May be repeated.",
+            help="Another search with the same base: its best config is a row, too. May be repeated.",
         ),
     ] = None,
     parts: Annotated[
@@ -79,10 +79,11 @@ def ablate(
     are as in the command before; the defaults named below are those of a new study.
     """
     from skipstack.dashboards.confirmed.ablating import ablation_page, nothing_to_compare
+    from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
 
     record = read_finished(study)
-    others = [read_finished(each) for each in beside or ()]
+    others = searches_beside(beside or ())
     made = experiment(
         record,
         seeds=seeds,

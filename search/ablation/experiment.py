@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.ablation.beside import best_of_another
+from skipstack.search.ablation.beside import best_of_others
 from skipstack.search.ablation.rows import changed, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
@@ -48,17 +48,17 @@ def experiment(
     top: int,
     corpora: Sequence[str] = (),
     path: bool = False,
-    beside: Sequence[StudyRecord] = (),
+    beside: Mapping[str, StudyRecord] | None = None,
     parts: bool = True,
     time: float,
 ) -> Experiment:
     """The next ablation of a study, of its ``top`` best configs as the search ranks them.
 
     ``corpora``: names as ``--corpus`` takes them, or ``own``; none: the study's own. ``path``: with the greedy path to
-    the best config. ``beside``: other searches with the same base, whose best configs are rows, too. ``parts``: with
-    the single changes of each winner. Raises UserError for numbers that are too small, for a corpus that is unknown or
-    named twice, where the study varies its corpora itself, where no trial has a score, and for a search beside it that
-    has another base or other axes.
+    the best config. ``beside``: by their names, other searches with the same base, whose best configs are rows, too.
+    ``parts``: with the single changes of each winner. Raises UserError for numbers that are too small, for a corpus
+    that is unknown or named twice, where the study varies its corpora itself, where no trial has a score, and for a
+    search beside it that has another base, or whose best config no values of the study's axes give.
     """
     for option, given in (("--seeds", seeds), ("--top", top)):
         if given < 1:
@@ -66,13 +66,15 @@ def experiment(
     if not (best := record.ranked()[:top]):
         raise UserError("no trial of the study has a score (allowed: a study with a best config to take apart)")
     study, read = record.study, _corpora(record.study, corpora)
-    others = [best_of_another(record, other) for other in beside]
-    config = _on_corpora(
-        space_of_rows(study.space, [*(trial.point for trial in best), *(point for _, point in others)]), read
-    )
+    others = best_of_others(record, beside or {})
+    points = [*(trial.point for trial in best), *(other.point for other in others)]
+    config = _on_corpora(space_of_rows(study.space, points), read)
     space = Space(config)
     winners = {trial.number: _point(space, trial.point) for trial in best}
-    found = rows(space, winners, [(role, _point(space, point)) for role, point in others], parts=parts)
+    beside_them = [(other.role, _point(space, other.point)) for other in others]
+    for other, (_, point) in zip(others, beside_them, strict=True):
+        other.check(space.config(point))
+    found = rows(space, winners, beside_them, parts=parts)
     number = max(record.ablations, default=0) + 1
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
     settled = Settled(

@@ -13,8 +13,8 @@ class Role(Frozen):
     """Why a row is there: it is the ``base``; a ``winner``; the best config of another search, put ``beside`` the best
     winner; a winner ``without`` one of its changes, taken back; the base with that change ``alone``.
 
-    ``winner``: the number of its trial in its search; ``axis``: the one that the change is about; ``study``: the name
-    of the other search.
+    ``winner``: the number of its trial in its search; ``axis``: the one that the change is about; ``study``: what
+    the other search is called, after its folder.
     """
 
     kind: RoleKind

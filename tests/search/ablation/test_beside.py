@@ -7,9 +7,11 @@ import pytest
 
 from skipstack.dashboards.confirmed.verdict import verdict_of
 from skipstack.data.basis.errors import UserError
+from skipstack.search.ablation.beside import searches_beside
 from skipstack.search.ablation.trained import trained_rows
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.study.records.reading import read_study
+from skipstack.spaces.space import Space
 from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 
 DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
@@ -36,8 +38,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp_path: Path) -> None:
     """Its difference is that of their planted scores, to the last bit: 23 of 25 tags with one layer, 15 with three."""
     path = shutil.copytree(studies / "deep", tmp_path / "deep")
-    others = [read_study(studies / "flat")]
-    planned = made(path, beside=others, parts=False, seeds=4)
+    planned = made(path, beside=searches_beside([studies / "flat"]), parts=False, seeds=4)
     record = run_ablation(path, planned.number, beginning(path, planned), worker=PlantedWorker)
     best = {name: read_study(studies / name).ranked()[0] for name in ("deep", "flat")}
     roles = [[(role.kind, role.study, role.winner) for role in row.row.roles] for row in trained_rows(record)]
@@ -65,7 +66,7 @@ def test_what_another_search_found_is_a_row_beside_the_winner(studies: Path, tmp
 
 
 def test_with_parts_the_winner_is_taken_apart_and_what_stands_beside_it_is_not(studies: Path) -> None:
-    planned = made(studies / "deep", beside=[read_study(studies / "flat")])
+    planned = made(studies / "deep", beside=searches_beside([studies / "flat"]))
     kinds = [role.kind for row in planned.settled.rows for role in row.roles]
     assert kinds.count("beside") == 1
     assert {role.axis for row in planned.settled.rows for role in row.roles if role.kind == "alone"} <= {DEPTH, RATE}
@@ -76,8 +77,18 @@ def test_with_parts_the_winner_is_taken_apart_and_what_stands_beside_it_is_not(s
 
 
 def test_the_same_config_found_twice_is_one_row(studies: Path) -> None:
-    planned = made(studies / "deep", beside=[read_study(studies / "deep")], parts=False)
+    planned = made(studies / "deep", beside=searches_beside([studies / "deep"]), parts=False)
     assert [[role.kind for role in row.roles] for row in planned.settled.rows] == [["base"], ["winner", "beside"]]
+
+
+def test_a_search_may_vary_fewer_axes_and_its_config_is_the_one_that_is_trained(studies: Path, tmp_path: Path) -> None:
+    """Depth and rate are varied by one, by the other the rate alone: its best has the base's depth."""
+    other = searched(tmp_path / "rates", {RATE: {"choice": [0.005, 0.03]}})
+    planned = made(studies / "deep", beside=searches_beside([other]), parts=False)
+    (row,) = (row for row in planned.settled.rows if row.roles[0].kind == "beside")
+    best = read_study(other).ranked()[0]
+    assert Space(planned.study.space).config(row.point) == best.config
+    assert row.point == {DEPTH: 3, **best.point}
 
 
 @pytest.mark.parametrize(
@@ -89,9 +100,9 @@ def test_the_same_config_found_twice_is_one_row(studies: Path) -> None:
             "--beside: the base of other has 5 at model.stack.depth (allowed: a search with the base ",
         ),
         (
-            {DEPTH: {"choice": [1, 3]}},
+            {"model.stack.hidden": {"choice": [3]}},
             3,
-            f"--beside: only one of deep and other varies {RATE} (allowed: searches of the ",
+            "--beside: other, trial 0, has 3 at model.stack.hidden (allowed: 8, since the study that is ablated ",
         ),
     ],
 )
@@ -100,8 +111,15 @@ def test_searches_of_other_networks_are_refused(
 ) -> None:
     other = searched(tmp_path / "other", axes_of_other, depth=depth)
     with pytest.raises(UserError) as raised:
-        made(studies / "deep", beside=[read_study(other)])
+        made(studies / "deep", beside=searches_beside([other]))
     assert str(raised.value).startswith(said)
+
+
+def test_rows_are_called_after_folders_and_by_their_paths_where_two_are_called_alike(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a/random", "b/random", "tpe")]
+    for folder in folders:
+        grid_search(folder, axes([1], [0.01]), name="tagger")
+    assert list(searches_beside(folders)) == [str(folders[0]), str(folders[1]), "tpe"]
 
 
 def _mean(scores: dict[int, float]) -> float:
