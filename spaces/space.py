@@ -1,5 +1,6 @@
 """A space: which trials there are, walked axis by axis."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
@@ -105,20 +106,22 @@ class Space:
     def sample(self, generator: np.random.Generator) -> Point:
         """An allowed point: uniform axis by axis (by the logarithm for ``log``), drawn anew while it is forbidden.
 
-        After ``TRIES`` draws, a small finite space is drawn from point by point; for others, UserError.
+        After ``TRIES`` draws, a small finite space is drawn from point by point; for others, UserError, with the two
+        reasons that refused most of them.
         """
+        refused = Counter[str]()
         for _ in range(TRIES):
             point = self.compose(lambda path, domain: domain.sample(generator))
-            if self.allowed(point):
+            if (why := self.refusal(point)) is None:
                 return point
+            refused[why] += 1
         everything = list(islice(self.everything(), SEARCHED)) if self.finite else []
         if 0 < len(everything) < SEARCHED:
             allowed = [point for point in everything if self.allowed(point)]
             return allowed[int(generator.integers(len(allowed)))]
-        raise UserError(
-            f"none of {TRIES} points drawn is allowed: they are rarer than about 1 in {TRIES // 3}; "
-            f"the last one is refused since {self.refusal(point)}"
-        )
+        reasons = [f"{100 * count / TRIES:.0f} % are refused since {why}" for why, count in refused.most_common(2)]
+        rare = f"none of {TRIES} points drawn is allowed: they are rarer than about 1 in {TRIES // 3}"
+        raise UserError("; ".join([rare, *reasons]))
 
     def neighbours(self, point: Point, source: np.random.Generator | None = None) -> Iterator[Point]:
         """Every other allowed point that one change gives, in axis order, or in a random one drawn from ``source``.

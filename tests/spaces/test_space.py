@@ -394,6 +394,16 @@ def test_a_needle_in_a_finite_haystack_is_found_and_in_an_endless_one_it_is_said
         endless.sample(np.random.default_rng(1))
 
 
+def test_where_no_point_is_allowed_the_two_commonest_reasons_are_told_with_their_shares() -> None:
+    """Of two layers the upper one takes no skip, half of the draws; no draw has as many units as inputs."""
+    axes: dict[str, Any] = {DEPTH: {"choice": [2, 3]}, HIDDEN: {"integer": [1, 10**8]}, RATE: {"log": [0.001, 0.1]}}
+    with pytest.raises(UserError) as raised:
+        space(axes, "block_on_top", "hidden_equals_input").sample(np.random.default_rng(3))
+    _, *reasons = str(raised.value).split("; ")
+    names = {reason.split("constraint ")[1].split(":")[0]: int(reason.split(" %")[0]) for reason in reasons}
+    assert names == {"block_on_top": pytest.approx(50, abs=8), "hidden_equals_input": pytest.approx(50, abs=8)}
+
+
 def test_continuous_axes_have_no_count_and_step_by_a_tenth() -> None:
     ours = space({RATE: {"log": [0.001, 0.1]}, MOMENTUM: {"real": [0, 0.9]}})
     assert ours.count() is None
