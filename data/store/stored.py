@@ -94,8 +94,10 @@ def open_store(folder: Path) -> StoredCorpus:
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
+        state = f"damaged ({error})" if folder.is_dir() else "missing"
         raise UserError(
-            f"the stored corpus {folder} is damaged ({error}): delete this folder, and it is prepared anew"
+            f"the stored corpus {folder} is {state}: put in its place the folder of this name from another study on "
+            "the same corpus"
         ) from error
 
 

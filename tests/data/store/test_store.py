@@ -1,6 +1,8 @@
 """The store: what was read comes back, mapped and not copied; written whole or not at all."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -254,8 +256,21 @@ def test_a_damaged_store_is_told(tmp_path: Path, name: str, damage: Callable[[Pa
     with pytest.raises(UserError) as error:
         open_store(folder)
     assert str(error.value).startswith(f"the stored corpus {folder} is damaged (")
-    assert str(error.value).endswith("): delete this folder, and it is prepared anew")
+    assert str(error.value).endswith(
+        "): put in its place the folder of this name from another study on the same corpus"
+    )
     assert "\n" not in str(error.value)
+
+
+def test_a_missing_store_is_told_and_that_of_another_study_takes_its_place(tmp_path: Path) -> None:
+    folder, other = stored(SMALL, tmp_path / "here"), stored(SMALL, tmp_path / "there")
+    fingerprint = open_store(folder).fingerprint
+    shutil.rmtree(folder)
+    with pytest.raises(UserError, match=f"^the stored corpus {re.escape(str(folder))} is missing: put in its place "):
+        open_store(folder)
+    assert other.name == folder.name
+    shutil.copytree(other, folder)
+    assert open_store(folder).fingerprint == fingerprint
 
 
 @pytest.mark.parametrize(
