@@ -17,14 +17,21 @@ from skipstack.spaces.paths import trial_paths, unknown_path
 Known = Callable[[], Mapping[str, Any]]
 """The paths that a base may have."""
 
+ADDED = "constraints+"
+"""Stands for the path of constraints that come after the study's own: ``constraints+=only_gui2019``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value for a path of the study file, and the option that gave it. An axis's dotted path is one part."""
+    """A value for a path of the study file, and the option that gave it. An axis's dotted path is one part.
+
+    ``adds``: what the study has there stays, and the value comes after it.
+    """
 
     source: Source
     path: tuple[str, ...]
     value: Any
+    adds: bool = False
 
     def applied(self, raw: Raw) -> Raw:
         """The study with this value. A field of the base that is set is fixed: axes at it or inside it go."""
@@ -34,6 +41,9 @@ class Setting:
                 return {**raw, "axes": with_axis(raw["axes"], rest[0], self.value, self.source)}
             case "base":
                 return {**raw, "axes": self._varied(raw["axes"]), "base": _put(raw["base"], rest, self.value)}
+            case "constraints" if self.adds:
+                named = self.value if isinstance(self.value, list | tuple) else [self.value]
+                return {**raw, "constraints": (*raw["constraints"], *named)}
             case "search":
                 return {**raw, "search": in_full(_put(raw["search"], rest, self.value), self.source)}
             case _:
@@ -80,20 +90,20 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
     if not equals:
         raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
     read = read_yaml(value, source.name)[0]
-    return Setting(source, _parts(path.strip(), read, source, known), read)
+    return Setting(source, _parts(path.strip(), read, source, known), read, path.strip() == ADDED)
 
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
     """A value as Python has it, for a path as ``parsed_setting`` takes it."""
     source = Source(f"settings {path}")
-    return Setting(source, _parts(path, value, source, known), value)
+    return Setting(source, _parts(path, value, source, known), value, path == ADDED)
 
 
 def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple[str, ...]:
     """The path in the file. Fields of the base may do without ``base`` before them."""
     first, _, rest = path.partition(".")
-    if path in ("about", "constraints"):
-        return (path,)
+    if path in ("about", "constraints", ADDED):
+        return (path.removesuffix("+"),)
     if first == "axes" and rest:
         return ("axes", rest)
     known = {**known_in_base(), **{f"search.{name}": types for name, types in paths(SearchConfig).items()}}

@@ -61,10 +61,11 @@ def load_study(
     it ends the study's name, since it is another study. ``corpus`` is a named corpus or ``grammar``. An override is
     ``PATH=VALUE``, the value as YAML: a field of the base (``model.stack.hidden=32``), one of the search
     (``search.scheduler=none``), a whole axis (``axes.model.stack.depth={choice: [1]}``; null removes it),
-    ``constraints`` or ``about``. A mapping of paths has the values themselves. Overrides are applied in order,
-    ``corpus`` first, the overrides last. Setting a field of the base fixes it: an axis that varied it, or a part of it,
-    is removed. Another ``kind`` drops the fields of the old one. The files of its own code (``code``) are loaded, which
-    runs them. ``function``: what trials call; the base then has values for it, of any name, and a mapping has its name.
+    ``constraints`` or ``about``; ``constraints+=NAME`` adds one to those that the study has. A mapping of paths has the
+    values themselves. Overrides are applied in order, ``corpus`` first, the overrides last. Setting a field of the base
+    fixes it: an axis that varied it, or a part of it, is removed. Another ``kind`` drops the fields of the old one. The
+    files of its own code (``code``) are loaded, which runs them. ``function``: what trials call; the base then has
+    values for it, of any name, and a mapping has its name.
 
     Raises UserError for the first mistake, with the file and line or the option that made it.
     """

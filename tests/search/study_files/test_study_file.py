@@ -426,6 +426,12 @@ def test_constraints_and_about_are_replaced() -> None:
     assert (study.space.constraints, study.about) == ((), "mine")
 
 
+@pytest.mark.parametrize("given", [["constraints+=only_gui2019"], {"constraints+": ["only_gui2019"]}])
+def test_constraints_are_added_after_those_that_the_study_has(given: Any) -> None:
+    own = load_study("flagship")[0].space.constraints
+    assert load_study("flagship", overrides=given)[0].space.constraints == (*own, "only_gui2019")
+
+
 @pytest.mark.parametrize(
     ("override", "told"),
     [
@@ -446,6 +452,7 @@ def test_constraints_and_about_are_replaced() -> None:
         ("axes.model.stack.hidden=null", "no axis to remove: unknown axis 'model.stack.hidden' ("),
         ("axes.model.stack.hidden={choice: [0]}", "axis model.stack.hidden: got 0 (allowed: an integer from 1)"),
         ("constraints=[block]", "unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
+        ("constraints+=block", "unknown constraint 'block' (nearest: 'block_on_top'; allowed: "),
         ("data.corpus={kind: named, name: pmb-ccg}", "unknown corpus 'pmb-ccg' (nearest: 'pmb-ccg-en'; allowed: "),
         ("search.scheduler.grace=0", "search.scheduler.grace: got 0 (allowed: an integer from 1)"),
     ],
