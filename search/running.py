@@ -25,6 +25,7 @@ from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.placement import code_of_study, placement
 from skipstack.search.planning.plan import Meter
 from skipstack.search.study.driver import Driver
+from skipstack.search.study.earlier.told import summary, tried_first
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.functions import check_function_given, source_of, version_with
@@ -35,7 +36,6 @@ from skipstack.search.study.records.reading import is_finished, read_searched, r
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import extend_study, open_study, run_study
-from skipstack.search.study.warm_start import summary, tried_first
 from skipstack.search.tracking.publication import Publication
 from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.domains import Json

@@ -25,8 +25,8 @@ class KnownTrials:
     """The trials that could stand for others, by the identity of their configs.
 
     Equal configs have equal corpora in a study, and equal epochs. Earlier studies were held against this one's corpora
-    when it was opened (``search/study/warm_start.py``). That two points of this study's own space give the same config
-    is ruled out by ``Space``, but a ledger may have got its points otherwise.
+    when it was opened (``search/study/earlier/reading.py``). That two points of this study's own space give the same
+    config is ruled out by ``Space``, but a ledger may have got its points otherwise.
     """
 
     def __init__(self, folder: StudyFolder, record: StudyRecord) -> None:

@@ -13,6 +13,7 @@ from skipstack.search.decisions.schedulers.config import RungConfig
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
+from skipstack.search.study.earlier.warm_start import earlier_studies, warm_starts
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import Fault, StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.preparation import prepared
@@ -21,7 +22,6 @@ from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.selection import SETTLED, selected
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.testing import measurement
-from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.settled import settled_choices

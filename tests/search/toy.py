@@ -16,11 +16,11 @@ from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.sentences import SentenceCounts
 from skipstack.search.study.driver import Driver
+from skipstack.search.study.earlier.warm_start import earlier_studies, warm_starts
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.study import run_study
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
-from skipstack.search.study.warm_start import earlier_studies, warm_starts
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 

@@ -12,7 +12,7 @@ from skipstack.data.basis.seeding import generator
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.ledger.events import Suggested, Suggestion
 from skipstack.search.simulation.course import Course
-from skipstack.search.study.suggestions import MOST
+from skipstack.search.study.earlier.suggestions import MOST
 from skipstack.spaces.space import Point
 from tests.benchmarks.schedulers.measured import Found
 from tests.benchmarks.schedulers.methods import RECORDINGS, Recorded, ours

@@ -1,7 +1,7 @@
 """Which trials of other corpora a study begins with."""
 
 from skipstack.search.ledger.events import Suggestion
-from skipstack.search.study.suggestions import MOST, OF_TRIALS, Candidate, suggestions
+from skipstack.search.study.earlier.suggestions import MOST, OF_TRIALS, Candidate, suggestions
 
 BASE = {"x": 0}
 

@@ -12,9 +12,9 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.ledger.events import Suggested, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.study.earlier.told import tried_first
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.warm_start import tried_first
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Point, Space
 from tests.data.health.test_similarity import health

@@ -18,10 +18,10 @@ from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, Proposed, Reported, Reused, Started, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.results import explored
+from skipstack.search.study.earlier.told import summary
 from skipstack.search.study.records.folder import BEST, StudyFolder
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.task import EpochResult
-from skipstack.search.study.warm_start import summary
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
 from tests.search.changed import searched
