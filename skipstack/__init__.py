@@ -196,6 +196,7 @@ def ablate(
     corpus: str | Sequence[str] = (),
     path: bool = False,
     beside: AnyPath | Sequence[AnyPath] = (),
+    without: str | Sequence[str] = (),
     parts: bool = True,
     data_dir: AnyPath | None = None,
     engine: EngineName | None = None,
@@ -212,11 +213,12 @@ def ablate(
 
     ``corpus``: a name, or several, of corpora that every row is trained on; the study's own where there is none, and
     ``own`` beside others. ``path``: with the greedy path from the base to the best config. ``beside``: the folder of
-    another search with the same base, or several, whose best configs are rows, too. ``parts``: False leaves
-    the single changes out. Where nothing differs from the base, nothing is trained. ``code``: as for ``resume``.
-    Options and errors are those of ``search``; an option that is not given is as the study was run before. ``resume``
-    finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are compared by the
-    score itself: the seeds are fresh, and the only chance that is known.
+    another search with the same base, or several, whose best configs are rows, too. ``without``: a path, or several
+    joined by commas, or a list of these: the best config without all its changes there at once is a row. ``parts``:
+    False leaves the single changes out. Where nothing differs from the base, nothing is trained. ``code``: as for
+    ``resume``. Options and errors are those of ``search``; an option that is not given is as the study was run before.
+    ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are
+    compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
     import time
 
@@ -241,6 +243,7 @@ def ablate(
         corpora=corpora,
         path=path,
         beside=searches_beside([Path(each) for each in others]),
+        without=(without,) if isinstance(without, str) else without,
         parts=parts,
         time=time.time(),
     )

@@ -54,6 +54,14 @@ def ablate(
             help="Another search with the same base: its best config is a row, too. May be repeated.",
         ),
     ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATHS",
+            help="Take back all changes of the best config within PATHS (such as model.stack; several are joined by "
+            "commas) at once: one row. May be repeated.",
+        ),
+    ] = None,
     parts: Annotated[
         bool, typer.Option("--parts/--whole", help="With the single changes of the best config, or whole configs only.")
     ] = True,
@@ -72,8 +80,8 @@ def ablate(
     """Train the base and the best config again, and what lies between them, on seeds that the search has not seen.
 
     The rows: the base; the best config, and those of the searches that are named beside it; the best config without
-    one of its changes, for each of them; the base with each of them alone. Nothing is stopped, and every row is
-    measured on test once.
+    several of its changes that are named together, and without each single one; the base with each of them alone.
+    Nothing is stopped, and every row is measured on test once.
 
     Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
     are as in the command before; the defaults named below are those of a new study.
@@ -91,6 +99,7 @@ def ablate(
         corpora=corpus or (),
         path=path,
         beside=others,
+        without=without or (),
         parts=parts,
         time=time.time(),
     )

@@ -34,7 +34,10 @@ def verdict_of(record: StudyRecord, found: Confirmation) -> str:
     for row in settled.rows:
         for role in row.roles:
             if role.kind == "beside" and role.study is not None and row.roles[0] == role:
-                beside[role.study] = measured(role)
+                beside[f"the best of {role.study}"] = measured(role)
+            known = row.roles[0].kind in ("base", "winner", "without")  # of which the rest tells
+            if role.kind == "without_several" and role.winner == first.winner and not known:
+                beside[f"the winner without its changes of {role.axis}"] = measured(role)
             if role.kind == "without" and role.winner == first.winner and role.axis is not None:
                 same = {"base": _reversed(winner), "without": measured(role)}
                 changes[role.axis] = same.get(row.roles[0].kind, _unknown("without it, it is another winner"))
@@ -66,8 +69,8 @@ def ablation_in_a_sentence(
     """Which of the winner's changes earn their place.
 
     ``winner``: the row that is measured from the base. ``without``: by its change, each row that lacks this one, which
-    is measured from the winner; ``beside``: by the other search, the best of each, measured likewise; together they are
-    a family. A change earns its place where the row without it is worse, and by more than chance.
+    is measured from the winner; ``beside``: by what they are called, other whole networks, measured likewise; together
+    they are a family. A change earns its place where the row without it is worse, and by more than chance.
     """
     known = {
         change: row.difference for change, row in without.items() if row.difference is not None and row.p is not None
@@ -81,11 +84,7 @@ def ablation_in_a_sentence(
         *_said(unclear, "shows no effect beyond chance", "show no effect beyond chance"),
         *(f"of {each} nothing is known ({_why(row)})" for each, row in without.items() if each not in known),
         *_against(winner, "the winner", "the base", measure),
-        *(
-            part
-            for study, row in (beside or {}).items()
-            for part in _against(row, f"the best of {study}", "the winner", measure)
-        ),
+        *(part for name, row in (beside or {}).items() for part in _against(row, name, "the winner", measure)),
     ]
     if not without:
         whole = "; ".join(said) or "of the winner nothing is known"

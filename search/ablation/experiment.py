@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.beside import best_of_others
-from skipstack.search.ablation.rows import changed, rows, space_of_rows
+from skipstack.search.ablation.rows import changed, changed_within, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
 from skipstack.search.ledger.events import Settled
@@ -49,6 +49,7 @@ def experiment(
     corpora: Sequence[str] = (),
     path: bool = False,
     beside: Mapping[str, StudyRecord] | None = None,
+    without: Sequence[str] = (),
     parts: bool = True,
     time: float,
 ) -> Experiment:
@@ -56,6 +57,7 @@ def experiment(
 
     ``corpora``: names as ``--corpus`` takes them, or ``own``; none: the study's own. ``path``: with the greedy path to
     the best config. ``beside``: by their names, other searches with the same base, whose best configs are rows, too.
+    ``without``: paths, or several joined by commas: each winner without all its changes there at once is a row.
     ``parts``: with the single changes of each winner. Raises UserError for numbers that are too small, for a corpus
     that is unknown or named twice, where the study varies its corpora itself, where no trial has a score, and for a
     search beside it that has another base, or whose best config no values of the study's axes give.
@@ -74,7 +76,11 @@ def experiment(
     beside_them = [(other.role, _point(space, other.point)) for other in others]
     for other, (_, point) in zip(others, beside_them, strict=True):
         other.check(space.config(point))
-    found = rows(space, winners, beside_them, parts=parts)
+    for text in without:
+        if not any(changed_within(space, winner, text) for winner in winners.values()):
+            changes = dict.fromkeys(axis for winner in winners.values() for axis in changed(space, winner))
+            raise UserError(f"--without: {unknown('change', text, list(changes))}")
+    found = rows(space, winners, beside_them, without, parts=parts)
     number = max(record.ablations, default=0) + 1
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)
     settled = Settled(

@@ -1,11 +1,23 @@
 """How the rows of an ablation are called."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from skipstack.search.ledger.events import Settled
-from skipstack.search.ledger.roles import ListedRow, Role
+from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
 from skipstack.search.study.records.parts import short_name
 from skipstack.spaces.space import Space
+
+_REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {
+    "base": None,
+    "winner": "base",
+    "beside": "winner",
+    "without_several": "winner",
+    "without": "winner",
+    "alone": "base",
+}
+"""What each row is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +33,7 @@ class Label:
 
 def label(space: Space, settled: Settled, role: Role) -> Label:
     """``base``; ``winner, trial 7``; of another search ``tagger, trial 3``; a change as ``model.stack.depth: 3 → 5``,
-    taken back as ``...: 5 → 3``.
+    taken back as ``...: 5 → 3``; several as ``model.stack: as in the base``.
     """
     if role.kind == "base":
         return Label("", "base")
@@ -32,6 +44,8 @@ def label(space: Space, settled: Settled, role: Role) -> Label:
     if role.kind == "winner":
         return Label("", winner)
     assert role.axis is not None, "a change has an axis"
+    if role.kind == "without_several":
+        return Label(f"several changes taken back, measured from {winner}", f"{role.axis}: as in the base")
     before, after = _values(space, settled, role, role.axis)
     if role.kind == "without":
         return Label(f"one change taken back, measured from {winner}", f"{role.axis}: {after} → {before}")
@@ -43,8 +57,9 @@ def reference(settled: Settled, role: Role) -> ListedRow | None:
     """The row that one is compared with: a winner's for what it is without a change, the best winner's for what is put
     beside it, else the base; none for that.
     """
-    wanted = {"base": None, "winner": "base", "beside": "winner", "alone": "base", "without": "winner"}[role.kind]
-    number = {"beside": _winners(settled)[0], "without": role.winner}.get(role.kind)
+    wanted = _REFERENCES[role.kind]
+    best, own = _winners(settled)[0], role.winner
+    number = {"beside": best, "without_several": own, "without": own}.get(role.kind)
     return next(
         (
             row

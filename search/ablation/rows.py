@@ -1,5 +1,5 @@
 """The rows of an ablation: the base, the winners, the best of other searches, each winner without one of its changes,
-the base with each alone.
+or without several at once, the base with each alone.
 
 A change is an axis on which a winner differs from the base. What a change activates follows with the base's value, or
 the first of the axis where the base's is not on it, and what it deactivates goes (``Space.moved``).
@@ -54,17 +54,24 @@ def changed(space: Space, winner: Point) -> tuple[str, ...]:
 
 
 def rows(
-    space: Space, winners: Mapping[int, Point], beside: Iterable[tuple[Role, Point]] = (), *, parts: bool = True
+    space: Space,
+    winners: Mapping[int, Point],
+    beside: Iterable[tuple[Role, Point]] = (),
+    without: Iterable[str] = (),
+    *,
+    parts: bool = True,
 ) -> Rows:
     """All rows, in a space that ``space_of_rows`` made: ``winners`` by the numbers of their trials, those ``beside``
-    them with their roles, and the ``parts``, which are single changes of the winners.
+    them with their roles, the winners ``without`` all their changes at these paths, joined by commas, and the
+    ``parts``, which are single changes of the winners.
     """
     found: dict[str, tuple[Point, list[Role]]] = {}
     left_out = []
     whole = [(Role(kind="base"), space.base_point(), None)]
     whole += [(Role(kind="winner", winner=number), winner, None) for number, winner in winners.items()]
     whole += [(role, point, None) for role, point in beside]
-    for role, point, why in (*whole, *(_parts(space, winners) if parts else ())):
+    several = [(role, point, None) for text in without for role, point in _without_several(space, winners, text)]
+    for role, point, why in (*whole, *(_parts(space, winners) if parts else ()), *several):
         if why is None:
             why = space.refusal(point)
         if why is None:
@@ -73,6 +80,23 @@ def rows(
             left_out.append(LeftOut(role=role, why=why))
     listed = (ListedRow(roles=tuple(roles), point=point) for point, roles in found.values())
     return Rows(tuple(listed), tuple(left_out))
+
+
+def changed_within(space: Space, winner: Point, text: str) -> tuple[str, ...]:
+    """The axes on which a winner differs from the base that lie at or inside one of the paths, joined by commas."""
+    paths = [f"{path.strip()}." for path in text.split(",")]
+    return tuple(axis for axis in changed(space, winner) if f"{axis}.".startswith(tuple(paths)))
+
+
+def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> Iterator[tuple[Role, Point]]:
+    for number, winner in winners.items():
+        before, point = _before(space, winner), winner
+        if not (axes := changed_within(space, winner, text)):
+            continue
+        for axis in axes:
+            if axis in point:  # a change that was taken back before may have taken it along
+                point = space.moved(point, axis, before[axis])
+        yield Role(kind="without_several", winner=number, axis=text), point
 
 
 def _parts(space: Space, winners: Mapping[int, Point]) -> Iterator[tuple[Role, Point, str | None]]:

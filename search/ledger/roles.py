@@ -6,15 +6,16 @@ from pydantic import JsonValue, NonNegativeInt
 
 from skipstack.data.basis.frozen import Frozen
 
-RoleKind = Literal["base", "winner", "beside", "without", "alone"]
+RoleKind = Literal["base", "winner", "beside", "without_several", "without", "alone"]
 
 
 class Role(Frozen):
     """Why a row is there: it is the ``base``; a ``winner``; the best config of another search, put ``beside`` the best
-    winner; a winner ``without`` one of its changes, taken back; the base with that change ``alone``.
+    winner; a winner ``without_several`` of its changes, or ``without`` one, taken back; the base with that change
+    ``alone``.
 
-    ``winner``: the number of its trial in its search; ``axis``: the one that the change is about; ``study``: what
-    the other search is called, after its folder.
+    ``winner``: the number of its trial in its search; ``axis``: the one that the change is about, or where the several
+    changes are; ``study``: what the other search is called, after its folder.
     """
 
     kind: RoleKind

@@ -24,11 +24,13 @@ BASE: dict[str, Any] = {
 }
 
 
-def spelt(config: Mapping[str, Any], *winners: Point) -> tuple[dict[str, Point], dict[str, str]]:
+def spelt(
+    config: Mapping[str, Any], *winners: Point, without: tuple[str, ...] = ()
+) -> tuple[dict[str, Point], dict[str, str]]:
     """The points of the rows, and why others are left out, by role: ``base``, ``winner 0``, ``without 0 PATH``."""
     given = SpaceConfig.model_validate(config)
     space = Space(space_of_rows(given, winners))
-    found = rows(space, dict(enumerate(winners)))
+    found = rows(space, dict(enumerate(winners)), without=without)
     named = {called(role): row.point for row in found.rows for role in row.roles}
     return named, {called(left.role): left.why for left in found.left_out}
 
@@ -50,6 +52,24 @@ def test_each_change_is_taken_back_and_stands_alone() -> None:
         f"without 0 {RATE}": winner | {RATE: 0.1},
         f"alone 0 {DEPTH}": base | {DEPTH: 3},
         f"alone 0 {RATE}": base | {RATE: 0.7123},
+    }
+
+
+def test_several_changes_are_taken_back_at_once_with_what_they_had_activated() -> None:
+    axes = {
+        DEPTH: {"choice": [1, 5]},
+        COMPOSITION: {"choice": [2, 5], "when": {DEPTH: [5]}},
+        HIDDEN: {"integer": [4, 64]},
+        RATE: {"log": [0.01, 1.0]},
+    }
+    winner: Point = {DEPTH: 5, COMPOSITION: 5, HIDDEN: 16, RATE: 0.7123}
+    both = f"{DEPTH}, {RATE}"
+    named, left_out = spelt({"base": BASE, "axes": axes}, winner, without=("model.stack", both, "model.sta"))
+    assert left_out == {f"alone 0 {COMPOSITION}": f"{COMPOSITION} varies only where {DEPTH} is 5"}
+    several = {role: point for role, point in named.items() if role.startswith("without_several")}
+    assert several == {
+        "without_several 0 model.stack": {DEPTH: 1, HIDDEN: 8, RATE: 0.7123},
+        f"without_several 0 {both}": {DEPTH: 1, HIDDEN: 16, RATE: 0.1},
     }
 
 
