@@ -116,7 +116,7 @@ def test_of_perplexities_the_lower_is_the_better_and_they_have_no_points() -> No
 
 
 def test_whole_configs_are_compared_without_a_word_of_changes() -> None:
-    other = {"one-paper": row(-3, 1, marked=True)}
+    other = {"the best of one-paper": row(-3, 1, marked=True)}
     assert ablation_in_a_sentence(row(0.25, 0.5), {}, MEASURES["accuracy"], other) == (
         "The winner is not shown to differ from the base, +0.25 ± 0.50 points; the best of one-paper is behind the "
         "winner, -3.00 ± 1.00 points."

@@ -61,7 +61,7 @@ def test_data_that_are_missing_damaged_or_others_are_told(asked: Preflight) -> N
     (path / "train.arrow").write_bytes(b"")
     assert "is damaged" in (asked.trouble() or "")
     shutil.rmtree(path)
-    assert "is damaged" in (asked.trouble() or "")
+    assert "is missing" in (asked.trouble() or "")
 
 
 def test_a_folder_that_cannot_be_written_is_told(asked: Preflight, monkeypatch: pytest.MonkeyPatch) -> None:
