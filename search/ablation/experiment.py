@@ -76,10 +76,10 @@ def experiment(
     beside_them = [(other.role, _point(space, other.point)) for other in others]
     for other, (_, point) in zip(others, beside_them, strict=True):
         other.check(space.config(point))
-    for text in without:
-        if not any(changed_within(space, winner, text) for winner in winners.values()):
+    for place in (place.strip() for text in without for place in text.split(",")):
+        if not any(changed_within(space, winner, place) for winner in winners.values()):
             changes = dict.fromkeys(axis for winner in winners.values() for axis in changed(space, winner))
-            raise UserError(f"--without: {unknown('change', text, list(changes))}")
+            raise UserError(f"--without: {unknown('change', place, list(changes))}")
     found = rows(space, winners, beside_them, without, parts=parts)
     number = max(record.ablations, default=0) + 1
     proposer = _proposer(space, [row.point for row in found.rows], read, winners[best[0].number] if path else None)

@@ -36,10 +36,11 @@ def test_the_row_is_measured_from_the_winner_and_told(tmp_path: Path, parts: boo
     assert verdict.count("the winner without its changes of model.stack is behind the winner") == 1
 
 
-def test_where_nothing_was_changed_is_refused_with_the_changes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("paths", ["model.stak", f"{RATE}, model.stak"])
+def test_where_nothing_was_changed_is_refused_with_the_changes(tmp_path: Path, paths: str) -> None:
     folder = grid_search(tmp_path / "study", AXES)
     with pytest.raises(UserError) as raised:
-        made(folder, without=("model.stak",))
+        made(folder, without=(paths,))
     changed = f"{DEPTH}, {HIDDEN}, {RATE}"
     assert str(raised.value) == f"--without: unknown change 'model.stak' (nearest: '{DEPTH}'; allowed: {changed})"
 
