@@ -1,6 +1,6 @@
-"""What a config has that its base has not."""
+"""What a config has that another one, such as its base, has not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from skipstack.data.basis.frozen import canonical_json
@@ -14,6 +14,14 @@ def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
     """The leaves of ``config``, by dotted path, that ``base`` has not, or has with another value."""
     theirs = {path: canonical_json(value) for path, value in base.flatten().items()}
     return {path: value for path, value in config.flatten().items() if theirs.get(path) != canonical_json(value)}
+
+
+def differences(ours: Subject, theirs: Subject) -> Iterator[tuple[str, Scalar, Scalar]]:
+    """Each path at which two configs differ, those of ``ours`` first, with what either has there; None: nothing."""
+    here, there = ours.flatten(), theirs.flatten()
+    for path in {**here, **there}:
+        if here.get(path) != there.get(path):
+            yield path, here.get(path), there.get(path)
 
 
 def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:

@@ -105,9 +105,14 @@ def _tuples(value: Any) -> Any:
             return value
 
 
+def inside(path: str, other: str) -> bool:
+    """Whether ``path`` is the other, or lies inside it."""
+    return f"{path}.".startswith(f"{other}.")
+
+
 def overlap(path: str, other: str) -> bool:
     """Whether one of the two is the other, or lies inside it."""
-    return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
+    return inside(path, other) or inside(other, path)
 
 
 def present(tree: Tree, path: str) -> bool:

@@ -13,6 +13,7 @@ from skipstack.data.basis.explain import explain, shown
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import known
 from skipstack.spaces.belief import Belief
+from skipstack.spaces.changes import differences
 from skipstack.spaces.checks import Conditions, SpaceError, believed, checked
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
@@ -183,10 +184,8 @@ class Space:
         tree: Tree = config.model_dump(mode="json")
         point = self.compose(lambda path, domain: _within(tree, path, domain))
         if (nearest := self.config(point)) != config:
-            ours, theirs = nearest.flatten(), config.flatten()
-            path = next(path for path in {**ours, **theirs} if ours.get(path) != theirs.get(path))
-            got, allowed = shown(theirs.get(path)), shown(ours.get(path))
-            raise UserError(f"{path}: got {got} (allowed: {allowed}, since no axis varies it)")
+            path, ours, theirs = next(differences(nearest, config))
+            raise UserError(f"{path}: got {shown(theirs)} (allowed: {shown(ours)}, since no axis varies it)")
         return point
 
     def base_point(self) -> Point:

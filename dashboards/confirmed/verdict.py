@@ -32,15 +32,16 @@ def verdict_of(record: StudyRecord, found: Confirmation) -> str:
     changes: dict[str, ConfirmedRow] = {}
     beside: dict[str, ConfirmedRow] = {}
     for row in settled.rows:
+        first_kind = row.roles[0].kind
+        told = first_kind in ("base", "winner", "without")  # by the rest of the sentence
         for role in row.roles:
             if role.kind == "beside" and role.study is not None and row.roles[0] == role:
                 beside[f"the best of {role.study}"] = measured(role)
-            known = row.roles[0].kind in ("base", "winner", "without")  # of which the rest tells
-            if role.kind == "without_several" and role.winner == first.winner and not known:
+            if role.kind == "without_several" and role.winner == first.winner and not told:
                 beside[f"the winner without its changes of {role.axis}"] = measured(role)
             if role.kind == "without" and role.winner == first.winner and role.axis is not None:
                 same = {"base": _reversed(winner), "without": measured(role)}
-                changes[role.axis] = same.get(row.roles[0].kind, _unknown("without it, it is another winner"))
+                changes[role.axis] = same.get(first_kind, _unknown("without it, it is another winner"))
     said = settings({axis: point[axis] for axis in changes})
     several = len({row.corpus for row in found.rows}) > 1
     without = dict(zip(said, changes.values(), strict=True))

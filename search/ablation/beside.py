@@ -12,6 +12,7 @@ from skipstack.search.study.preparation import CORPUS
 from skipstack.search.study.records.reading import read_finished
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.spaces.changes import differences
 from skipstack.spaces.paths import overlap, present, read
 from skipstack.spaces.space import Point
 from skipstack.spaces.subject import Subject
@@ -78,8 +79,5 @@ def best_of_others(record: StudyRecord, others: Mapping[str, StudyRecord]) -> li
 
 def _unlike(ours: Subject, theirs: Subject) -> tuple[str, str, str] | None:
     """The first path, but for the corpus's, at which two configs differ, and what they have there."""
-    here, there = ours.flatten(), theirs.flatten()
-    for path in {**here, **there}:
-        if not overlap(path, CORPUS) and here.get(path) != there.get(path):
-            return path, shown(here.get(path)), shown(there.get(path))
-    return None
+    found = (each for each in differences(ours, theirs) if not overlap(each[0], CORPUS))
+    return next(((path, shown(here), shown(there)) for path, here, there in found), None)

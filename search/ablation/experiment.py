@@ -10,7 +10,7 @@ from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.explain import explain
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.beside import best_of_others
-from skipstack.search.ablation.rows import changed, changed_within, rows, space_of_rows
+from skipstack.search.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
 from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
 from skipstack.search.ledger.events import Settled
@@ -76,8 +76,8 @@ def experiment(
     beside_them = [(other.role, _point(space, other.point)) for other in others]
     for other, (_, point) in zip(others, beside_them, strict=True):
         other.check(space.config(point))
-    for place in (place.strip() for text in without for place in text.split(",")):
-        if not any(changed_within(space, winner, place) for winner in winners.values()):
+    for place in (place for text in without for place in joined_paths(text)):
+        if not any(changed_within(space, winner, [place]) for winner in winners.values()):
             changes = dict.fromkeys(axis for winner in winners.values() for axis in changed(space, winner))
             raise UserError(f"--without: {unknown('change', place, list(changes))}")
     found = rows(space, winners, beside_them, without, parts=parts)

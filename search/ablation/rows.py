@@ -15,6 +15,7 @@ from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice, Domain, Json
+from skipstack.spaces.paths import inside
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.trial import as_network
 
@@ -82,16 +83,21 @@ def rows(
     return Rows(tuple(listed), tuple(left_out))
 
 
-def changed_within(space: Space, winner: Point, text: str) -> tuple[str, ...]:
-    """The axes on which a winner differs from the base that lie at or inside one of the paths, joined by commas."""
-    paths = [f"{path.strip()}." for path in text.split(",")]
-    return tuple(axis for axis in changed(space, winner) if f"{axis}.".startswith(tuple(paths)))
+def joined_paths(text: str) -> tuple[str, ...]:
+    """The paths of a text in which commas join them."""
+    return tuple(path.strip() for path in text.split(","))
+
+
+def changed_within(space: Space, winner: Point, paths: Iterable[str]) -> tuple[str, ...]:
+    """The axes on which a winner differs from the base that lie at or inside one of the ``paths``."""
+    wanted = tuple(paths)
+    return tuple(axis for axis in changed(space, winner) if any(inside(axis, path) for path in wanted))
 
 
 def _without_several(space: Space, winners: Mapping[int, Point], text: str) -> Iterator[tuple[Role, Point]]:
     for number, winner in winners.items():
         before, point = _before(space, winner), winner
-        if not (axes := changed_within(space, winner, text)):
+        if not (axes := changed_within(space, winner, joined_paths(text))):
             continue
         for axis in axes:
             if axis in point:  # a change that was taken back before may have taken it along

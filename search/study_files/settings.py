@@ -90,13 +90,16 @@ def parsed_setting(text: str, known: Known = trial_paths) -> Setting:
     if not equals:
         raise source.error([], "got no value (allowed: PATH=VALUE, such as model.stack.hidden=32)")
     read = read_yaml(value, source.name)[0]
-    return Setting(source, _parts(path.strip(), read, source, known), read, path.strip() == ADDED)
+    return _setting(path.strip(), read, source, known)
 
 
 def given_setting(path: str, value: Any, known: Known = trial_paths) -> Setting:
     """A value as Python has it, for a path as ``parsed_setting`` takes it."""
-    source = Source(f"settings {path}")
-    return Setting(source, _parts(path, value, source, known), value, path == ADDED)
+    return _setting(path, value, Source(f"settings {path}"), known)
+
+
+def _setting(path: str, value: Any, source: Source, known: Known) -> Setting:
+    return Setting(source, _parts(path, value, source, known), value, adds=path == ADDED)
 
 
 def _parts(path: str, value: Any, source: Source, known_in_base: Known) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """What tests make of a search: another one, with some fields changed, and the scheduler that it asks for."""
 
+from pathlib import Path
 from typing import Any
 
 from skipstack.search.config import SearchConfig, StudyConfig
@@ -13,6 +14,11 @@ def changed(search: SearchConfig, **fields: Any) -> SearchConfig:
 
 def searched(study: StudyConfig, **fields: Any) -> StudyConfig:
     return study.model_copy(update={"search": changed(study.search, **fields)})
+
+
+def warm(study: StudyConfig, *paths: Path) -> StudyConfig:
+    """The study, begun with the earlier ones in these folders."""
+    return searched(study, warm_start=tuple(str(path) for path in paths))
 
 
 def scheduler_of(search: SearchConfig, epochs: int, spared: frozenset[int] = frozenset()) -> Scheduler:

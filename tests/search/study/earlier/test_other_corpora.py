@@ -8,7 +8,6 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.health.similarity import similarity
-from skipstack.search.config import StudyConfig
 from skipstack.search.decisions.proposers.tpe import Tpe
 from skipstack.search.ledger.events import Suggested, WarmStarted
 from skipstack.search.ledger.ledger import Ledger
@@ -18,7 +17,7 @@ from skipstack.search.study.records.reading import read_study
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Point, Space
 from tests.data.health.test_similarity import health
-from tests.search.changed import searched
+from tests.search.changed import searched, warm
 from tests.search.killing import killed_and_resumed
 from tests.search.toy import KeepingWorker, open_toy, run_toy, toy_study
 
@@ -26,10 +25,6 @@ DEPTH = "model.stack.depth"
 OURS, NEAR, FAR = health(), health(train={"words": 3 * 10**9}), health(train={"words": 30 * 10**9})
 
 run = partial(run_toy, worker=KeepingWorker)
-
-
-def warm(study: StudyConfig, *paths: Path) -> StudyConfig:
-    return searched(study, warm_start=tuple(str(path) for path in paths))
 
 
 def grid(path: Path, corpus: str = "near") -> Path:

@@ -24,7 +24,7 @@ from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.task import EpochResult
 from skipstack.spaces.config import Axis
 from skipstack.spaces.space import Space
-from tests.search.changed import searched
+from tests.search.changed import searched, warm
 from tests.search.killing import killed_and_resumed
 from tests.search.toy import FailingWorker, KeepingWorker, open_toy, run_toy, toy_driver, toy_study
 
@@ -45,10 +45,6 @@ def earlier(tmp_path: Path) -> Path:
     folder = open_toy(tmp_path / "earlier", changed(toy_study(trials=9, proposer="grid"), scheduler="none"))
     run(folder)
     return folder.path
-
-
-def warm(study: StudyConfig, *paths: Path) -> StudyConfig:
-    return changed(study, warm_start=tuple(str(path) for path in paths))
 
 
 def started(folder: StudyFolder) -> WarmStarted:
