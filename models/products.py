@@ -58,14 +58,6 @@ def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | N
     return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
 
 
-def add_product_(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor) -> None:
-    """The same in place of x."""
-    if step_GHX.dtype is not torch.bfloat16:
-        x_GBX.baddbmm_(h_GBH, step_GHX)
-    else:
-        x_GBX.add_(torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX))
-
-
 def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
     """U' = sum h pre'^T over all rows, by a product as that of the steps."""
     if step_GHX.dtype is not torch.bfloat16:

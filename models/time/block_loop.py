@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import plus_product, step_weight, transposed
+from skipstack.models.time.lstm_loop import recurrent_gradient
 
 
 class BlockLoop(torch.autograd.Function):
@@ -34,61 +35,60 @@ class BlockLoop(torch.autograd.Function):
         shared_GTBH: Tensor | None,
         start_GBH: Tensor | None,
     ) -> Tensor:
-        """h_GTBH; pre is left as it is."""
-        hidden = weight_GHX.shape[1]
-        gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
-        steps, groups, sentences, _ = gates_TGBX.shape
-        h_TGBH = gates_TGBX.new_empty(steps + 1, groups, sentences, hidden)
-        h_TGBH[0] = 0 if start_GBH is None else start_GBH
-        tanh_TGBH = gates_TGBX.new_empty(steps, groups, sentences, hidden)
+        """h_GTBH. Pre is left as it is."""
+        gates_GTBX, hidden = torch.empty_like(pre_GTBX), weight_GHX.shape[1]
+        groups, steps, sentences, _ = gates_GTBX.shape
+        h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(groups, steps, sentences, hidden) for _ in range(2))
         step_GHX = step_weight(weight_GHX, sentences)
-        read_TGBH = tanh_TGBH if shared_GTBH is None else torch.empty_like(tanh_TGBH)
-        sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [2 * hidden, hidden], dim=-1))
-        i, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
-        pre, h, tanh, read = gates_TGBX.unbind(), h_TGBH.unbind(), tanh_TGBH.unbind(), read_TGBH.unbind()
-        a, b, q = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
+        read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
+        sigmoids, s = (part.unbind(1) for part in torch.split(gates_GTBX, [2 * hidden, hidden], dim=-1))
+        i, o, _ = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
+        pre, gates, h, tanh, read = (each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, tanh_GTBH, read_GTBH))
+        a, b, q = (each_step(added, gates_GTBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
+        before_GBH = start_GBH
         for t in range(steps):
-            add_product_(pre[t], h[t], step_GHX)
+            if before_GBH is None:
+                gates[t].copy_(pre[t])
+            else:
+                plus_product(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.addcmul(a[t], i[t], s[t], out=tanh[t]).tanh_()
             if shared_GTBH is not None:
                 torch.add(tanh[t], q[t], out=read[t])
-            torch.addcmul(b[t], o[t], read[t], out=h[t + 1])
-        ctx.save_for_backward(step_GHX, gates_TGBX, h_TGBH[:-1], tanh_TGBH, read_TGBH)
+            before_GBH = torch.addcmul(b[t], o[t], read[t], out=h[t])
+        ctx.save_for_backward(step_GHX, gates_GTBX, h_GTBH, tanh_GTBH, read_GTBH, start_GBH)
         ctx.added = [added is not None for added in (internal_GTBH, output_GTBH, shared_GTBH)]
-        return h_TGBH[1:].transpose(0, 1).contiguous()
+        return h_GTBH
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of pre, U and what the skip adds."""
-        step_GHX, gates_TGBX, before_TGBH, tanh_TGBH, read_TGBH = ctx.saved_tensors
-        hidden = tanh_TGBH.shape[-1]
-        i, o, s = torch.split(gates_TGBX, hidden, dim=-1)
-        to_m_TGBH = o * (1 - tanh_TGBH * tanh_TGBH)
-        pre_TGBX = gates_TGBX * (1 - gates_TGBX)  # the factors, which become the gradients step by step
-        of_i, of_o, of_s = torch.split(pre_TGBX, hidden, dim=-1)
-        of_i.mul_(s).mul_(to_m_TGBH)
-        of_o.mul_(read_TGBH)
-        torch.mul(i, 1 - s * s, out=of_s).mul_(to_m_TGBH)
-        h_TGBH = torch.empty_like(tanh_TGBH)
-        pre, h, by_gate = pre_TGBX.unbind(), h_TGBH.unbind(), pre_TGBX.unflatten(-1, (3, hidden)).unbind()
+        step_GHX, gates_GTBX, output_GTBH, tanh_GTBH, read_GTBH, start_GBH = ctx.saved_tensors
+        hidden = tanh_GTBH.shape[-1]
+        i, o, s = torch.split(gates_GTBX, hidden, dim=-1)
+        to_m_GTBH = o * (1 - tanh_GTBH * tanh_GTBH)
+        pre_GTBX = gates_GTBX * (1 - gates_GTBX)  # the factors, which become the gradients step by step
+        of_i, of_o, of_s = torch.split(pre_GTBX, hidden, dim=-1)
+        of_i.mul_(s).mul_(to_m_GTBH)
+        of_o.mul_(read_GTBH)
+        torch.mul(i, 1 - s * s, out=of_s).mul_(to_m_GTBH)
+        h_GTBH = torch.empty_like(tanh_GTBH)
+        pre, h, by_gate = (each.unbind(1) for each in (pre_GTBX, h_GTBH, pre_GTBX.unflatten(-1, (3, hidden))))
         above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         h[-1].copy_(above[-1])
         for t in reversed(range(len(pre))):
             if t + 1 < len(pre):
                 plus_product(above[t], pre[t + 1], transposed_GXH, out=h[t])
             by_gate[t].mul_(h[t].unsqueeze(2))
-        pre_GTBX, h_GTBH = pre_TGBX.transpose(0, 1).contiguous(), h_TGBH.transpose(0, 1)
-        before_GTBH = before_TGBH.transpose(0, 1)
-        weight = weight_gradient(before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2), step_GHX)
+        weight_GHX = recurrent_gradient(output_GTBH, pre_GTBX, start_GBH, step_GHX)
         internal, output, shared = ctx.added
-        internal_GTBH = (h_TGBH * to_m_TGBH).transpose(0, 1) if internal else None
-        shared_GTBH = (h_TGBH * o).transpose(0, 1) if shared else None
-        return pre_GTBX, weight, internal_GTBH, h_GTBH if output else None, shared_GTBH, None
+        internal_GTBH = h_GTBH * to_m_GTBH if internal else None
+        shared_GTBH = h_GTBH * o if shared else None
+        return pre_GTBX, weight_GHX, internal_GTBH, h_GTBH if output else None, shared_GTBH, None
 
 
-def each_step(added_GTBH: Tensor | None, like: Tensor) -> tuple[Tensor, ...]:
+def each_step(added_GTBH: Tensor | None, like_GTBX: Tensor) -> tuple[Tensor, ...]:
     """What is added at each step: zero, where it is nothing."""
-    return (like.new_zeros(()),) * len(like) if added_GTBH is None else added_GTBH.unbind(1)
+    return (like_GTBX.new_zeros(()),) * like_GTBX.shape[1] if added_GTBH is None else added_GTBH.unbind(1)

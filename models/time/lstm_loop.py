@@ -1,6 +1,6 @@
 """The LSTM through time, with its backward pass written out: a few operations a step in place of autograd's many.
 
-X = 4H.
+X = 4H, S = T + 1: all internal states, the first included.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
 
 
 class LstmLoop(torch.autograd.Function):
@@ -29,77 +29,78 @@ class LstmLoop(torch.autograd.Function):
     def forward(
         ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, start_2GBH: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """h_GTBH, and last_2GBH: h and c; pre is left as it is."""
-        hidden = weight_GHX.shape[1]
-        gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = begun(pre_GTBX, hidden, start_2GBH)
-        step_GHX = step_weight(weight_GHX, gates_TGBX.shape[2])
-        sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
-        i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
-        pre, h, c, tanh = gates_TGBX.unbind(), h_TGBH.unbind(), c_TGBH.unbind(), tanh_TGBH.unbind()
+        """h_GTBH, and last_2GBH: h and c. Pre is left as it is."""
+        gates_GTBX, hidden = torch.empty_like(pre_GTBX), weight_GHX.shape[1]
+        h_GTBH, c_GSBH, tanh_GTBH = begun(gates_GTBX, hidden, start_2GBH)
+        step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
+        sigmoids, s = (part.unbind(1) for part in torch.split(gates_GTBX, [3 * hidden, hidden], dim=-1))
+        i, f, o, _ = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
+        pre, gates, h, c, tanh = (each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH))
+        before_GBH = None if start_2GBH is None else start_2GBH[0]
         for t in range(len(pre)):
-            add_product_(pre[t], h[t], step_GHX)
+            if before_GBH is None:
+                gates[t].copy_(pre[t])
+            else:
+                plus_product(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], s[t])
-            torch.mul(o[t], torch.tanh(c[t + 1], out=tanh[t]), out=h[t + 1])
-        ctx.save_for_backward(step_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH)
-        last_2GBH = torch.stack([h_TGBH[-1], c_TGBH[-1]])
+            before_GBH = torch.mul(o[t], torch.tanh(c[t + 1], out=tanh[t]), out=h[t])
+        ctx.save_for_backward(step_GHX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, start_2GBH)
+        last_2GBH = torch.stack([h[-1], c[-1]])
         ctx.mark_non_differentiable(last_2GBH)
-        return h_TGBH[1:].transpose(0, 1).contiguous(), last_2GBH
+        return h_GTBH, last_2GBH
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None]:
         """The gradients of pre and U."""
-        step_GHX, gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = ctx.saved_tensors
-        steps, groups, sentences, width = gates_TGBX.shape
-        hidden = width // 4
-        to_cell_TGBH, factor_TGB4H, forget_TGBH = factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH)
-        pre_TGBX = torch.empty_like(gates_TGBX)
-        to_cell, factor, forget = (part.unbind() for part in (to_cell_TGBH, factor_TGB4H, forget_TGBH))
-        pre_TGB4H = pre_TGBX.view(steps, groups, sentences, 4, hidden)
-        pre, pre_by_gate, of_output = pre_TGBX.unbind(), pre_TGB4H.unbind(), pre_TGB4H.select(3, 2).unbind()
-        output_factor = factor_TGB4H.select(3, 2).unbind()
+        step_GHX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, start_2GBH = ctx.saved_tensors
+        to_cell_GTBH, pre_GTB4H, of_output_GTBH, forget_GTBH = factors(gates_GTBX, c_GSBH[:, :-1], tanh_GTBH)
+        pre_GTBX = pre_GTB4H.flatten(-2)
+        to_cell, of_output, forget = (part.unbind(1) for part in (to_cell_GTBH, of_output_GTBH, forget_GTBH))
+        pre, by_gate, output = pre_GTBX.unbind(1), pre_GTB4H.unbind(1), pre_GTB4H.select(3, 2).unbind(1)
         above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         h_GBH, carried_GBH = above[-1], torch.zeros_like(above[-1])
-        for t in reversed(range(steps)):
-            if t + 1 < steps:
+        for t in reversed(range(len(pre))):
+            if t + 1 < len(pre):
                 h_GBH = plus_product(above[t], pre[t + 1], transposed_GXH)
             c_GBH = torch.addcmul(carried_GBH, h_GBH, to_cell[t])
-            torch.mul(factor[t], c_GBH.unsqueeze(2), out=pre_by_gate[t])
-            torch.mul(output_factor[t], h_GBH, out=of_output[t])
-            carried_GBH = c_GBH * forget[t]
-        pre_GTBX = pre_TGBX.transpose(0, 1).contiguous()
-        before_GTBH = h_TGBH[:-1].transpose(0, 1)
-        rows_before, rows_pre = before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2)
-        return pre_GTBX, weight_gradient(rows_before, rows_pre, step_GHX), None
+            by_gate[t].mul_(c_GBH.unsqueeze(2))
+            torch.mul(of_output[t], h_GBH, out=output[t])
+            carried_GBH = c_GBH.mul_(forget[t])
+        start_GBH = None if start_2GBH is None else start_2GBH[0]
+        return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), None
 
 
-def begun(pre_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """What a loop fills step by step: gates_TGBX, a copy of pre; h and c from the first state on, one more than there
-    are steps; and tanh_TGBH.
-    """
-    gates_TGBX = pre_GTBX.transpose(0, 1).clone(memory_format=torch.contiguous_format)
-    steps, groups, sentences, _ = gates_TGBX.shape
-    h_TGBH, c_TGBH = gates_TGBX.new_zeros(2, steps + 1, groups, sentences, hidden).unbind()
-    if start_2GBH is not None:
-        h_TGBH[0], c_TGBH[0] = start_2GBH
-    return gates_TGBX, h_TGBH, c_TGBH, gates_TGBX.new_empty(steps, groups, sentences, hidden)
+def begun(gates_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """What a loop fills step by step: h_GTBH; c_GSBH, which begins with the first state; and tanh_GTBH."""
+    groups, steps, sentences, _ = gates_GTBX.shape
+    h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+    c_GSBH = gates_GTBX.new_empty(groups, steps + 1, sentences, hidden)
+    c_GSBH[:, 0] = 0 if start_2GBH is None else start_2GBH[1]
+    return h_GTBH, c_GSBH, tanh_GTBH
 
 
-def factors(gates_TGBX: Tensor, before_TGBH: Tensor, tanh_TGBH: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """What gradients are multiplied by, from i, f, o and s, the internal state read, and tanh(c_t).
 
-    o (1 - tanh^2 c), from h' to c'; the factors of pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), tanh(c) o (1 - o),
-    i (1 - s^2)): factor_TGB4H; and f, from c' to what was read.
+    o (1 - tanh^2 c), from h' to c'; the factors from c' to pre' by gate, (s i (1 - i), c_{t-1} f (1 - f), nothing that
+    counts, i (1 - s^2)): factor_GTB4H; tanh(c) o (1 - o), from h' to the pre' of o; and f, from c' to what was read.
     """
-    steps, groups, sentences, width = gates_TGBX.shape
-    i, f, o, s = torch.split(gates_TGBX, width // 4, dim=-1)
-    to_cell_TGBH = o * (1 - tanh_TGBH * tanh_TGBH)
-    factor_TGBX = gates_TGBX * (1 - gates_TGBX)  # of the sigmoids; that of the tanh is put right below
-    of_i, of_f, of_o, of_s = torch.split(factor_TGBX, width // 4, dim=-1)
+    hidden = tanh_GTBH.shape[-1]
+    i, f, o, s = torch.split(gates_GTBX, hidden, dim=-1)
+    to_cell_GTBH = torch.addcmul(o, o * tanh_GTBH, tanh_GTBH, value=-1)
+    factor_GTBX = torch.addcmul(gates_GTBX, gates_GTBX, gates_GTBX, value=-1)  # of the sigmoids
+    of_i, of_f, of_o, of_s = torch.split(factor_GTBX, hidden, dim=-1)
     of_i.mul_(s)
-    of_f.mul_(before_TGBH)
-    of_o.mul_(tanh_TGBH)
-    torch.mul(i, 1 - s * s, out=of_s)
-    return to_cell_TGBH, factor_TGBX.view(steps, groups, sentences, 4, width // 4), f
+    of_f.mul_(before_GTBH)
+    torch.addcmul(i, i * s, s, value=-1, out=of_s)
+    return to_cell_GTBH, factor_GTBX.unflatten(-1, (4, hidden)), of_o * tanh_GTBH, f
+
+
+def recurrent_gradient(h_GTBH: Tensor, pre_GTBX: Tensor, start_GBH: Tensor | None, step_GHX: Tensor) -> Tensor:
+    """U' = sum_t h_{t-1} pre_t'^T, where h_0 is ``start``; None: zeros."""
+    before_GNH, pre_GNX = h_GTBH[:, :-1].flatten(1, 2), pre_GTBX[:, 1:].flatten(1, 2)
+    weight_GHX = weight_gradient(before_GNH, pre_GNX, step_GHX)
+    return weight_GHX if start_GBH is None else weight_GHX + weight_gradient(start_GBH, pre_GTBX[:, 0], step_GHX)

@@ -1,14 +1,18 @@
-"""The LSTM with shortcuts through time, with its backward pass written out. X = 4H."""
+"""The LSTM with shortcuts through time, with its backward pass written out.
+
+X = 4H, S = T + 1: all internal states, the first included.
+"""
 
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
-from skipstack.models.products import add_product_, plus_product, step_weight, transposed, weight_gradient
+from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time.block_loop import each_step
-from skipstack.models.time.lstm_loop import begun, factors
+from skipstack.models.time.lstm_loop import begun, factors, recurrent_gradient
 
 
 class ShortcutLoop(torch.autograd.Function):
@@ -39,54 +43,58 @@ class ShortcutLoop(torch.autograd.Function):
         kept_GTBH: Tensor | None,
         start_2GBH: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
-        """h_GTBH, and last_2GBH: h and c; pre is left as it is."""
-        hidden = weight_GHX.shape[1]
-        gates_TGBX, h_TGBH, c_TGBH, tanh_TGBH = begun(pre_GTBX, hidden, start_2GBH)
-        step_GHX = step_weight(weight_GHX, gates_TGBX.shape[2])
-        v_TGBH = c_TGBH[1:] if internal_GTBH is None and kept_GTBH is None else torch.empty_like(tanh_TGBH)
-        sigmoids, s = (part.unbind() for part in torch.split(gates_TGBX, [3 * hidden, hidden], dim=-1))
-        i, f, o, _ = (part.unbind() for part in torch.split(gates_TGBX, hidden, dim=-1))
-        pre, h, c, v, tanh = (each.unbind() for each in (gates_TGBX, h_TGBH, c_TGBH, v_TGBH, tanh_TGBH))
-        a, b = (each_step(added, gates_TGBX) for added in (internal_GTBH, output_GTBH))
+        """h_GTBH, and last_2GBH: h and c. Pre is left as it is."""
+        gates_GTBX, hidden = torch.empty_like(pre_GTBX), weight_GHX.shape[1]
+        h_GTBH, c_GSBH, tanh_GTBH = begun(gates_GTBX, hidden, start_2GBH)
+        step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
+        apart = internal_GTBH is not None or kept_GTBH is not None
+        v_GTBH = torch.empty_like(tanh_GTBH) if apart else c_GSBH[:, 1:]
+        sigmoids, s = (part.unbind(1) for part in torch.split(gates_GTBX, [3 * hidden, hidden], dim=-1))
+        i, f, o, _ = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
+        pre, gates, h, c, v, tanh = (
+            each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, v_GTBH, tanh_GTBH)
+        )
+        a, b = (each_step(added, gates_GTBX) for added in (internal_GTBH, output_GTBH))
         k = None if kept_GTBH is None else kept_GTBH.unbind(1)
+        before_GBH = None if start_2GBH is None else start_2GBH[0]
         for t in range(len(pre)):
-            add_product_(pre[t], h[t], step_GHX)
+            if before_GBH is None:
+                gates[t].copy_(pre[t])
+            else:
+                plus_product(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=v[t]).addcmul_(i[t], s[t])
             torch.tanh(v[t], out=tanh[t])
             if k is not None:
                 torch.addcmul(a[t], k[t], v[t], out=c[t + 1])
-                torch.addcmul(b[t], k[t], o[t] * tanh[t], out=h[t + 1])
+                before_GBH = torch.addcmul(b[t], k[t], o[t] * tanh[t], out=h[t])
             else:
                 if internal_GTBH is not None:
                     torch.add(v[t], a[t], out=c[t + 1])
-                torch.addcmul(b[t], o[t], tanh[t], out=h[t + 1])
-        kept = () if kept_GTBH is None else (kept_GTBH, v_TGBH)
-        ctx.save_for_backward(step_GHX, gates_TGBX, h_TGBH[:-1], c_TGBH, tanh_TGBH, *kept)
+                before_GBH = torch.addcmul(b[t], o[t], tanh[t], out=h[t])
+        kept = () if kept_GTBH is None else (kept_GTBH, v_GTBH)
+        ctx.save_for_backward(step_GHX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, start_2GBH, *kept)
         ctx.added = [added is not None for added in (internal_GTBH, output_GTBH)]
-        last_2GBH = torch.stack([h_TGBH[-1], c_TGBH[-1]])
+        last_2GBH = torch.stack([h[-1], c[-1]])
         ctx.mark_non_differentiable(last_2GBH)
-        return h_TGBH[1:].transpose(0, 1).contiguous(), last_2GBH
+        return h_GTBH, last_2GBH
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of pre, U, and the parts of the skip."""
-        step_GHX, gates_TGBX, before_TGBH, c_TGBH, tanh_TGBH, *kept = ctx.saved_tensors
-        to_v_TGBH, factor_TGB4H, forget_TGBH = factors(gates_TGBX, c_TGBH[:-1], tanh_TGBH)
-        back_TGBH = forget_TGBH  # from v_t' to the share of v_{t-1}' that comes through c_{t-1}
+        step_GHX, gates_GTBX, output_GTBH, c_GSBH, tanh_GTBH, start_2GBH, *kept = ctx.saved_tensors
+        to_v_GTBH, pre_GTB4H, of_output_GTBH, forget_GTBH = factors(gates_GTBX, c_GSBH[:, :-1], tanh_GTBH)
+        back_GTBH = forget_GTBH  # from v_t' to the share of v_{t-1}' that comes through c_{t-1}
         if kept:
-            kept_TGBH = kept[0].transpose(0, 1)
-            to_v_TGBH.mul_(kept_TGBH)
-            factor_TGB4H[..., 2, :].mul_(kept_TGBH)
-            back_TGBH = forget_TGBH.clone()
-            back_TGBH[1:].mul_(kept_TGBH[:-1])
-        pre_TGBX, h_TGBH, v_TGBH = (torch.empty_like(each) for each in (gates_TGBX, tanh_TGBH, tanh_TGBH))
-        pre, h, v, to_v, back = (each.unbind() for each in (pre_TGBX, h_TGBH, v_TGBH, to_v_TGBH, back_TGBH))
-        pre_TGB4H = pre_TGBX.view_as(factor_TGB4H)
-        by_gate, of_output = pre_TGB4H.unbind(), pre_TGB4H.select(3, 2).unbind()
-        factor, output_factor = factor_TGB4H.unbind(), factor_TGB4H.select(3, 2).unbind()
+            to_v_GTBH.mul_(kept[0])
+            of_output_GTBH.mul_(kept[0])
+            back_GTBH = forget_GTBH.clone()
+            back_GTBH[:, 1:].mul_(kept[0][:, :-1])
+        pre_GTBX, h_GTBH, v_GTBH = pre_GTB4H.flatten(-2), *(torch.empty_like(tanh_GTBH) for _ in range(2))
+        pre, h, v, to_v, back = (each.unbind(1) for each in (pre_GTBX, h_GTBH, v_GTBH, to_v_GTBH, back_GTBH))
+        by_gate, output, of_output = (each.unbind(1) for each in (pre_GTB4H, pre_GTB4H.select(3, 2), of_output_GTBH))
         above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         carried_GBH = torch.zeros_like(h[-1])
         h[-1].copy_(above[-1])
@@ -94,17 +102,17 @@ class ShortcutLoop(torch.autograd.Function):
             if t + 1 < len(pre):
                 plus_product(above[t], pre[t + 1], transposed_GXH, out=h[t])
             torch.addcmul(carried_GBH, h[t], to_v[t], out=v[t])
-            torch.mul(factor[t], v[t].unsqueeze(2), out=by_gate[t])
-            torch.mul(output_factor[t], h[t], out=of_output[t])
+            by_gate[t].mul_(v[t].unsqueeze(2))
+            torch.mul(of_output[t], h[t], out=output[t])
             carried_GBH = v[t] * back[t]
-        pre_GTBX, h_GTBH = pre_TGBX.transpose(0, 1).contiguous(), h_TGBH.transpose(0, 1)
-        before_GTBH = before_TGBH.transpose(0, 1)
-        weight = weight_gradient(before_GTBH.flatten(1, 2), pre_GTBX.flatten(1, 2), step_GHX)
-        later_TGBH = torch.cat([v_TGBH[1:] * forget_TGBH[1:], torch.zeros_like(v_TGBH[:1])])  # c_t'
-        kept_GTBH = None
+        start_GBH = None if start_2GBH is None else start_2GBH[0]
+        weight_GHX = recurrent_gradient(output_GTBH, pre_GTBX, start_GBH, step_GHX)
+        internal, output_added = ctx.added
+        c_GTBH, kept_GTBH = None, None
+        if internal or kept:  # c_t'
+            c_GTBH = functional.pad(v_GTBH[:, 1:] * forget_GTBH[:, 1:], (0, 0, 0, 0, 0, 1))
         if kept:
-            own_TGBH = gates_TGBX.split(tanh_TGBH.shape[-1], dim=-1)[2] * tanh_TGBH
-            kept_GTBH = (later_TGBH * kept[1] + h_TGBH * own_TGBH).transpose(0, 1)
-        internal, output = ctx.added
-        c_GTBH = later_TGBH.transpose(0, 1)
-        return pre_GTBX, weight, c_GTBH if internal else None, h_GTBH if output else None, kept_GTBH, None
+            own_GTBH = gates_GTBX.split(tanh_GTBH.shape[-1], dim=-1)[2] * tanh_GTBH
+            kept_GTBH = c_GTBH * kept[1] + h_GTBH * own_GTBH
+        added = c_GTBH if internal else None, h_GTBH if output_added else None
+        return pre_GTBX, weight_GHX, *added, kept_GTBH, None
