@@ -21,8 +21,8 @@ from skipstack.models.loading import Loader, returned
 from skipstack.models.model import Network
 from skipstack.models.stack import Memory
 
-SENTENCES_AT_ONCE = 64
-"""A matter of speed alone."""
+SENTENCES_AT_ONCE, POSITIONS_AT_ONCE = 64, 1024
+"""A matter of speed alone: so many sentences, or more where they are short."""
 
 STREAMS, STREAM_WINDOW = 10, 50
 """At how many places running text is read side by side, and how far at once: each place but the first begins without
@@ -133,4 +133,4 @@ def evaluated(corpus: StoredCorpus, split: str) -> Iterator[Batch]:
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
-    return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE)
+    return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE, positions=POSITIONS_AT_ONCE)

@@ -68,12 +68,19 @@ def training_batches(
         yield _gather(split, drawn_RS[:, start:stop], width)
 
 
-def evaluation_batches(split: Split, *, batch_size: int) -> Iterator[Batch]:
-    """All sentences once, sorted by length, for one lane: what is read does not depend on a seed."""
+def evaluation_batches(split: Split, *, batch_size: int, positions: int = 0) -> Iterator[Batch]:
+    """All sentences once, sorted by length, for one lane: what is read does not depend on a seed.
+
+    Batches are of ``batch_size`` sentences, and of more where so many more fit into that many ``positions``.
+    """
     sorted_S = np.argsort(split.lengths_S, kind="stable")
-    for start in range(0, len(sorted_S), batch_size):
-        chosen_B = sorted_S[start : start + batch_size]
+    start = 0
+    while start < len(sorted_S):
+        lengths_B = split.lengths_S[sorted_S[start : start + max(batch_size, positions)]]
+        fitting = np.count_nonzero(lengths_B * np.arange(1, len(lengths_B) + 1) <= positions)
+        chosen_B = sorted_S[start : start + max(batch_size, int(fitting))]
         yield _gather(split, chosen_B[None, :], int(split.lengths_S[chosen_B[-1]]))
+        start += len(chosen_B)
 
 
 def put_back(values_RUB: Numbers, batch: Batch, into_RL: Numbers) -> None:

@@ -10,6 +10,7 @@ from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
+from skipstack.models.inputs.largest_sum import largest_sum
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.time.layer import LayerSizes
@@ -63,8 +64,8 @@ class CharacterCnn(SpellingReader):
         rows = torch.arange(lanes * self.width, device=ids_RNC.device) * self.vectors.rows
         rows_RNCW = seen_RNCW + rows.view(lanes, 1, 1, self.width)
         rows_RNCW = rows_RNCW.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
-        filtered = functional.embedding_bag(rows_RNCW.flatten(0, -2), self._products(), mode="sum")
-        return torch.tanh(filtered.view(lanes, spellings, longest, -1).max(dim=2).values + self.bias)
+        largest_NF = largest_sum(self._products(), rows_RNCW.flatten(0, 1).transpose(0, 1))
+        return torch.tanh(largest_NF.view(lanes, spellings, -1) + self.bias)
 
     def _products(self) -> Tensor:
         """W_k e of every character, for each lane and each place k of a filter; then a row that is no maximum.

@@ -96,7 +96,7 @@ def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple
     of_i.mul_(s)
     of_f.mul_(before_GTBH)
     torch.addcmul(i, i * s, s, value=-1, out=of_s)
-    return to_cell_GTBH, factor_GTBX.unflatten(-1, (4, hidden)), of_o * tanh_GTBH, f
+    return to_cell_GTBH, factor_GTBX.view(*tanh_GTBH.shape[:3], 4, hidden), of_o * tanh_GTBH, f
 
 
 def recurrent_gradient(h_GTBH: Tensor, pre_GTBX: Tensor, start_GBH: Tensor | None, step_GHX: Tensor) -> Tensor:

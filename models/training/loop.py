@@ -11,6 +11,7 @@ from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.allocation import keep_freed_memory
 from skipstack.models.build import Sizes, build
 from skipstack.models.config import ModelConfig
 from skipstack.models.device import clock
@@ -69,6 +70,7 @@ class Training:
         order_seed: int,
         device: torch.device,
     ) -> None:
+        keep_freed_memory()
         self.config = training
         self.initial_scale = model.initial_scale
         self.corpus = corpus

@@ -195,6 +195,21 @@ def test_evaluation_reads_all_sentences_once_from_short_to_long(lengths: list[in
     assert read == sorted(range(len(lengths)), key=lambda sentence: (lengths[sentence], sentence))
 
 
+@given(lengths_of_splits, batch_sizes, st.integers(1, 60))
+def test_more_short_sentences_are_read_at_once_as_far_as_they_fit(
+    lengths: list[int], batch_size: int, positions: int
+) -> None:
+    split, ordered = split_of(lengths), sorted(lengths)
+    expected: list[list[int]] = []
+    while ordered:
+        chosen = [ordered.pop(0)]
+        while ordered and (len(chosen) < batch_size or (len(chosen) + 1) * ordered[0] <= positions):
+            chosen.append(ordered.pop(0))
+        expected.append(chosen)
+    found = evaluation_batches(split, batch_size=batch_size, positions=positions)
+    assert [batch.lengths_RB[0].tolist() for batch in found] == expected
+
+
 @given(lengths_of_splits, batch_sizes, st.integers(1, 3))
 def test_what_batches_hold_is_put_back_token_by_token(lengths: list[int], batch_size: int, lanes: int) -> None:
     split = split_of(lengths)

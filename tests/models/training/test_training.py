@@ -365,6 +365,7 @@ def test_padding_and_batch_size_never_change_an_evaluation(monkeypatch: pytest.M
     run.run_epoch()
     together = run.evaluate("dev")
     monkeypatch.setattr("skipstack.models.evaluate.SENTENCES_AT_ONCE", 1)
+    monkeypatch.setattr("skipstack.models.evaluate.POSITIONS_AT_ONCE", 0)
     alone = run.evaluate("dev")
     assert together.correct == alone.correct
     assert np.allclose(together.loss, alone.loss, rtol=0, atol=1e-12)

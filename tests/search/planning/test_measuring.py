@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from skipstack.data.basis.errors import UserError
-from skipstack.data.store.batches import Batch, evaluation_batches
-from skipstack.models.evaluate import SENTENCES_AT_ONCE
+from skipstack.data.store.batches import Batch
+from skipstack.models.evaluate import evaluated
 from skipstack.models.training.loop import Training
 from skipstack.search.config import StudyConfig
 from skipstack.search.planning import measuring
@@ -122,7 +122,7 @@ class Clock:
 
 
 def positions(training: Training) -> tuple[int, int]:
-    dev = evaluation_batches(training.corpus.stored.splits["dev"], batch_size=SENTENCES_AT_ONCE)
+    dev = evaluated(training.corpus.stored, "dev")
     return sum(batch.forms_RTB.size for batch in training.batches()), sum(batch.forms_RTB.size for batch in dev)
 
 
