@@ -46,6 +46,7 @@ from skipstack.search.engines.machines import (
 )
 from skipstack.search.engines.preflight import Preflight, first_trouble
 from skipstack.search.engines.ray_metrics import published
+from skipstack.search.engines.ray_requests import ask_seldom
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.faults import DIED, Fault, kernel_kills, says_out_of_memory
@@ -64,6 +65,7 @@ Value = TypeVar("Value")
 
 # A failed trial is reported by the ledger and the command line, in one line.
 logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+ask_seldom()
 
 
 class RayEngine(Engine):
