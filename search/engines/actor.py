@@ -1,4 +1,4 @@
-"""What runs in the processes of a Ray cluster: one trial after another."""
+"""What runs in the processes of a Ray cluster: one trial after another, then measurements."""
 
 import socket
 from functools import lru_cache
@@ -11,10 +11,11 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.preflight import Preflight
 from skipstack.search.study.faults import fault_of
 from skipstack.search.study.task import Worker
+from skipstack.search.study.testing import Measurement, measured
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]
-    """One process of the cluster; it trains one trial after another."""
+    """One process of the cluster; it trains one trial after another, and measures."""
 
     def setup(self, config: dict[str, Any]) -> None:
         """Without a worker: Tune is not told in time why one cannot be made."""
@@ -31,10 +32,12 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         return True
 
     def step(self) -> dict[str, Any]:
-        """What the trial gives, or what it raises: Tune does not tell a scheduler why a trial failed."""
+        """What the trial or the measurement gives, or what it raises: Tune does not tell a scheduler why it failed."""
         try:
             if self.worker is None:
                 _check_once(self.config["preflight"])
+                if isinstance(self.config["task"], Measurement):
+                    return {"outcome": measured(self.config["worker"], self.config["task"])}
                 self.worker = self.config["worker"](self.config["task"])
             return {"outcome": self.worker.run_epoch()}
         except UserError as mistake:

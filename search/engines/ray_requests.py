@@ -3,18 +3,25 @@
 Parts of Ray's own are replaced, as in ``search/engines/ray_private.py``; the same tests hold them.
 """
 
+import math
 import time
 from collections import deque
+from collections.abc import Iterator
 from typing import Any, Final
 
+from ray.actor import ActorHandle
 from ray.air.execution import PlacementGroupResourceManager, ResourceRequest
 from ray.tune import registry
 from ray.tune.execution import tune_controller
 from ray.tune.experiment import Trial
 from ray.tune.registry import _Registry
+from ray.tune.utils.object_cache import _ObjectCache
 
-PATIENCE: Final = 0.25
-"""Seconds for which room is not asked for, since a worker may become free for the trial."""
+PATIENCE: Final = 3.0
+"""Seconds for which room is not asked for, since a worker may become free for the trial; to start one takes as many."""
+
+IDLE: Final = 10.0
+"""Seconds for which a worker with nothing to do is kept."""
 
 
 class Registry(_Registry):  # type: ignore[misc]
@@ -102,8 +109,51 @@ def give_where_none_starts(controller: tune_controller.TuneController, trial: Tr
     return False
 
 
+class IdleWorkers(_ObjectCache):  # type: ignore[misc]
+    """13. Of the workers that have nothing to do Tune keeps one, and ends the others at once.
+
+    Towards the end of a study there is nothing to do for most, and then there are measurements. Here all are kept for
+    ``IDLE`` seconds, and one for as long as Tune would.
+    """
+
+    def __init__(self, may_keep_one: bool = True) -> None:
+        super().__init__(may_keep_one)
+        self._since: dict[Any, float] = {}
+
+    def cache_object(self, key: Any, obj: Any) -> bool:
+        """Keep a worker, always."""
+        self._since[obj] = time.monotonic()
+        self._cached_objects[key].append(obj)
+        self._num_cached_objects += 1
+        return True
+
+    def flush_cached_objects(self, force_all: bool = False) -> Iterator[Any]:
+        """Those that are kept no longer."""
+        if force_all or min(self._since.values(), default=math.inf) + IDLE < time.monotonic():
+            for each in super().flush_cached_objects(force_all):
+                self._since.pop(each, None)
+                yield each
+
+    def pop_cached_object(self, key: Any) -> Any:
+        """A worker for a trial."""
+        popped = super().pop_cached_object(key)
+        self._since.pop(popped, None)
+        return popped
+
+
+assign: Final = Trial.set_ray_actor
+
+
+def assign_once(trial: Trial, worker: ActorHandle | None) -> None:
+    """14. Tune tells a trial twice which worker it has, and each time asks that one what it would report of itself."""
+    if worker is None or worker is not trial.temporary_state.ray_actor:
+        assign(trial, worker)
+
+
 def ask_seldom() -> None:
-    """Let Tune use all three, from here on."""
+    """Let Tune use all this, from here on."""
+    Trial.set_ray_actor = assign_once
+    tune_controller._ObjectCache = IdleWorkers
     tune_controller.PlacementGroupResourceManager = Placement
     tune_controller.TuneController._maybe_reuse_cached_actor = give_where_none_starts
     if not isinstance(registry._global_registry, Registry):

@@ -34,7 +34,7 @@ from ray.tune.search import Searcher
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines.actor import TrialActor
 from skipstack.search.engines.allotment import allotted, nothing_known
-from skipstack.search.engines.capacity import Capacity
+from skipstack.search.engines.capacity import Capacity, Resources
 from skipstack.search.engines.machines import (
     Question,
     asked,
@@ -62,6 +62,7 @@ MOST_TRIALS = 100_000
 """Side by side, as far as Tune is concerned."""
 
 Value = TypeVar("Value")
+Given = TypeVar("Given", TrialTask, Measurement)
 
 # A failed trial is reported by the ledger and the command line, in one line.
 logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
@@ -115,14 +116,24 @@ class RayEngine(Engine):
         if trouble is not None:
             raise UserError(trouble)
 
-    def given(self, trial_id: str, task: TrialTask, capacity: Capacity) -> dict[str, Any]:
+    def given(self, trial_id: str, task: Given, capacity: Capacity) -> dict[str, Any]:
         """What an actor is given, with the resources that it takes of ``capacity``."""
-        taken = capacity.take(trial_id, self.allotment.ordinary(task), task.share)
-        task = self.allotment.confined(task, taken)
+        taken, task = self._placed(trial_id, task, capacity)
         return {"task": task, "worker": self.worker, "resources": taken, "preflight": self._preflight}
 
+    def _placed(self, name: str, given: Given, capacity: Capacity) -> tuple[Resources, Given]:
+        """What is taken of ``capacity``, and the task or the measurement as it computes there."""
+        task = given.task if isinstance(given, Measurement) else given
+        taken = capacity.take(name, self.allotment.ordinary(task), task.share)
+        if isinstance(given, Measurement):
+            task, *training = (self.allotment.confined(each, taken) for each in (task, *given.training))
+            return taken, Measurement(task, tuple(training))
+        return taken, self.allotment.confined(task, taken)
+
     def run(self, driver: Driver) -> None:
-        """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one."""
+        """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
+        trained then measures: a process that has imported torch is there already.
+        """
         if self._joined:  # machines that join in the midst of the study are asked when they begin
             self._preflight = Preflight.of(driver.folder, driver.record)
         gauges = self._leaving.enter_context(published(driver))
@@ -153,16 +164,15 @@ class RayEngine(Engine):
                 raise plugins.fault
 
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
-        """Side by side on the cluster. Raises WorkersSilentError where no machine answers."""
+        """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
         if measurements and not self.answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
         test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
         for measurement in measurements:
-            task = measurement.task
-            takes = capacity.take(str(task.number), self.allotment.ordinary(task), task.share)
+            number = measurement.task.number
+            takes, confined = self._placed(str(number), measurement, capacity)
             here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
-            confined = [self.allotment.confined(each, takes) for each in (task, *measurement.training)]
-            waiting[here.remote(self.worker, Measurement(confined[0], tuple(confined[1:])))] = task.number
+            waiting[here.remote(self.worker, confined)] = number
         while waiting:
             with lost_cluster_interrupts():
                 (done, *_), _ = ray.wait(list(waiting))
@@ -186,6 +196,8 @@ class _Plugins:
         self.capacity = capacity
         self.kernel_kills = kernel_kills()
         self.numbers: dict[str, int] = {}
+        self.measured: dict[str, int] = {}
+        """Of those that Tune takes for trials and that are measurements, likewise."""
         self.fault: BaseException | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,6 +225,8 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
         self.plugins = plugins
         self._held: TrialTask | None = None
         """The driver's next trial, while a worker counts what it needs."""
+        self._measurements: Iterator[Measurement] | None = None
+        """What is left to measure, once all trials have ended."""
 
     def set_max_concurrency(self, max_concurrent: int) -> bool:
         """How many trials run side by side is decided here, by the room for them."""
@@ -227,12 +241,24 @@ class _ProposerPlugin(Searcher):  # type: ignore[misc]
             return None
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
         if task is None:
-            return str(Searcher.FINISHED) if plugins.driver.over else None
+            return plugins.keep(lambda: self._measurement(trial_id)) if plugins.driver.over else None
         if not plugins.keep(partial(plugins.engine.allotment.is_known, task)):
             self._held = task
             return None
         plugins.numbers[trial_id] = task.number
         return plugins.keep(lambda: plugins.engine.given(trial_id, task, plugins.capacity))
+
+    def _measurement(self, trial_id: str) -> dict[str, Any] | str:
+        """The next one for the actors that have trained; what they leave is measured after them (``test``)."""
+        plugins = self.plugins
+        if self._measurements is None:
+            plugins.driver.end_paused()
+            self._measurements = iter(plugins.driver.measurements() if plugins.engine.answered else ())
+        measurement = next(self._measurements, None)
+        if measurement is None:
+            return str(Searcher.FINISHED)
+        plugins.measured[trial_id] = measurement.task.number
+        return plugins.engine.given(trial_id, measurement, plugins.capacity)
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         """The driver knows already, from the scheduler; the room is free again."""
@@ -254,6 +280,9 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
 
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
         self.plugins.engine.answered = True
+        if trial.trial_id in self.plugins.measured:
+            self.plugins.keep(lambda: self._measured(self.plugins.measured.pop(trial.trial_id), result["outcome"]))
+            return str(TrialScheduler.STOP)
         number = self.plugins.numbers[trial.trial_id]
         if self.plugins.keep(lambda: self._goes_on(number, result["outcome"])):
             return str(TrialScheduler.CONTINUE)
@@ -261,10 +290,15 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         return str(TrialScheduler.STOP)
 
     def on_trial_error(self, tune_controller: TuneController, trial: Trial) -> None:
-        number = self.plugins.numbers.pop(trial.trial_id, None)
-        if number is not None:  # else only its actor failed, after the end
-            self.plugins.keep(check_this_machine)
-            self.plugins.keep(lambda: self.plugins.driver.faulted(number, self._death(trial)))
+        driver = self.plugins.driver
+        for numbers, faulted in ((self.plugins.numbers, driver.faulted), (self.plugins.measured, driver.measured)):
+            number = numbers.pop(trial.trial_id, None)
+            if number is not None:  # else only its actor failed, after the end
+                self.plugins.keep(check_this_machine)
+                self.plugins.keep(partial(self._died, trial, partial(faulted, number)))
+
+    def _died(self, trial: Trial, faulted: Callable[[Fault], None]) -> None:
+        faulted(self._death(trial))
 
     def _death(self, trial: Trial) -> Fault:
         """Why an actor died, as far as ray and the kernel of this machine tell."""
@@ -276,6 +310,11 @@ class _SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
         if says_out_of_memory(error) or (here and self.plugins.kernel_kills > before):
             return Fault("out_of_memory", f"{DIED}: it was killed, since memory ran out")
         return Fault("crashed", DIED)
+
+    def _measured(self, number: int, outcome: Measured | Fault | UserError) -> None:
+        if isinstance(outcome, UserError):
+            raise outcome  # no measurement would fare better
+        self.plugins.driver.measured(number, outcome)
 
     def _goes_on(self, number: int, outcome: EpochResult | UserError | Fault | None) -> bool:
         match outcome:

@@ -33,9 +33,11 @@ from skipstack.search.study.decider import Decider
 from skipstack.search.study.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
 from skipstack.search.study.history import History, Reader
 from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.study.records.selection import selected
 from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.reuse import Known
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, task_of
+from skipstack.search.study.testing import Measurement, measurement
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject
 
@@ -177,14 +179,25 @@ class Driver:
         """A trial has no further epoch: it is whole before the last that it might have had."""
         self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
 
-    def tested(self, number: int, measured: Measured) -> None:
-        """A selected trial was measured on the test split."""
-        self._tell(Tested(time=self._clock(), trial=number, metrics=measured.metrics, sentences=measured.sentences))
+    def measurements(self) -> list[Measurement]:
+        """What is left to measure on the test split, those again where a fault stood against it; nothing may run any
+        more.
+        """
+        trials = self.record.trials
+        return [
+            measurement(self.record, self.folder, number, device=self.device)
+            for number in selected(self.record)
+            if not trials[number].tested and trials[number].given_up is None
+        ]
 
-    def untested(self, number: int, fault: Fault) -> None:
-        """A fault stood against measuring a selected trial."""
-        then = after_untested(self.record.trials[number], fault, self.record.study.search)
-        self._tell(Untested(time=self._clock(), trial=number, reason=fault.reason, message=fault.message, then=then))
+    def measured(self, number: int, outcome: Measured | Fault) -> None:
+        """A selected trial was measured on the test split, or a fault stood against it."""
+        time = self._clock()
+        if isinstance(outcome, Fault):
+            then = after_untested(self.record.trials[number], outcome, self.record.study.search)
+            self._tell(Untested(time=time, trial=number, reason=outcome.reason, message=outcome.message, then=then))
+        else:
+            self._tell(Tested(time=time, trial=number, metrics=outcome.metrics, sentences=outcome.sentences))
 
     def resumed(self, code_version: str) -> None:
         """Another driver takes the study up."""

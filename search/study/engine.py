@@ -22,7 +22,9 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, driver: Driver) -> None:
-        """Run until the driver has nothing to start and nothing runs."""
+        """Run until the driver has nothing to start and nothing runs. Workers that are there may then measure as well,
+        each trial once.
+        """
 
     @abstractmethod
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:

@@ -15,13 +15,12 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
 from skipstack.search.study.earlier.warm_start import earlier_studies, warm_starts
 from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import Fault, StudyInterruptedError, full_disk_interrupts
+from skipstack.search.study.faults import StudyInterruptedError, full_disk_interrupts
 from skipstack.search.study.preparation import prepared
 from skipstack.search.study.records.extension import extended, extension
 from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.selection import SETTLED, selected
+from skipstack.search.study.records.selection import SETTLED
 from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.testing import measurement
 from skipstack.spaces.domains import Json
 from skipstack.spaces.function import FunctionConfig
 from skipstack.spaces.settled import settled_choices
@@ -133,19 +132,6 @@ def check_function(search: SearchConfig) -> None:
         )
 
 
-def _test(driver: Driver, engine: Engine) -> None:
-    """Measure the selected trials on the test split, those where it failed again, until none is left."""
-    trials = driver.record.trials
-    chosen = selected(driver.record)
-    while chosen := [number for number in chosen if not trials[number].tested and trials[number].given_up is None]:
-        todo = [measurement(driver.record, driver.folder, number, device=driver.device) for number in chosen]
-        for number, outcome in engine.test(todo):
-            if isinstance(outcome, Fault):
-                driver.untested(number, outcome)
-            else:
-                driver.tested(number, outcome)
-
-
 def run_study(driver: Driver, engine: Engine) -> None:
     """Run what is left of a study, then measure the selected trials on the test split.
 
@@ -155,7 +141,9 @@ def run_study(driver: Driver, engine: Engine) -> None:
         with full_disk_interrupts(driver.folder.path):
             engine.run(driver)
             driver.end_paused()
-            _test(driver, engine)
+            while measurements := driver.measurements():
+                for number, outcome in engine.test(measurements):
+                    driver.measured(number, outcome)
     except KeyboardInterrupt:
         driver.interrupted()
         raise
