@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -133,8 +134,10 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         finally:
-            engine.close()
-            self._tracked(tracker)
+            with ThreadPoolExecutor(max_workers=1) as beside:  # both wait most of the time
+                closed = beside.submit(engine.close)
+                self._tracked(tracker)
+                closed.result()
             self._warn(retention.close())
         if self.ablation is not None:  # all was measured, and what is exported is the search's
             shutil.rmtree(folder.trials, ignore_errors=True)
