@@ -41,6 +41,10 @@ def unwatched(record: StudyRecord) -> AbstractContextManager[Reader]:
     return nullcontext(lambda event: None)
 
 
+def unoccupied() -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """Where the trials of a study run, where MLflow keeps them, and who is shown what happens.
@@ -51,7 +55,8 @@ class Execution:
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
     what they take of their machines. ``function``: what trials call; None where they train our networks. ``code``:
     where the files of a study's own code lie. ``say`` takes what may be worth knowing, ``warn`` what was lost or is
-    missing. Raises UserError for a value that is none of those allowed.
+    missing; ``meanwhile`` is called once a study is over, while the engine closes, which waits most of that time.
+    Raises UserError for a value that is none of those allowed.
     """
 
     engine: EngineName = "ray"
@@ -65,6 +70,7 @@ class Execution:
     say: Say = unsaid
     warn: Say = unsaid
     watch: Watch = unwatched
+    meanwhile: Callable[[], None] = unoccupied
 
     def __post_init__(self) -> None:
         for kind, got, allowed in (("engine", self.engine, EngineName), ("device", self.device, DeviceName)):

@@ -134,8 +134,10 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         finally:
-            with ThreadPoolExecutor(max_workers=1) as beside:  # both wait most of the time
+            with ThreadPoolExecutor(max_workers=1) as beside:
                 closed = beside.submit(engine.close)
+                if driver.record.finished:
+                    execution.meanwhile()
                 self._tracked(tracker)
                 closed.result()
             self._warn(retention.close())

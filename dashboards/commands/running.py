@@ -18,6 +18,7 @@ from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.dashboards.report.warned import warned
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution, share
+from skipstack.search.exploration import importance
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
 from skipstack.search.results import explored
@@ -53,8 +54,8 @@ def execution(
 
 
 def watched(where: Execution) -> Execution:
-    """The same, with progress and messages on stderr."""
-    return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time))
+    """The same, with progress and messages on stderr, ready to report once it is over."""
+    return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time), meanwhile=importance.load)
 
 
 @contextmanager

@@ -29,6 +29,11 @@ MOST: Final = {"ped_anova": 1000, "fanova": 200}
 """Trials that each looks at, at most, since its time grows with them: equally spaced ones by number."""
 
 
+def load() -> None:
+    """Import what computes them, scikit-learn above all: a second, while there is something else to wait for."""
+    import optuna.importance  # noqa: F401 (that is all)
+
+
 def importances(expected: "pd.Series[float]", trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
     """A row for each axis that had more than one value, the most important first by PED-ANOVA.
 
