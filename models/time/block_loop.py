@@ -41,8 +41,8 @@ class BlockLoop(torch.autograd.Function):
         h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(groups, steps, sentences, hidden) for _ in range(2))
         step_GHX = step_weight(weight_GHX, sentences)
         read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
-        sigmoids, s = (part.unbind(1) for part in torch.split(gates_GTBX, [2 * hidden, hidden], dim=-1))
-        i, o, _ = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
+        sigmoids = gates_GTBX[..., : 2 * hidden].unbind(1)
+        i, o, s = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
         pre, gates, h, tanh, read = (each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, tanh_GTBH, read_GTBH))
         a, b, q = (each_step(added, gates_GTBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
         before_GBH = start_GBH
@@ -75,7 +75,9 @@ class BlockLoop(torch.autograd.Function):
         of_o.mul_(read_GTBH)
         torch.mul(i, 1 - s * s, out=of_s).mul_(to_m_GTBH)
         h_GTBH = torch.empty_like(tanh_GTBH)
-        pre, h, by_gate = (each.unbind(1) for each in (pre_GTBX, h_GTBH, pre_GTBX.unflatten(-1, (3, hidden))))
+        pre, h, by_gate = (
+            each.unbind(1) for each in (pre_GTBX, h_GTBH, pre_GTBX.view(*tanh_GTBH.shape[:3], 3, hidden))
+        )
         above, transposed_GXH = above_GTBH.unbind(1), transposed(step_GHX)
         h[-1].copy_(above[-1])
         for t in reversed(range(len(pre))):

@@ -33,8 +33,8 @@ class LstmLoop(torch.autograd.Function):
         gates_GTBX, hidden = torch.empty_like(pre_GTBX), weight_GHX.shape[1]
         h_GTBH, c_GSBH, tanh_GTBH = begun(gates_GTBX, hidden, start_2GBH)
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
-        sigmoids, s = (part.unbind(1) for part in torch.split(gates_GTBX, [3 * hidden, hidden], dim=-1))
-        i, f, o, _ = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
+        sigmoids = gates_GTBX[..., : 3 * hidden].unbind(1)
+        i, f, o, s = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
         pre, gates, h, c, tanh = (each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH))
         before_GBH = None if start_2GBH is None else start_2GBH[0]
         for t in range(len(pre)):

@@ -49,8 +49,8 @@ class ShortcutLoop(torch.autograd.Function):
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
         apart = internal_GTBH is not None or kept_GTBH is not None
         v_GTBH = torch.empty_like(tanh_GTBH) if apart else c_GSBH[:, 1:]
-        sigmoids, s = (part.unbind(1) for part in torch.split(gates_GTBX, [3 * hidden, hidden], dim=-1))
-        i, f, o, _ = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
+        sigmoids = gates_GTBX[..., : 3 * hidden].unbind(1)
+        i, f, o, s = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
         pre, gates, h, c, v, tanh = (
             each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, v_GTBH, tanh_GTBH)
         )

@@ -3,7 +3,6 @@
 Parts of Ray's own are replaced, as in ``search/engines/ray_private.py``; the same tests hold them.
 """
 
-import math
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -112,8 +111,8 @@ def give_where_none_starts(controller: tune_controller.TuneController, trial: Tr
 class IdleWorkers(_ObjectCache):  # type: ignore[misc]
     """13. Of the workers that have nothing to do Tune keeps one, and ends the others at once.
 
-    Towards the end of a study there is nothing to do for most, and then there are measurements. Here all are kept for
-    ``IDLE`` seconds, and one for as long as Tune would.
+    Towards the end of a study there is nothing to do for most, and then there are measurements. Here each is kept for
+    ``IDLE`` seconds, and the last for as long as Tune would.
     """
 
     def __init__(self, may_keep_one: bool = True) -> None:
@@ -128,11 +127,19 @@ class IdleWorkers(_ObjectCache):  # type: ignore[misc]
         return True
 
     def flush_cached_objects(self, force_all: bool = False) -> Iterator[Any]:
-        """Those that are kept no longer."""
-        if force_all or min(self._since.values(), default=math.inf) + IDLE < time.monotonic():
-            for each in super().flush_cached_objects(force_all):
-                self._since.pop(each, None)
-                yield each
+        """Those that are kept no longer; one stays unless workers of other resources are waited for, as in Tune."""
+        if force_all:
+            self._since.clear()
+            yield from super().flush_cached_objects(force_all=True)
+            return
+        others = any(self._max_num_objects.values())
+        for key, idle in self._cached_objects.items():
+            for worker in [each for each in idle if self._since[each] + IDLE < time.monotonic()]:
+                if len(idle) > self._max_num_objects[key] and (others or self._num_cached_objects > 1):
+                    idle.remove(worker)
+                    self._num_cached_objects -= 1
+                    del self._since[worker]
+                    yield worker
 
     def pop_cached_object(self, key: Any) -> Any:
         """A worker for a trial."""

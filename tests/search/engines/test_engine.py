@@ -132,6 +132,16 @@ def run(engine: RayEngine, worker: type[ToyWorker], path: Path, **study: object)
     return driver.record, ledger
 
 
+class TellingTests(TellingWorker):
+    """Says in which process it measures, too."""
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        found = super().test(task)
+        process = {"process": (float(os.getpid()),) * len(task.seeds)}
+        return Measured(metrics={**found.metrics, **process}, sentences=found.sentences)
+
+
 class TroubledTests(ToyWorker):
     """The process that measures trial 0 dies once, that of trial 1 always; trial 2 runs out of memory once."""
 
@@ -168,6 +178,13 @@ def test_a_study_runs_to_its_end_and_every_decision_is_the_one_that_replaying_gi
     processes = {report.metrics["process"][0] for trial in record.trials.values() for report in trial.reports}
     assert len(processes) < 6, "actors are kept from trial to trial"
     assert all(trial.tested for trial in record.ranked()[:1])
+
+
+def test_a_process_that_has_trained_measures(engine: RayEngine, tmp_path: Path) -> None:
+    trials = run(engine, TellingTests, tmp_path / "study", trials=6)[0].trials.values()
+    trained = {report.metrics["process"][0] for trial in trials for report in trial.reports}
+    measured = {trial.tested["process"][0] for trial in trials if trial.tested}
+    assert measured & trained
 
 
 @pytest.mark.cluster
