@@ -135,11 +135,10 @@ class Run:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         finally:
             with ThreadPoolExecutor(max_workers=1) as beside:
-                closed = beside.submit(engine.close)
                 if driver.record.finished:
-                    execution.meanwhile()
+                    beside.submit(execution.meanwhile)
+                engine.close()
                 self._tracked(tracker)
-                closed.result()
             self._warn(retention.close())
         if self.ablation is not None:  # all was measured, and what is exported is the search's
             shutil.rmtree(folder.trials, ignore_errors=True)

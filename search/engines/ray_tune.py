@@ -3,6 +3,7 @@
 Tune's own search, schedulers, checkpoints, loggers and restore are not used: the driver's ledger replaces them.
 """
 
+import gc
 import logging
 import os
 import tempfile
@@ -173,6 +174,7 @@ class RayEngine(Engine):
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
+        gc.collect()  # what Tune has left asks ray to forget it, and ray ends the process that asks after it has gone
         self._leaving.close()
 
 

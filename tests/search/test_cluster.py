@@ -182,7 +182,7 @@ SKIPSTACK = f"{sys.executable} -c 'from skipstack.dashboards.cli import main; ma
 
 def test_a_job_that_is_stopped_ends_its_study_in_order_and_another_job_goes_on(head: Head, tmp_path: Path) -> None:
     folder = tmp_path / "study"
-    study = shlex.join([*SMALL, "--trials", "6", "--epochs", "4"])
+    study = shlex.join([*SMALL, "--trials", "40", "--epochs", "4"])
     submitted = f"{SKIPSTACK} search quickstart {study} --address auto --out {folder}"
     assert head.job("submit", "study", submitted) == "RUNNING"
     end = time.monotonic() + 600
