@@ -9,7 +9,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -134,11 +133,10 @@ class Run:
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         finally:
-            with ThreadPoolExecutor(max_workers=1) as beside:
-                if driver.record.finished:
-                    beside.submit(execution.meanwhile)
-                engine.close()
-                self._tracked(tracker)
+            if driver.record.finished:
+                threading.Thread(target=execution.meanwhile, daemon=True).start()
+            engine.close()
+            self._tracked(tracker)
             self._warn(retention.close())
         if self.ablation is not None:  # all was measured, and what is exported is the search's
             shutil.rmtree(folder.trials, ignore_errors=True)

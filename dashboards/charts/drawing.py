@@ -17,6 +17,11 @@ UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
 """Characters that XML does not have, beside those that are never shown: vl-convert ends the process at one of them."""
 
 
+def load() -> None:
+    """Start what draws, which takes longer than a chart does."""
+    vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"}, vl_version=VERSION)
+
+
 def as_svg(chart: Any) -> str:
     """The chart as SVG. The same chart gives the same text."""
     return vl_convert.vegalite_to_svg(_drawable(chart.to_dict(validate=False)), vl_version=VERSION)

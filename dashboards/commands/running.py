@@ -55,7 +55,15 @@ def execution(
 
 def watched(where: Execution) -> Execution:
     """The same, with progress and messages on stderr, ready to report once it is over."""
-    return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time), meanwhile=importance.load)
+    return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time), meanwhile=_prepare)
+
+
+def _prepare() -> None:
+    """Load what computes and what draws a report: two seconds, of which nobody has to wait for all."""
+    importance.load()
+    from skipstack.dashboards.charts.drawing import load
+
+    load()
 
 
 @contextmanager
