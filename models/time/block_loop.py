@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.products import plus_product, step_weight, transposed
-from skipstack.models.time.lstm_loop import recurrent_gradient
+from skipstack.models.time.lstm_loop import pre_activation, recurrent_gradient
 
 
 class BlockLoop(torch.autograd.Function):
@@ -47,10 +47,7 @@ class BlockLoop(torch.autograd.Function):
         a, b, q = (each_step(added, gates_GTBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
         before_GBH = start_GBH
         for t in range(steps):
-            if before_GBH is None:
-                gates[t].copy_(pre[t])
-            else:
-                plus_product(pre[t], before_GBH, step_GHX, out=gates[t])
+            pre_activation(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.addcmul(a[t], i[t], s[t], out=tanh[t]).tanh_()

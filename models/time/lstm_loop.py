@@ -38,10 +38,7 @@ class LstmLoop(torch.autograd.Function):
         pre, gates, h, c, tanh = (each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH))
         before_GBH = None if start_2GBH is None else start_2GBH[0]
         for t in range(len(pre)):
-            if before_GBH is None:
-                gates[t].copy_(pre[t])
-            else:
-                plus_product(pre[t], before_GBH, step_GHX, out=gates[t])
+            pre_activation(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], s[t])
@@ -80,6 +77,14 @@ def begun(gates_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[T
     c_GSBH = gates_GTBX.new_empty(groups, steps + 1, sentences, hidden)
     c_GSBH[:, 0] = 0 if start_2GBH is None else start_2GBH[1]
     return h_GTBH, c_GSBH, tanh_GTBH
+
+
+def pre_activation(pre_GBX: Tensor, before_GBH: Tensor | None, step_GHX: Tensor, out: Tensor) -> None:
+    """pre_t + U h_{t-1}; None: h is zero, before the first step."""
+    if before_GBH is None:
+        out.copy_(pre_GBX)
+    else:
+        plus_product(pre_GBX, before_GBH, step_GHX, out=out)
 
 
 def factors(gates_GTBX: Tensor, before_GTBH: Tensor, tanh_GTBH: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

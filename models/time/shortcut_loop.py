@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time.block_loop import each_step
-from skipstack.models.time.lstm_loop import begun, factors, recurrent_gradient
+from skipstack.models.time.lstm_loop import begun, factors, pre_activation, recurrent_gradient
 
 
 class ShortcutLoop(torch.autograd.Function):
@@ -58,10 +58,7 @@ class ShortcutLoop(torch.autograd.Function):
         k = None if kept_GTBH is None else kept_GTBH.unbind(1)
         before_GBH = None if start_2GBH is None else start_2GBH[0]
         for t in range(len(pre)):
-            if before_GBH is None:
-                gates[t].copy_(pre[t])
-            else:
-                plus_product(pre[t], before_GBH, step_GHX, out=gates[t])
+            pre_activation(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
             torch.mul(f[t], c[t], out=v[t]).addcmul_(i[t], s[t])
