@@ -18,7 +18,6 @@ from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.dashboards.report.warned import warned
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution, share
-from skipstack.search.exploration import importance
 from skipstack.search.ledger.events import FAULTS
 from skipstack.search.placement import execution_of
 from skipstack.search.results import explored
@@ -60,10 +59,11 @@ def watched(where: Execution) -> Execution:
 
 def _prepare() -> None:
     """Load what computes and what draws a report: two seconds, of which nobody has to wait for all."""
-    importance.load()
-    from skipstack.dashboards.charts.drawing import load
+    from skipstack.dashboards.charts import drawing
+    from skipstack.search.exploration import importance
 
-    load()
+    importance.load()
+    drawing.load()
 
 
 @contextmanager
