@@ -8,7 +8,7 @@ from torch import Tensor
 from skipstack.models.scanning import exporting
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
-from skipstack.models.time.lstm_loop import LstmLoop
+from skipstack.models.time.loops import lstm_loop
 
 
 class LstmCell(Cell):
@@ -34,8 +34,7 @@ class LstmCell(Cell):
         (pre_GTBX,) = self.project(below_GTBI, skipped_GTBH)
         if exporting() and start is None:
             return self.loop((pre_GTBX,), None)
-        loop = LstmLoop.apply(pre_GTBX, self.recurrent_weight(), start)  # type: ignore[no-untyped-call]
-        output_GTBH, last_2GBH = loop
+        output_GTBH, last_2GBH = lstm_loop(pre_GTBX, self.recurrent_weight(), start_2GBH=start)
         return Unrolled(output_GTBH, pre_GTBX, last=last_2GBH)
 
     def start(self, like_GBX: Tensor) -> HiddenState:

@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from skipstack.models.cells.gates import Gate, VectorGate
 from skipstack.models.cells.topologies import Link, Links
 from skipstack.models.scanning import exporting
-from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
-from skipstack.models.time.shortcut_loop import ShortcutLoop
+from skipstack.models.time.loops import block_loop, lstm_loop
 
 Parts = Mapping[str, Tensor]
 """What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
@@ -141,13 +140,11 @@ class ShortcutLstm(ShortcutCell):
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
     def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
-        """By ``models/time/shortcut_loop.py``."""
+        """By ``models/time/loops.py``."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
-        loop = ShortcutLoop.apply(  # type: ignore[no-untyped-call]
-            pre_GTBX, self.recurrent_weight(), internal, output, parts_GTBH.get("kept"), start_2GBH
-        )
-        output_GTBH, last_2GBH = loop
+        kept = parts_GTBH.get("kept")
+        output_GTBH, last_2GBH = lstm_loop(pre_GTBX, self.recurrent_weight(), internal, output, kept, start_2GBH)
         return Unrolled(output_GTBH, pre_GTBX, last=torch.cat([*last_2GBH], dim=-1))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
@@ -183,12 +180,10 @@ class ShortcutBlock(ShortcutCell):
         return HiddenState(self.zeros(like_GBX))
 
     def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
-        """By ``models/time/block_loop.py``."""
+        """By ``models/time/loops.py``."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
-        output_GTBH = BlockLoop.apply(  # type: ignore[no-untyped-call]
-            pre_GTBX, self.recurrent_weight(), internal, output, shared, start
-        )
+        output_GTBH = block_loop(pre_GTBX, self.recurrent_weight(), internal, output, shared, start)
         return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:

@@ -1,0 +1,122 @@
+"""The shortcut block through time, compiled: the equations of ``models/time/block_loop.py``.
+
+X = 3H. An array without elements is an absent one.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.models.time.compiled.arithmetic import sigmoid, tanh
+from skipstack.models.time.compiled.compiling import compiled, inlined
+from skipstack.models.time.compiled.products import multiply, zero
+
+Array = NDArray[Any]
+
+
+@compiled
+def forward(
+    pre_GTBX: Array,
+    weight_GHX: Array,
+    a_GTBH: Array,
+    b_GTBH: Array,
+    q_GTBH: Array,
+    start_G1BH: Array,
+    gates_GTBX: Array,
+    h_GTBH: Array,
+    read_GTBH: Array,
+    tanh_GTBH: Array,
+) -> None:
+    """Fills the last four; ``read`` is tanh(m) + q."""
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden = width // 3
+    for g in range(groups):
+        for t in range(steps):
+            if t > 0:
+                multiply(h_GTBH[g, t - 1], weight_GHX[g], False, gates_GTBX[g, t])
+            elif len(start_G1BH) > 0:
+                multiply(start_G1BH[g, 0], weight_GHX[g], False, gates_GTBX[g, t])
+            else:
+                zero(gates_GTBX[g, t])
+            for n in range(sentences):
+                row, pre = gates_GTBX[g, t, n], pre_GTBX[g, t, n]
+                i, o, s = thirds(row)
+                through, read, out = tanh_GTBH[g, t, n], read_GTBH[g, t, n], h_GTBH[g, t, n]
+                for j in range(2 * hidden):
+                    row[j] = sigmoid(pre[j] + row[j])
+                for j in range(2 * hidden, width):
+                    row[j] = tanh(pre[j] + row[j])
+                for j in range(hidden):
+                    through[j] = i[j] * s[j]
+                if len(a_GTBH) > 0:
+                    internal = a_GTBH[g, t, n]
+                    for j in range(hidden):
+                        through[j] += internal[j]
+                for j in range(hidden):
+                    through[j] = tanh(through[j])
+                if len(q_GTBH) > 0:
+                    shared = q_GTBH[g, t, n]
+                    for j in range(hidden):
+                        read[j] = through[j] + shared[j]
+                for j in range(hidden):
+                    out[j] = o[j] * read[j]
+                if len(b_GTBH) > 0:
+                    output = b_GTBH[g, t, n]
+                    for j in range(hidden):
+                        out[j] += output[j]
+
+
+@compiled
+def backward(
+    above_GTBH: Array,
+    weight_GHX: Array,
+    gates_GTBX: Array,
+    read_GTBH: Array,
+    tanh_GTBH: Array,
+    to_pre_GTBX: Array,
+    to_a_GTBH: Array,
+    to_b_GTBH: Array,
+    to_q_GTBH: Array,
+) -> None:
+    """Fills the last four: the gradients of pre, a, b and q."""
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden, kind = width // 3, gates_GTBX.dtype
+    to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
+    for g in range(groups):
+        for t in range(steps - 1, -1, -1):
+            if t + 1 < steps:
+                multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], True, to_h_BH)
+            else:
+                zero(to_h_BH)
+            for n in range(sentences):
+                i, o, s = thirds(gates_GTBX[g, t, n])
+                to_i, to_o, to_s = thirds(to_pre_GTBX[g, t, n])
+                read, through, to_h = read_GTBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n]
+                above = above_GTBH[g, t, n]
+                for j in range(hidden):
+                    to_h[j] += above[j]
+                for j in range(hidden):
+                    to_m_H[j] = to_h[j] * o[j] * (1 - through[j] * through[j])
+                for j in range(hidden):
+                    to_i[j] = to_m_H[j] * s[j] * i[j] * (1 - i[j])
+                for j in range(hidden):
+                    to_o[j] = to_h[j] * read[j] * o[j] * (1 - o[j])
+                for j in range(hidden):
+                    to_s[j] = to_m_H[j] * i[j] * (1 - s[j] * s[j])
+                if len(to_a_GTBH) > 0:
+                    for j in range(hidden):
+                        to_a_GTBH[g, t, n, j] = to_m_H[j]
+                if len(to_b_GTBH) > 0:
+                    for j in range(hidden):
+                        to_b_GTBH[g, t, n, j] = to_h[j]
+                if len(to_q_GTBH) > 0:
+                    for j in range(hidden):
+                        to_q_GTBH[g, t, n, j] = to_h[j] * o[j]
+
+
+@inlined
+def thirds(row_X: Array) -> tuple[Array, Array, Array]:
+    """The parts of i, o and s."""
+    hidden = len(row_X) // 3
+    return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden :]

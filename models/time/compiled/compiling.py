@@ -1,0 +1,51 @@
+"""How loops over time are compiled for CPUs, and where what was compiled is kept.
+
+What ``models/time/`` does in a few operations of torch a step, a compiled loop does in one call a layer. Small layers
+spend most of their time in calls; large ones save what is written to memory and read again between two operations.
+The loops of torch's operations define the compiled ones, and run on every other device.
+"""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from numba import config, njit
+from numba.extending import register_jitable
+from platformdirs import user_cache_path
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Machine code for this CPU, made when ``function`` is first called with arguments of some types.
+
+    It is kept in the user's cache (``NUMBA_CACHE_DIR`` names another place), and found there by later processes. numba
+    knows for which CPU and which version of the function it was made, but not what else the function calls: so the
+    place is named by all that is written in this folder. A product and a sum may be made without rounding in between;
+    nothing is computed in another order than it is written.
+    """
+    machine_code = njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
+    chosen = config.CACHE_DIR
+    config.CACHE_DIR = str(place_of(Path(__file__).parent, chosen))
+    try:
+        machine_code.enable_caching()
+    finally:
+        config.CACHE_DIR = chosen
+    return machine_code  # type: ignore[no-any-return]
+
+
+def inlined(function: Function) -> Function:
+    """A part of what is compiled, compiled with it; called from elsewhere, it is plain Python."""
+    return register_jitable(function)  # type: ignore[no-any-return]
+
+
+def place_of(sources: Path, chosen: str) -> Path:
+    """Where the machine code of what is written in this folder is kept: under what the user chose, or in the cache."""
+    digest = hashlib.sha256()
+    for file in sorted(sources.glob("*.py")):
+        digest.update(file.read_bytes())
+    kept = Path(chosen) if chosen else user_cache_path("skipstack", appauthor=False) / "compiled"
+    return kept / digest.hexdigest()[:16]

@@ -1,0 +1,146 @@
+"""The LSTM through time, with or without shortcuts, compiled: the equations of ``models/time/shortcut_loop.py``.
+
+X = 4H, S = T + 1: all internal states, the first included. An array without elements is an absent one.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.models.time.compiled.arithmetic import sigmoid, tanh
+from skipstack.models.time.compiled.compiling import compiled, inlined
+from skipstack.models.time.compiled.products import multiply, zero
+
+Array = NDArray[Any]
+
+
+@compiled
+def forward(
+    pre_GTBX: Array,
+    weight_GHX: Array,
+    a_GTBH: Array,
+    b_GTBH: Array,
+    k_GTBH: Array,
+    start_G1BH: Array,
+    gates_GTBX: Array,
+    h_GTBH: Array,
+    c_GSBH: Array,
+    tanh_GTBH: Array,
+    v_GTBH: Array,
+) -> None:
+    """Fills the last five, of which c begins with the first state; v only where there is k, otherwise it is c - a.
+
+    Each loop over a row writes one array: then several of its numbers are computed at once.
+    """
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden = width // 4
+    for g in range(groups):
+        for t in range(steps):
+            if t > 0:
+                multiply(h_GTBH[g, t - 1], weight_GHX[g], False, gates_GTBX[g, t])
+            elif len(start_G1BH) > 0:
+                multiply(start_G1BH[g, 0], weight_GHX[g], False, gates_GTBX[g, t])
+            else:
+                zero(gates_GTBX[g, t])
+            for n in range(sentences):
+                row, pre = gates_GTBX[g, t, n], pre_GTBX[g, t, n]
+                i, f, o, s = quarters(row)
+                before, after, through, out = c_GSBH[g, t, n], c_GSBH[g, t + 1, n], tanh_GTBH[g, t, n], h_GTBH[g, t, n]
+                for j in range(3 * hidden):
+                    row[j] = sigmoid(pre[j] + row[j])
+                for j in range(3 * hidden, width):
+                    row[j] = tanh(pre[j] + row[j])
+                for j in range(hidden):
+                    after[j] = i[j] * s[j] + f[j] * before[j]
+                for j in range(hidden):
+                    through[j] = tanh(after[j])
+                for j in range(hidden):
+                    out[j] = o[j] * through[j]
+                if len(k_GTBH) > 0:
+                    kept, whole = k_GTBH[g, t, n], v_GTBH[g, t, n]
+                    for j in range(hidden):
+                        whole[j] = after[j]
+                    for j in range(hidden):
+                        after[j] *= kept[j]
+                    for j in range(hidden):
+                        out[j] *= kept[j]
+                if len(a_GTBH) > 0:
+                    internal = a_GTBH[g, t, n]
+                    for j in range(hidden):
+                        after[j] += internal[j]
+                if len(b_GTBH) > 0:
+                    output = b_GTBH[g, t, n]
+                    for j in range(hidden):
+                        out[j] += output[j]
+
+
+@compiled
+def backward(
+    above_GTBH: Array,
+    weight_GHX: Array,
+    gates_GTBX: Array,
+    c_GSBH: Array,
+    tanh_GTBH: Array,
+    k_GTBH: Array,
+    v_GTBH: Array,
+    to_pre_GTBX: Array,
+    to_a_GTBH: Array,
+    to_b_GTBH: Array,
+    to_k_GTBH: Array,
+) -> None:
+    """Fills the last four: the gradients of pre, a, b and k."""
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden, kind = width // 4, gates_GTBX.dtype
+    to_h_BH, to_c_BH, to_v_H = (
+        np.empty((sentences, hidden), kind),
+        np.empty((sentences, hidden), kind),
+        np.empty(hidden, kind),
+    )
+    for g in range(groups):
+        zero(to_c_BH)
+        for t in range(steps - 1, -1, -1):
+            if t + 1 < steps:
+                multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], True, to_h_BH)
+            else:
+                zero(to_h_BH)
+            for n in range(sentences):
+                i, f, o, s = quarters(gates_GTBX[g, t, n])
+                to_i, to_f, to_o, to_s = quarters(to_pre_GTBX[g, t, n])
+                before, through, to_h, to_c = c_GSBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n], to_c_BH[n]
+                above = above_GTBH[g, t, n]
+                for j in range(hidden):
+                    to_h[j] += above[j]
+                if len(to_a_GTBH) > 0:
+                    for j in range(hidden):
+                        to_a_GTBH[g, t, n, j] = to_c[j]
+                if len(to_b_GTBH) > 0:
+                    for j in range(hidden):
+                        to_b_GTBH[g, t, n, j] = to_h[j]
+                if len(k_GTBH) > 0:
+                    kept, whole, to_k = k_GTBH[g, t, n], v_GTBH[g, t, n], to_k_GTBH[g, t, n]
+                    for j in range(hidden):
+                        to_k[j] = to_c[j] * whole[j] + to_h[j] * o[j] * through[j]
+                    for j in range(hidden):
+                        to_c[j] *= kept[j]
+                    for j in range(hidden):
+                        to_h[j] *= kept[j]
+                for j in range(hidden):
+                    to_v_H[j] = to_c[j] + to_h[j] * o[j] * (1 - through[j] * through[j])
+                for j in range(hidden):
+                    to_i[j] = to_v_H[j] * s[j] * i[j] * (1 - i[j])
+                for j in range(hidden):
+                    to_f[j] = to_v_H[j] * before[j] * f[j] * (1 - f[j])
+                for j in range(hidden):
+                    to_o[j] = to_h[j] * through[j] * o[j] * (1 - o[j])
+                for j in range(hidden):
+                    to_s[j] = to_v_H[j] * i[j] * (1 - s[j] * s[j])
+                for j in range(hidden):
+                    to_c[j] = to_v_H[j] * f[j]
+
+
+@inlined
+def quarters(row_X: Array) -> tuple[Array, Array, Array, Array]:
+    """The parts of i, f, o and s."""
+    hidden = len(row_X) // 4
+    return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden : 3 * hidden], row_X[3 * hidden :]

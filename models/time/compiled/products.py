@@ -1,0 +1,66 @@
+"""Matrix products within compiled loops, by the BLAS that torch has, which uses as many threads as torch is told to."""
+
+import ctypes
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from llvmlite import binding
+from numba import types
+from numba.extending import overload
+
+from skipstack.models.time.compiled.compiling import inlined
+
+_TYPES: Final = {types.float32: "sgemm_", types.float64: "dgemm_"}
+_PREFIX: Final = "skipstack_"
+_AS_IT_IS, _TRANSPOSED = (np.array([ord(letter)], dtype=np.uint8) for letter in "NT")
+
+
+def _find() -> bool:
+    """Whether torch's library has the products of BLAS; compiled code finds them from now on."""
+    names = ("libtorch_cpu.so", "libtorch_cpu.dylib", "torch_cpu.dll")
+    for path in (Path(torch.__file__).parent / "lib" / name for name in names):
+        library = ctypes.CDLL(str(path)) if path.exists() else None
+        if all(hasattr(library, name) for name in _TYPES.values()):
+            for name in _TYPES.values():
+                binding.add_symbol(_PREFIX + name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+            return True
+    return False
+
+
+AVAILABLE: Final = _find()
+"""Where there are none, nothing that multiplies can be compiled."""
+
+
+def multiply(x: Any, weight: Any, transposed: bool, out: Any) -> None:
+    """out_BX = x_BH weight_HX, where all rows stand one after another; ``transposed``: weight_XH^T."""
+    np.matmul(x, weight.T if transposed else weight, out=out)
+
+
+@overload(multiply)  # type: ignore[untyped-decorator]
+def _multiply(x: Any, weight: Any, transposed: bool, out: Any) -> Any:
+    gemm = types.ExternalFunction(_PREFIX + _TYPES[x.dtype], types.void(*[types.intp] * 13))
+
+    def call(x: Any, weight: Any, transposed: bool, out: Any) -> Any:
+        # BLAS reads columns first: to it, all three are transposed, and out^T = weight^T x^T.
+        sizes, factors = np.empty(4, np.int32), np.empty(2, x.dtype)
+        sizes[0], sizes[1], sizes[2], sizes[3] = out.shape[1], out.shape[0], x.shape[1], weight.shape[1]
+        factors[0], factors[1] = 1, 0  # out = 1 x weight + 0 out
+        first, one = sizes.ctypes.data, factors.ctypes.data
+        way = _TRANSPOSED.ctypes.data if transposed else _AS_IT_IS.ctypes.data
+        same, n, m, k, width = _AS_IT_IS.ctypes.data, first, first + 4, first + 8, first + 12
+        a, b, c, none = weight.ctypes.data, x.ctypes.data, out.ctypes.data, one + factors.itemsize
+        gemm(way, same, n, m, k, one, a, width, b, k, none, c, n)
+        sizes[0], factors[0] = 0, 0  # numba frees an array after its last use, which is to come after the product
+
+    return call
+
+
+@inlined
+def zero(out_BX: Any) -> None:
+    """A product with nothing."""
+    rows, width = out_BX.shape
+    for n in range(rows):
+        for j in range(width):
+            out_BX[n, j] = 0

@@ -1,0 +1,56 @@
+"""Which loop runs a layer through time: a compiled one on a CPU, one of torch's operations everywhere else."""
+
+import torch
+from torch import Tensor
+
+from skipstack.models.products import step_weight
+from skipstack.models.time.block_loop import BlockLoop
+from skipstack.models.time.lstm_loop import LstmLoop
+from skipstack.models.time.shortcut_loop import ShortcutLoop
+
+
+def lstm_loop(
+    pre_GTBX: Tensor,
+    weight_GHX: Tensor,
+    internal_GTBH: Tensor | None = None,
+    output_GTBH: Tensor | None = None,
+    kept_GTBH: Tensor | None = None,
+    start_2GBH: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """An LSTM with what a skip adds to it: h_GTBH, and last_2GBH, h and c (``ShortcutLoop`` has the equations)."""
+    skip = internal_GTBH, output_GTBH, kept_GTBH
+    if compiles(pre_GTBX, weight_GHX):
+        from skipstack.models.time.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
+
+        return CompiledLstm.apply(pre_GTBX, weight_GHX, *skip, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
+    if any(part is not None for part in skip):
+        return ShortcutLoop.apply(pre_GTBX, weight_GHX, *skip, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
+    return LstmLoop.apply(pre_GTBX, weight_GHX, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def block_loop(
+    pre_GTBX: Tensor,
+    weight_GHX: Tensor,
+    internal_GTBH: Tensor | None = None,
+    output_GTBH: Tensor | None = None,
+    shared_GTBH: Tensor | None = None,
+    start_GBH: Tensor | None = None,
+) -> Tensor:
+    """A shortcut block: h_GTBH (``BlockLoop`` has the equations)."""
+    given = pre_GTBX, weight_GHX, internal_GTBH, output_GTBH, shared_GTBH, start_GBH
+    if compiles(pre_GTBX, weight_GHX):
+        from skipstack.models.time.compiled.loops import CompiledBlock
+
+        return CompiledBlock.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
+    return BlockLoop.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
+
+
+def compiles(pre_GTBX: Tensor, weight_GHX: Tensor) -> bool:
+    """Whether a compiled loop takes these numbers: on a CPU, of one type (products in bfloat16 are torch's)."""
+    if pre_GTBX.device.type != "cpu" or pre_GTBX.dtype not in (torch.float32, torch.float64):
+        return False
+    if step_weight(weight_GHX, pre_GTBX.shape[2]).dtype != pre_GTBX.dtype:
+        return False
+    from skipstack.models.time.compiled import products
+
+    return products.AVAILABLE

@@ -1,0 +1,42 @@
+"""Machine code is kept for later processes, apart for each version of all that it is made of."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skipstack.models.time.compiled.compiling import place_of
+
+PASS = """
+import torch
+from skipstack.models.time.compiled import lstm
+from skipstack.models.time.loops import lstm_loop
+lstm_loop(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 8))
+(made,) = lstm.forward.stats.cache_misses.values() or (0,)
+print(made)
+"""
+
+
+def test_a_change_in_any_file_of_the_folder_moves_the_place(tmp_path: Path) -> None:
+    for name in ("one.py", "other.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    before = place_of(tmp_path, "")
+    assert place_of(tmp_path, "") == before
+    (tmp_path / "other.py").write_text("x = 2\n")
+    after = place_of(tmp_path, "")
+    assert (after.parent, after != before) == (before.parent, True)
+    assert place_of(tmp_path, "/chosen") == Path("/chosen") / after.name
+
+
+@pytest.mark.timeout(120)
+def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> None:
+    made = []
+    for _ in range(2):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        run = subprocess.run([sys.executable, "-c", PASS], env=environment, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        made.append(int(run.stdout))
+    assert made == [1, 0]
+    assert len(list(tmp_path.iterdir())) == 1
