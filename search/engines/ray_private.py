@@ -10,6 +10,7 @@ from typing import Any, Final
 import ray
 from ray._private import worker as ray_worker
 from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config
+from ray._private.node import Node
 from ray.air.execution._internal import RayActorManager
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.tune.execution import tune_controller
@@ -130,3 +131,17 @@ def save_nothing(controller: tune_controller.TuneController) -> None:
 
 
 tune_controller.TuneController.save_to_dir = save_nothing
+
+_start_api_server = Node.start_api_server
+
+
+def start_api_server(node: Node, *, include_dashboard: bool | None, raise_on_failure: bool) -> None:
+    """15. Without its dashboard, Ray still starts the dashboard's process, and waits a second for it: it counts users.
+
+    A cluster of our own has no use for it; none is started where no dashboard is asked for.
+    """
+    if include_dashboard is not False:
+        _start_api_server(node, include_dashboard=include_dashboard, raise_on_failure=raise_on_failure)
+
+
+Node.start_api_server = start_api_server

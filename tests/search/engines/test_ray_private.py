@@ -61,6 +61,19 @@ def test_the_node_of_a_driver_names_its_raylet_s_socket_and_its_logs() -> None:
     assert hasattr(worker.global_worker, "node")
 
 
+def test_no_dashboard_s_process_starts_where_no_dashboard_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = inspect.signature(ray_private._start_api_server).parameters
+    assert list(parameters) == ["self", "include_dashboard", "raise_on_failure"]
+    source = inspect.getsource(node.Node.start_head_processes)
+    assert "self.start_api_server(" in source
+    assert "include_dashboard=self._ray_params.include_dashboard" in source
+    started: list[object] = []
+    monkeypatch.setattr(ray_private, "_start_api_server", lambda _, **given: started.append(given["include_dashboard"]))
+    for asked in (True, False, None):
+        node.Node.start_api_server(object(), include_dashboard=asked, raise_on_failure=False)
+    assert started == [True, None]
+
+
 def test_tune_makes_its_actor_manager_by_the_name_that_is_replaced() -> None:
     assert tune_controller.RayActorManager is ray_private.ActorManager
     assert "RayActorManager(resource_manager=" in inspect.getsource(tune_controller.TuneController.__init__)
