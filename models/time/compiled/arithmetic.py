@@ -20,6 +20,7 @@ SERIES: Final = tuple(np.float32(1 / math.factorial(power)) for power in range(8
 WHOLE: Final = np.float32(1.5 * 2**23)
 """Floats about this one are whole numbers: adding it rounds."""
 ONE, TWO = np.float32(1), np.float32(2)
+"""Whole numbers of Python would turn what they meet into float64."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]

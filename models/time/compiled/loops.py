@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.time.compiled import block, lstm
-from skipstack.models.time.lstm_loop import begun, recurrent_gradient
+from skipstack.models.time.lstm_loop import begun
 
 ABSENT: dict[torch.dtype, NDArray[Any]] = {
     torch.float32: np.empty((0, 0, 0, 0), np.float32),
@@ -51,9 +51,10 @@ class CompiledLstm(torch.autograd.Function):
         weight_GHX, gates_GTBX, output_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH, start_GBH = ctx.saved_tensors
         pre_GTBX, to_kept = torch.empty_like(gates_GTBX), kept_GTBH is not None
         added_GTBH = [torch.empty_like(tanh_GTBH) if wanted else None for wanted in (*ctx.added, to_kept)]
-        known = gates_GTBX, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
-        lstm.backward(*arrays(above_GTBH, weight_GHX, *known, pre_GTBX, *added_GTBH, like=gates_GTBX))
-        to_weight_GHX = recurrent_gradient(output_GTBH, pre_GTBX, start_GBH, weight_GHX)
+        known = gates_GTBX, output_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
+        to_weight_GHX = torch.empty_like(weight_GHX, memory_format=torch.contiguous_format)
+        lstm.backward(*arrays(above_GTBH, weight_GHX, *known, pre_GTBX, to_weight_GHX, *added_GTBH, like=gates_GTBX))
+        add_first(to_weight_GHX, start_GBH, pre_GTBX)
         return pre_GTBX, to_weight_GHX, *added_GTBH, None
 
 
@@ -89,10 +90,17 @@ class CompiledBlock(torch.autograd.Function):
         weight_GHX, gates_GTBX, output_GTBH, read_GTBH, tanh_GTBH, start_GBH = ctx.saved_tensors
         pre_GTBX = torch.empty_like(gates_GTBX)
         added_GTBH = [torch.empty_like(tanh_GTBH) if wanted else None for wanted in ctx.added]
-        known = gates_GTBX, read_GTBH, tanh_GTBH
-        block.backward(*arrays(above_GTBH, weight_GHX, *known, pre_GTBX, *added_GTBH, like=gates_GTBX))
-        to_weight_GHX = recurrent_gradient(output_GTBH, pre_GTBX, start_GBH, weight_GHX)
+        known = gates_GTBX, output_GTBH, read_GTBH, tanh_GTBH
+        to_weight_GHX = torch.empty_like(weight_GHX, memory_format=torch.contiguous_format)
+        block.backward(*arrays(above_GTBH, weight_GHX, *known, pre_GTBX, to_weight_GHX, *added_GTBH, like=gates_GTBX))
+        add_first(to_weight_GHX, start_GBH, pre_GTBX)
         return pre_GTBX, to_weight_GHX, *added_GTBH, None
+
+
+def add_first(to_weight_GHX: Tensor, start_GBH: Tensor | None, to_pre_GTBX: Tensor) -> None:
+    """What the first step adds to the gradient of U: h_0 pre_1'^T."""
+    if start_GBH is not None:
+        to_weight_GHX.baddbmm_(start_GBH.transpose(1, 2), to_pre_GTBX[:, 0])
 
 
 def arrays(*tensors: Tensor | None, like: Tensor) -> list[NDArray[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipstack.models.time.compiled.arithmetic import sigmoid, tanh
+from skipstack.models.time.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.time.compiled.compiling import compiled, inlined
 from skipstack.models.time.compiled.products import multiply, zero
 
@@ -38,9 +38,9 @@ def forward(
     for g in range(groups):
         for t in range(steps):
             if t > 0:
-                multiply(h_GTBH[g, t - 1], weight_GHX[g], False, gates_GTBX[g, t])
+                multiply(h_GTBH[g, t - 1], weight_GHX[g], gates_GTBX[g, t])
             elif len(start_G1BH) > 0:
-                multiply(start_G1BH[g, 0], weight_GHX[g], False, gates_GTBX[g, t])
+                multiply(start_G1BH[g, 0], weight_GHX[g], gates_GTBX[g, t])
             else:
                 zero(gates_GTBX[g, t])
             for n in range(sentences):
@@ -80,16 +80,18 @@ def backward(
     above_GTBH: Array,
     weight_GHX: Array,
     gates_GTBX: Array,
+    h_GTBH: Array,
     c_GSBH: Array,
     tanh_GTBH: Array,
     k_GTBH: Array,
     v_GTBH: Array,
     to_pre_GTBX: Array,
+    to_weight_GHX: Array,
     to_a_GTBH: Array,
     to_b_GTBH: Array,
     to_k_GTBH: Array,
 ) -> None:
-    """Fills the last four: the gradients of pre, a, b and k."""
+    """Fills the last five: the gradients of pre, of U (but for what the first state adds to it), a, b and k."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 4, gates_GTBX.dtype
     to_h_BH, to_c_BH, to_v_H = (
@@ -101,7 +103,7 @@ def backward(
         zero(to_c_BH)
         for t in range(steps - 1, -1, -1):
             if t + 1 < steps:
-                multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], True, to_h_BH)
+                multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], to_h_BH, weight_turned=True)
             else:
                 zero(to_h_BH)
             for n in range(sentences):
@@ -126,17 +128,24 @@ def backward(
                     for j in range(hidden):
                         to_h[j] *= kept[j]
                 for j in range(hidden):
-                    to_v_H[j] = to_c[j] + to_h[j] * o[j] * (1 - through[j] * through[j])
+                    to_v_H[j] = to_c[j] + to_h[j] * o[j] * (ONE - through[j] * through[j])
                 for j in range(hidden):
-                    to_i[j] = to_v_H[j] * s[j] * i[j] * (1 - i[j])
+                    to_i[j] = to_v_H[j] * s[j] * i[j] * (ONE - i[j])
                 for j in range(hidden):
-                    to_f[j] = to_v_H[j] * before[j] * f[j] * (1 - f[j])
+                    to_f[j] = to_v_H[j] * before[j] * f[j] * (ONE - f[j])
                 for j in range(hidden):
-                    to_o[j] = to_h[j] * through[j] * o[j] * (1 - o[j])
+                    to_o[j] = to_h[j] * through[j] * o[j] * (ONE - o[j])
                 for j in range(hidden):
-                    to_s[j] = to_v_H[j] * i[j] * (1 - s[j] * s[j])
+                    to_s[j] = to_v_H[j] * i[j] * (ONE - s[j] * s[j])
                 for j in range(hidden):
                     to_c[j] = to_v_H[j] * f[j]
+        rows = (steps - 1) * sentences
+        multiply(
+            h_GTBH[g, : steps - 1].reshape(rows, hidden),
+            to_pre_GTBX[g, 1:].reshape(rows, width),
+            to_weight_GHX[g],
+            x_turned=True,
+        )
 
 
 @inlined
