@@ -6,6 +6,7 @@ The loops of torch's operations define the compiled ones, and run on every other
 """
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -29,11 +30,13 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """
     machine_code = njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
     chosen = config.CACHE_DIR
-    config.CACHE_DIR = str(place_of(Path(__file__).parent, chosen))
-    try:
-        machine_code.enable_caching()
-    finally:
-        config.CACHE_DIR = chosen
+    place = place_of(Path(__file__).parent, chosen)
+    if writable(place):  # elsewhere, numba would keep it by the function's own file alone
+        config.CACHE_DIR = str(place)
+        try:
+            machine_code.enable_caching()
+        finally:
+            config.CACHE_DIR = chosen
     return machine_code  # type: ignore[no-any-return]
 
 
@@ -49,3 +52,12 @@ def place_of(sources: Path, chosen: str) -> Path:
         digest.update(file.read_bytes())
     kept = Path(chosen) if chosen else user_cache_path("skipstack", appauthor=False) / "compiled"
     return kept / digest.hexdigest()[:16]
+
+
+def writable(folder: Path) -> bool:
+    """Whether files may be kept there; where not, as in a container without a home, each process compiles anew."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder, os.W_OK)

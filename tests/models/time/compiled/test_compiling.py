@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.models.time.compiled.compiling import place_of
+from skipstack.models.time.compiled.compiling import place_of, writable
 
 PASS = """
 import torch
@@ -40,3 +40,11 @@ def test_a_later_process_finds_what_an_earlier_one_compiled(tmp_path: Path) -> N
         made.append(int(run.stdout))
     assert made == [1, 0]
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.timeout(120)
+def test_where_nothing_may_be_kept_the_loops_are_compiled_all_the_same() -> None:
+    assert not writable(Path("/dev/null/kept"))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null"}
+    run = subprocess.run([sys.executable, "-c", PASS], env=environment, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout) == (0, "1\n"), run.stderr
