@@ -1,12 +1,18 @@
 """Which loop runs a layer through time: a compiled one on a CPU, one of torch's operations everywhere else."""
 
+from importlib.util import find_spec
+from typing import Final
+
 import torch
 from torch import Tensor
 
-from skipstack.models.products import step_weight
+from skipstack.models.products import step_rounds
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.lstm_loop import LstmLoop
 from skipstack.models.time.shortcut_loop import ShortcutLoop
+
+HAS_NUMBA: Final = find_spec("numba") is not None
+"""A machine that has little more than torch, to look at its GPU, trains without."""
 
 
 def lstm_loop(
@@ -19,7 +25,7 @@ def lstm_loop(
 ) -> tuple[Tensor, Tensor]:
     """An LSTM with what a skip adds to it: h_GTBH, and last_2GBH, h and c (``ShortcutLoop`` has the equations)."""
     skip = internal_GTBH, output_GTBH, kept_GTBH
-    if compiles(pre_GTBX, weight_GHX):
+    if compiles(pre_GTBX):
         from skipstack.models.time.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
 
         return CompiledLstm.apply(pre_GTBX, weight_GHX, *skip, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
@@ -38,18 +44,18 @@ def block_loop(
 ) -> Tensor:
     """A shortcut block: h_GTBH (``BlockLoop`` has the equations)."""
     given = pre_GTBX, weight_GHX, internal_GTBH, output_GTBH, shared_GTBH, start_GBH
-    if compiles(pre_GTBX, weight_GHX):
+    if compiles(pre_GTBX):
         from skipstack.models.time.compiled.loops import CompiledBlock
 
         return CompiledBlock.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
     return BlockLoop.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
 
 
-def compiles(pre_GTBX: Tensor, weight_GHX: Tensor) -> bool:
-    """Whether a compiled loop takes these numbers: on a CPU, of one type (products in bfloat16 are torch's)."""
+def compiles(pre_GTBX: Tensor) -> bool:
+    """Whether a compiled loop takes these numbers: on a CPU, where products are not in bfloat16, which are torch's."""
     if pre_GTBX.device.type != "cpu" or pre_GTBX.dtype not in (torch.float32, torch.float64):
         return False
-    if step_weight(weight_GHX, pre_GTBX.shape[2]).dtype != pre_GTBX.dtype:
+    if step_rounds(pre_GTBX.shape[2]) or not HAS_NUMBA:
         return False
     from skipstack.models.time.compiled import products
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from skipstack.models.products import in_bfloat16
+from skipstack.models.time import loops
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.compiled import products
 from skipstack.models.time.compiled.loops import CompiledBlock, CompiledLstm
@@ -74,23 +75,26 @@ CHOSEN: list[tuple[Callable[..., Any], Any, int]] = [(lstm_loop, LstmLoop, 4), (
 
 
 @pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
-def test_without_a_product_of_torchs_and_in_bfloat16_the_loops_of_torch_run(
+def test_in_bfloat16_and_without_a_blas_or_numba_the_loops_of_torch_run(
     chosen: Callable[..., Any], defined: Any, gates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers, above_GTBH = pre_and_weight(gates), torch.ones(2, 6, 17, 9)
     absent: list[Tensor | None] = [None] * (1 if defined is LstmLoop else 4)
 
     def both() -> list[list[Tensor]]:
-        assert not compiles(*numbers)
+        assert not compiles(numbers[0])
         return [
             passes(chosen, [*numbers, *[None] * 4], above_GTBH), passes(defined.apply, [*numbers, *absent], above_GTBH)
         ]  # fmt: skip
 
-    assert compiles(*numbers)
+    assert compiles(numbers[0])
     with in_bfloat16(True):
         rounded = both()
-    monkeypatch.setattr(products, "AVAILABLE", False)
-    for ours, theirs in (rounded, both()):
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "AVAILABLE", False)
+        without_blas = both()
+    monkeypatch.setattr(loops, "HAS_NUMBA", False)
+    for ours, theirs in (rounded, without_blas, both()):
         assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
 
 
