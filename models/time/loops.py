@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.products import step_rounds
+from skipstack.models.scanning import exporting
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.lstm_loop import LstmLoop
 from skipstack.models.time.shortcut_loop import ShortcutLoop
@@ -52,10 +53,13 @@ def block_loop(
 
 
 def compiles(pre_GTBX: Tensor) -> bool:
-    """Whether a compiled loop takes these numbers: on a CPU, where products are not in bfloat16, which are torch's."""
+    """Whether a compiled loop takes these numbers: on a CPU, where products are not in bfloat16, which are torch's.
+
+    A program that torch exports has operations of torch alone.
+    """
     if pre_GTBX.device.type != "cpu" or pre_GTBX.dtype not in (torch.float32, torch.float64):
         return False
-    if step_rounds(pre_GTBX.shape[2]) or not HAS_NUMBA:
+    if exporting() or step_rounds(pre_GTBX.shape[2]) or not HAS_NUMBA:
         return False
     from skipstack.models.time.compiled import products
 
