@@ -3,16 +3,11 @@
 X = 3H. An array without elements is an absent one.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from skipstack.models.time.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.time.compiled.compiling import compiled, inlined
-from skipstack.models.time.compiled.products import multiply, zero
-
-Array = NDArray[Any]
+from skipstack.models.time.compiled.steps import Array, add, put, read_previous, return_output, return_recurrent
 
 
 @compiled
@@ -33,12 +28,7 @@ def forward(
     hidden = width // 3
     for g in range(groups):
         for t in range(steps):
-            if t > 0:
-                multiply(h_GTBH[g, t - 1], weight_GHX[g], gates_GTBX[g, t])
-            elif len(start_G1BH) > 0:
-                multiply(start_G1BH[g, 0], weight_GHX[g], gates_GTBX[g, t])
-            else:
-                zero(gates_GTBX[g, t])
+            read_previous(g, t, h_GTBH, start_G1BH, weight_GHX, gates_GTBX)
             for n in range(sentences):
                 row, pre = gates_GTBX[g, t, n], pre_GTBX[g, t, n]
                 i, o, s = thirds(row)
@@ -50,9 +40,7 @@ def forward(
                 for j in range(hidden):
                     through[j] = i[j] * s[j]
                 if len(a_GTBH) > 0:
-                    internal = a_GTBH[g, t, n]
-                    for j in range(hidden):
-                        through[j] += internal[j]
+                    add(through, a_GTBH[g, t, n])
                 for j in range(hidden):
                     through[j] = tanh(through[j])
                 if len(q_GTBH) > 0:
@@ -62,9 +50,7 @@ def forward(
                 for j in range(hidden):
                     out[j] = o[j] * read[j]
                 if len(b_GTBH) > 0:
-                    output = b_GTBH[g, t, n]
-                    for j in range(hidden):
-                        out[j] += output[j]
+                    add(out, b_GTBH[g, t, n])
 
 
 @compiled
@@ -87,17 +73,11 @@ def backward(
     to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
     for g in range(groups):
         for t in range(steps - 1, -1, -1):
-            if t + 1 < steps:
-                multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], to_h_BH, weight_turned=True)
-            else:
-                zero(to_h_BH)
+            return_output(g, t, above_GTBH, to_pre_GTBX, weight_GHX, to_h_BH)
             for n in range(sentences):
                 i, o, s = thirds(gates_GTBX[g, t, n])
                 to_i, to_o, to_s = thirds(to_pre_GTBX[g, t, n])
                 read, through, to_h = read_GTBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n]
-                above = above_GTBH[g, t, n]
-                for j in range(hidden):
-                    to_h[j] += above[j]
                 for j in range(hidden):
                     to_m_H[j] = to_h[j] * o[j] * (ONE - through[j] * through[j])
                 for j in range(hidden):
@@ -107,21 +87,13 @@ def backward(
                 for j in range(hidden):
                     to_s[j] = to_m_H[j] * i[j] * (ONE - s[j] * s[j])
                 if len(to_a_GTBH) > 0:
-                    for j in range(hidden):
-                        to_a_GTBH[g, t, n, j] = to_m_H[j]
+                    put(to_a_GTBH[g, t, n], to_m_H)
                 if len(to_b_GTBH) > 0:
-                    for j in range(hidden):
-                        to_b_GTBH[g, t, n, j] = to_h[j]
+                    put(to_b_GTBH[g, t, n], to_h)
                 if len(to_q_GTBH) > 0:
                     for j in range(hidden):
                         to_q_GTBH[g, t, n, j] = to_h[j] * o[j]
-        rows = (steps - 1) * sentences
-        multiply(
-            h_GTBH[g, : steps - 1].reshape(rows, hidden),
-            to_pre_GTBX[g, 1:].reshape(rows, width),
-            to_weight_GHX[g],
-            x_turned=True,
-        )
+        return_recurrent(g, h_GTBH, to_pre_GTBX, to_weight_GHX)
 
 
 @inlined

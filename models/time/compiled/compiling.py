@@ -8,6 +8,7 @@ The loops of torch's operations define the compiled ones, and run on every other
 import hashlib
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -28,21 +29,31 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     place is named by all that is written in this folder. A product and a sum may be made without rounding in between;
     nothing is computed in another order than it is written.
     """
-    machine_code = njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
-    chosen = config.CACHE_DIR
-    place = place_of(Path(__file__).parent, chosen)
-    if writable(place):  # elsewhere, numba would keep it by the function's own file alone
-        config.CACHE_DIR = str(place)
+    dispatcher = njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
+    place = _place()
+    if place is not None:
+        chosen, config.CACHE_DIR = config.CACHE_DIR, str(place)
         try:
-            machine_code.enable_caching()
+            dispatcher.enable_caching()
         finally:
             config.CACHE_DIR = chosen
-    return machine_code  # type: ignore[no-any-return]
+    machine_code: Callable[P, R] = dispatcher
+    return machine_code
 
 
 def inlined(function: Function) -> Function:
     """A part of what is compiled, compiled with it; called from elsewhere, it is plain Python."""
-    return register_jitable(function)  # type: ignore[no-any-return]
+    part: Function = register_jitable(function)
+    return part
+
+
+@cache
+def _place() -> Path | None:
+    """Where all machine code is kept, for the life of the process. Where nothing can be, as in a container without a
+    home, each process compiles anew: numba itself would go on to keep it by the function's own file alone.
+    """
+    place = place_of(Path(__file__).parent, config.CACHE_DIR)
+    return place if writable(place) else None
 
 
 def place_of(sources: Path, chosen: str) -> Path:
@@ -55,7 +66,7 @@ def place_of(sources: Path, chosen: str) -> Path:
 
 
 def writable(folder: Path) -> bool:
-    """Whether files may be kept there; where not, as in a container without a home, each process compiles anew."""
+    """Whether files may be kept there, in a folder that is made if need be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

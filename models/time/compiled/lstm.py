@@ -3,16 +3,20 @@
 X = 4H, S = T + 1: all internal states, the first included. An array without elements is an absent one.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from skipstack.models.time.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.time.compiled.compiling import compiled, inlined
-from skipstack.models.time.compiled.products import multiply, zero
-
-Array = NDArray[Any]
+from skipstack.models.time.compiled.steps import (
+    Array,
+    add,
+    put,
+    read_previous,
+    return_output,
+    return_recurrent,
+    scale,
+    zero,
+)
 
 
 @compiled
@@ -29,20 +33,12 @@ def forward(
     tanh_GTBH: Array,
     v_GTBH: Array,
 ) -> None:
-    """Fills the last five, of which c begins with the first state; v only where there is k, otherwise it is c - a.
-
-    Each loop over a row writes one array: then several of its numbers are computed at once.
-    """
+    """Fills the last five, of which c begins with the first state; v only where there is k, otherwise it is c - a."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
     for g in range(groups):
         for t in range(steps):
-            if t > 0:
-                multiply(h_GTBH[g, t - 1], weight_GHX[g], gates_GTBX[g, t])
-            elif len(start_G1BH) > 0:
-                multiply(start_G1BH[g, 0], weight_GHX[g], gates_GTBX[g, t])
-            else:
-                zero(gates_GTBX[g, t])
+            read_previous(g, t, h_GTBH, start_G1BH, weight_GHX, gates_GTBX)
             for n in range(sentences):
                 row, pre = gates_GTBX[g, t, n], pre_GTBX[g, t, n]
                 i, f, o, s = quarters(row)
@@ -58,21 +54,13 @@ def forward(
                 for j in range(hidden):
                     out[j] = o[j] * through[j]
                 if len(k_GTBH) > 0:
-                    kept, whole = k_GTBH[g, t, n], v_GTBH[g, t, n]
-                    for j in range(hidden):
-                        whole[j] = after[j]
-                    for j in range(hidden):
-                        after[j] *= kept[j]
-                    for j in range(hidden):
-                        out[j] *= kept[j]
+                    put(v_GTBH[g, t, n], after)
+                    scale(after, k_GTBH[g, t, n])
+                    scale(out, k_GTBH[g, t, n])
                 if len(a_GTBH) > 0:
-                    internal = a_GTBH[g, t, n]
-                    for j in range(hidden):
-                        after[j] += internal[j]
+                    add(after, a_GTBH[g, t, n])
                 if len(b_GTBH) > 0:
-                    output = b_GTBH[g, t, n]
-                    for j in range(hidden):
-                        out[j] += output[j]
+                    add(out, b_GTBH[g, t, n])
 
 
 @compiled
@@ -102,31 +90,21 @@ def backward(
     for g in range(groups):
         zero(to_c_BH)
         for t in range(steps - 1, -1, -1):
-            if t + 1 < steps:
-                multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], to_h_BH, weight_turned=True)
-            else:
-                zero(to_h_BH)
+            return_output(g, t, above_GTBH, to_pre_GTBX, weight_GHX, to_h_BH)
             for n in range(sentences):
                 i, f, o, s = quarters(gates_GTBX[g, t, n])
                 to_i, to_f, to_o, to_s = quarters(to_pre_GTBX[g, t, n])
                 before, through, to_h, to_c = c_GSBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n], to_c_BH[n]
-                above = above_GTBH[g, t, n]
-                for j in range(hidden):
-                    to_h[j] += above[j]
                 if len(to_a_GTBH) > 0:
-                    for j in range(hidden):
-                        to_a_GTBH[g, t, n, j] = to_c[j]
+                    put(to_a_GTBH[g, t, n], to_c)
                 if len(to_b_GTBH) > 0:
-                    for j in range(hidden):
-                        to_b_GTBH[g, t, n, j] = to_h[j]
+                    put(to_b_GTBH[g, t, n], to_h)
                 if len(k_GTBH) > 0:
-                    kept, whole, to_k = k_GTBH[g, t, n], v_GTBH[g, t, n], to_k_GTBH[g, t, n]
+                    whole, to_k = v_GTBH[g, t, n], to_k_GTBH[g, t, n]
                     for j in range(hidden):
                         to_k[j] = to_c[j] * whole[j] + to_h[j] * o[j] * through[j]
-                    for j in range(hidden):
-                        to_c[j] *= kept[j]
-                    for j in range(hidden):
-                        to_h[j] *= kept[j]
+                    scale(to_c, k_GTBH[g, t, n])
+                    scale(to_h, k_GTBH[g, t, n])
                 for j in range(hidden):
                     to_v_H[j] = to_c[j] + to_h[j] * o[j] * (ONE - through[j] * through[j])
                 for j in range(hidden):
@@ -139,13 +117,7 @@ def backward(
                     to_s[j] = to_v_H[j] * i[j] * (ONE - s[j] * s[j])
                 for j in range(hidden):
                     to_c[j] = to_v_H[j] * f[j]
-        rows = (steps - 1) * sentences
-        multiply(
-            h_GTBH[g, : steps - 1].reshape(rows, hidden),
-            to_pre_GTBX[g, 1:].reshape(rows, width),
-            to_weight_GHX[g],
-            x_turned=True,
-        )
+        return_recurrent(g, h_GTBH, to_pre_GTBX, to_weight_GHX)
 
 
 @inlined

@@ -10,8 +10,6 @@ from llvmlite import binding
 from numba import types
 from numba.extending import overload
 
-from skipstack.models.time.compiled.compiling import inlined
-
 _TYPES: Final = {types.float32: "sgemm_", types.float64: "dgemm_"}
 _PREFIX: Final = "skipstack_"
 _AS_IT_IS, _TRANSPOSED = (np.array([ord(letter)], dtype=np.uint8) for letter in "NT")
@@ -57,12 +55,3 @@ def _multiply(x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turn
         sizes[0], factors[0] = 0, 0  # numba frees an array after its last use, which is to come after the product
 
     return call
-
-
-@inlined
-def zero(out_BX: Any) -> None:
-    """A product with nothing."""
-    rows, width = out_BX.shape
-    for n in range(rows):
-        for j in range(width):
-            out_BX[n, j] = 0
