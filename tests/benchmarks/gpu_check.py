@@ -20,6 +20,7 @@ from skipstack.models.config import StackConfig
 from skipstack.models.device import choose_device, clock
 from skipstack.models.lanes import Lane
 from skipstack.models.stack import Memory
+from skipstack.models.time.loops import HAS_TRITON
 from skipstack.models.training.loop import Training
 from tests.models.accelerator import presets
 
@@ -112,7 +113,8 @@ def main() -> int:
     if not chosen.without_tests:
         failed = subprocess.run([sys.executable, "-m", "pytest", "-m", "gpu", "tests/models"], check=False).returncode
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "one thread of a CPU"
-    print(f"\n{where}, torch {torch.__version__}; sentences of {LENGTH} tokens\n")
+    steps = "fused by Triton" if device.type == "cuda" and HAS_TRITON else "not fused"
+    print(f"\n{where}, torch {torch.__version__}, steps {steps}; sentences of {LENGTH} tokens\n")
     rows = timed(chosen.presets, chosen.lanes, device, chosen.seconds)
     for cells in (COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 1)], *rows):
         print(f"| {' | '.join(cells)} |")

@@ -29,7 +29,7 @@ from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import POSITIONS_AT_ONCE, SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
-from skipstack.models.time.lstm_loop import LstmLoop
+from skipstack.models.time.loops import lstm_loop
 from skipstack.models.training.config import Constant, TrainingConfig
 from skipstack.models.training.loop import EpochReport, Training
 from skipstack.search.study_files.document import presets
@@ -224,7 +224,7 @@ def gradients(device: torch.device) -> list[tuple[Any, ...]]:
     """What a loop with a backward pass of its own puts out, and its gradients: shapes, strides and types."""
     pre_GTBX = torch.zeros(4, 5, 3, 8, device=device, requires_grad=True)
     weight_GHX = torch.zeros(4, 2, 8, device=device, requires_grad=True)
-    h_GTBH, last_2GBH = LstmLoop.apply(pre_GTBX, weight_GHX, None)  # type: ignore[no-untyped-call]
+    h_GTBH, last_2GBH = lstm_loop(pre_GTBX, weight_GHX)
     h_GTBH.sum().backward()
     found = (h_GTBH, last_2GBH, pre_GTBX.grad, weight_GHX.grad)
     assert all(each.device == device for each in found)
