@@ -55,8 +55,8 @@ class Execution:
     ``MLFLOW_TRACKING_URI``, or else a file in the study's folder. ``system_metrics``: workers measure with each epoch
     what they take of their machines. ``function``: what trials call; None where they train our networks. ``code``:
     where the files of a study's own code lie. ``say`` takes what may be worth knowing, ``warn`` what was lost or is
-    missing; ``meanwhile`` is called once a study is over, while the engine closes, which waits most of that time.
-    Raises UserError for a value that is none of those allowed.
+    missing; ``meanwhile`` is called once, by a thread, when a processor has nothing left to do: while the last trials
+    end, or once the study is over and the engine closes. Raises UserError for a value that is none of those allowed.
     """
 
     engine: EngineName = "ray"

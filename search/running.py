@@ -121,6 +121,7 @@ class Run:
         if execution.function is not None:
             typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
         goes_on = f"nothing is lost: `{typed}` continues the study"
+        engine.idle = cache(threading.Thread(target=execution.meanwhile, daemon=True).start)  # once
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(heard, progress, retention)
@@ -134,7 +135,7 @@ class Run:
             raise type(cause)(f"{cause}; {goes_on}") from cause
         finally:
             if driver.record.finished:
-                threading.Thread(target=execution.meanwhile, daemon=True).start()
+                engine.idle()
             engine.close()
             self._tracked(tracker)
             self._warn(retention.close())

@@ -81,6 +81,11 @@ class Capacity:
         self._current()
         return bool(self._waiting)
 
+    def has_idle_cpu(self) -> bool:
+        """Whether nobody takes a CPU somewhere, and nobody waits."""
+        self._current()
+        return not self._waiting and any(machine.room({"cpu": 1.0}) is not None for machine in self._machines)
+
     def take(self, trial: str, ordinary: Resources, share: int) -> Resources:
         """Let a trial in. What it takes: ``share`` times the ``ordinary``, and no more than one machine has."""
         self._current()

@@ -145,3 +145,23 @@ def start_api_server(node: Node, *, include_dashboard: bool | None, raise_on_fai
 
 
 Node.start_api_server = start_api_server
+
+_start_monitor, _start_log_monitor = Node.start_monitor, Node.start_log_monitor
+
+
+def start_monitor(node: Node) -> None:
+    """16. Ray starts a process that would ask a cloud for more machines; a cluster of our own, on one, does without.
+
+    It is known by the dashboard that it is started without.
+    """
+    if node._ray_params.include_dashboard is not False:
+        _start_monitor(node)
+
+
+def start_log_monitor(node: Node) -> None:
+    """17. Likewise one that brings what workers print to the driver, which asks for none of it."""
+    if node._ray_params.include_dashboard is not False:
+        _start_log_monitor(node)
+
+
+Node.start_monitor, Node.start_log_monitor = start_monitor, start_log_monitor

@@ -17,6 +17,9 @@ class Engine(ABC):
     words: str = ""
     """What each trial gets of the machines, in one line for the user, if there is anything to say."""
 
+    idle: Callable[[], None] = staticmethod(lambda: None)
+    """Called, more than once, while there is nothing to start and a processor has nothing to do."""
+
     def preflight(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:  # noqa: B027 (most engines are on this machine alone)
         """See that every machine can train the study. Raises UserError, which names a machine that cannot."""
 

@@ -47,6 +47,17 @@ def test_who_leaves_makes_room() -> None:
     assert fill(subject, {"cpu": 1.0}) == 1
 
 
+def test_a_processor_is_idle_while_nobody_takes_it_and_nobody_waits() -> None:
+    subject, seen = Capacity(lambda: [{"CPU": 2.0}]), []
+    for trial in ("0", "1", "2"):
+        seen.append(subject.has_idle_cpu())
+        subject.take(trial, {"cpu": 1.0}, 1)
+    for trial in ("0", "1"):
+        seen.append(subject.has_idle_cpu())
+        subject.leave(trial)
+    assert [*seen, subject.has_idle_cpu()] == [True, True, False, False, False, True]
+
+
 def test_a_cluster_that_grows_and_shrinks_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOOKED_AT", 0.0)
     nodes: list[Resources] = [{"CPU": 1.0}]

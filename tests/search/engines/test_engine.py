@@ -291,6 +291,15 @@ def test_a_mistake_that_every_trial_would_meet_ends_the_study_at_once(engine: Ra
         run(engine, MistakenTests, tmp_path / "tested", trials=2)
 
 
+def test_a_processor_that_has_nothing_left_to_do_is_told_of(
+    engine: RayEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+    monkeypatch.setattr(engine, "idle", lambda: told.append(True))
+    run(engine, ToyWorker, tmp_path, trials=1)
+    assert told
+
+
 def test_the_cluster_does_not_keep_the_command_line_in_which_a_password_may_stand(engine: RayEngine) -> None:
     jobs = ray._private.worker.global_worker.gcs_client.get_all_job_info()
     assert {job.entrypoint for job in jobs.values()} == {"skipstack"}

@@ -12,6 +12,7 @@ import pytest
 import ray
 from ray._private import node, utils, worker
 from ray._private.authentication import authentication_token_setup as authentication
+from ray._private.parameter import RayParams
 from ray.air.execution._internal import RayActorManager
 from ray.tune.analysis import ExperimentAnalysis
 from ray.tune.execution import tune_controller
@@ -72,6 +73,20 @@ def test_no_dashboard_s_process_starts_where_no_dashboard_is_asked_for(monkeypat
     for asked in (True, False, None):
         node.Node.start_api_server(object(), include_dashboard=asked, raise_on_failure=False)
     assert started == [True, None]
+
+
+def test_neither_monitor_starts_where_no_dashboard_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "self.start_monitor()" in inspect.getsource(node.Node.start_head_processes)
+    assert "self.start_log_monitor()" in inspect.getsource(node.Node.start_ray_processes)
+    started: list[str] = []
+    for name in ("monitor", "log_monitor"):
+        assert list(inspect.signature(getattr(ray_private, f"_start_{name}")).parameters) == ["self"]
+        monkeypatch.setattr(ray_private, f"_start_{name}", lambda _, name=name: started.append(name))
+    for asked in (True, False, None):
+        here = SimpleNamespace(_ray_params=RayParams(include_dashboard=asked))
+        node.Node.start_monitor(here)
+        node.Node.start_log_monitor(here)
+    assert started == ["monitor", "log_monitor"] * 2
 
 
 def test_tune_makes_its_actor_manager_by_the_name_that_is_replaced() -> None:
