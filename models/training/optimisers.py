@@ -1,11 +1,11 @@
 """Optimisers, lane by lane."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import assert_never
 
 import torch
 from torch import Tensor
-from torch.optim.adam import adam
 
 from skipstack.models.training.config import Adagrad, Adam, LazyAdam, Optimiser, Sgd
 from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_rows
@@ -55,28 +55,33 @@ class LaneAdam(LaneOptimiser):
         super().__init__(parameters, ("mean", "square"))
         assert all(each.is_contiguous() for each in parameters.values()), "the kernel reads memory in its order"
         self.config = config
+        self._by_lane = cache(self._views)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Along the corrected mean over the root of the corrected square."""
-        dense = {name: gradient.contiguous() for name, gradient in gradients.items()}
-        done = float(self.steps - 1)
-        for lane, rate in enumerate(learning_rate_R.unbind()):
-            adam(
-                [self.parameters[name][lane] for name in dense],
-                [gradient[lane] for gradient in dense.values()],
-                self._of_lane("mean", dense, lane),
-                self._of_lane("square", dense, lane),
+        if not gradients:
+            return
+        names, done = tuple(gradients), float(self.steps)
+        gradients_of_lanes = zip(*(gradient.contiguous().unbind() for gradient in gradients.values()), strict=True)
+        rates = learning_rate_R.unbind()
+        for (parameters, means, squares), own, rate in zip(
+            self._by_lane(names), gradients_of_lanes, rates, strict=True
+        ):
+            steps = [rate.new_full((), done, dtype=torch.float32)] * len(names)
+            # what ``torch.optim.Adam(fused=True)`` calls, without what that asks anew at each step
+            torch._fused_adam_(
+                parameters,
+                list(own),
+                means,
+                squares,
                 max_exp_avg_sqs=[],
-                state_steps=list(
-                    rate.new_full((len(dense),), done, dtype=torch.float32).unbind()
-                ),  # adam counts on in them
-                fused=True,
-                amsgrad=False,
+                state_steps=steps,
+                lr=rate,
                 beta1=self.config.beta1,
                 beta2=self.config.beta2,
-                lr=rate,
                 weight_decay=0.0,
                 eps=self.config.epsilon,
+                amsgrad=False,
                 maximize=False,
             )
 
@@ -89,8 +94,13 @@ class LaneAdam(LaneOptimiser):
         root = (square / (1 - beta2**done)).sqrt_().add_(self.config.epsilon)
         return mean.div(1 - beta1**done).div_(root)
 
-    def _of_lane(self, slot: str, names: Iterable[str], lane: int) -> list[Tensor]:
-        return [self.slots[f"{slot}.{name}"][lane] for name in names]
+    def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
+        """Of each lane its parameters of these names, their means and squares, all written in place."""
+        by_name = [[each.detach().unbind() for each in self._tensors(name)] for name in names]
+        return [
+            tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))
+            for lane in range(len(by_name[0][0]))
+        ]
 
 
 class LaneLazyAdam(LaneAdam):
