@@ -77,8 +77,13 @@ class Dropout(nn.Module):
         """``x`` with a lane axis first; the same shape back."""
         if not self.training or not any(self.rates_R):
             return x
-        scale = torch.ones_like(x)
+        scale = torch.empty_like(x)
         for rate, generator, scale_of_lane in zip(self.rates_R, self.streams.generators, scale, strict=True):
             if rate:
-                scale_of_lane.bernoulli_(1 - rate, generator=generator).div_(1 - rate)
+                scale_of_lane.bernoulli_(1 - rate, generator=generator)
+            else:
+                scale_of_lane.fill_(1)
+        alike = len(set(self.rates_R)) == 1  # one operation does for all
+        for rate, scales in [(self.rates_R[0], scale)] if alike else zip(self.rates_R, scale, strict=True):
+            scales.div_(1 - rate)
         return x * scale

@@ -186,7 +186,8 @@ class Training:
         assert tags_R is not None, "a batch knows how many tags it has"
         with in_bfloat16(self.config.precision == "bfloat16"):
             loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
-        self.model.zero_grad()
+        for parameter in self.optimiser.parameters.values():
+            parameter.grad = None
         count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
         torch.autograd.backward((loss_R / count_R).sum())
         if self.config.l2:

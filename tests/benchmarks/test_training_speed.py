@@ -32,6 +32,8 @@ pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 BATCH, STRETCHES = 10, 5
 TRAINED, TAGGED = 8_000, 20_000
 """Tokens of a stretch."""
+LANES = {1: "", 4: " in 4 lanes", 8: " in 8 lanes"}
+"""How many train side by side, and how that is named."""
 MODEL = ModelConfig(
     embedder=EmbedderConfig(
         word_size=50, capital_size=0, affix_characters=0, spelling=CharacterCnnConfig(), window=0, dropout=0.5
@@ -42,14 +44,15 @@ TRAINING = TrainingConfig(batch_size=BATCH, optimiser=Sgd(learning_rate=0.015), 
 
 
 class Ours:
-    """Our network, batch by batch."""
+    """Our network, batch by batch, in so many lanes: as trials of a study train, whose seeds are one program."""
 
-    def __init__(self, corpus: PreparedCorpus) -> None:
+    def __init__(self, corpus: PreparedCorpus, lanes: int) -> None:
+        self.seeds = [42 + lane for lane in range(lanes)]
         self.run = Training(
             model=MODEL,
             training=TRAINING,
             corpus=corpus,
-            lanes=[Lane(seed=42)],
+            lanes=[Lane(seed=seed) for seed in self.seeds],
             order_seed=0,
             device=torch.device("cpu"),
         )
@@ -58,9 +61,9 @@ class Ours:
         """An update a batch, and its tokens."""
         self.run.model.train()
         train = self.run.corpus.stored.splits["train"]
-        for batch in training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=[42], epoch=0):
+        for batch in training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=self.seeds, epoch=0):
             self.run.step(batch)
-            yield int(batch.lengths_RB.sum())
+            yield int(batch.lengths_RB.sum()) * len(self.seeds) // len(batch.lengths_RB)
 
     @torch.no_grad()
     def tagging(self) -> Iterator[int]:
@@ -68,7 +71,7 @@ class Ours:
         self.run.model.eval()
         for batch in evaluated(self.run.corpus.stored, "dev"):
             self.run.model.decode(self.run.loader.load(batch)[0], self.run.lexicon)
-            yield int(batch.lengths_RB.sum())
+            yield int(batch.lengths_RB.sum()) * len(self.seeds) // len(batch.lengths_RB)
 
 
 class Theirs:
@@ -110,16 +113,22 @@ def test_one_layer_trains_half_again_as_fast_as_a_plain_peer(
     torch.set_num_threads(1)
     stored = open_store(store(NamedCorpus(name=corpus), root=tmp_path, data_dir=data_dir, folder=tmp_path))
     prepared = prepare(stored, DataConfig(), LONGEST_AFFIX)
-    both = (Ours(prepared), Theirs(prepared))
+    ours, theirs = {lanes: Ours(prepared, lanes) for lanes in LANES}, Theirs(prepared)
     ratios: dict[str, float] = {}
     with capsys.disabled():
         print(f"\n{corpus}, one thread, torch {torch.__version__}, {os.cpu_count()} cores")
         for name, stretch in (("training", TRAINED), ("tagging", TAGGED)):
-            figures = [
-                [tokens_a_second(getattr(each, name)(), stretch) for each in both] for _ in range(STRETCHES + 1)
+            of = {lanes: f"{name} on {corpus}{named}" for lanes, named in LANES.items()}
+            rounds = [
+                [tokens_a_second(getattr(each, name)(), stretch) for each in (*ours.values(), theirs)]
+                for _ in range(STRETCHES + 1)
             ][1:]  # in the first there is what is done once
-            ours, theirs = (median(each) for each in zip(*figures, strict=True))
-            ratios[f"{name} on {corpus}, beside NCRF++'s network in plain torch"] = median(a / b for a, b in figures)
-            print(f"{name}: {ours:,.0f} tokens a second, in plain torch {theirs:,.0f}")
+            for place, lanes in enumerate(LANES):
+                ratios[f"{of[lanes]}, beside NCRF++'s network in plain torch"] = median(
+                    each[place] / each[-1] for each in rounds
+                )
+            *own, plain = (median(each) for each in zip(*rounds, strict=True))
+            figures = ", ".join(f"{each:,.0f} with {lanes}" for lanes, each in zip(LANES, own, strict=True))
+            print(f"{name}: {figures} lanes, tokens a second; in plain torch {plain:,.0f}")
         print(table(ratios))
     assert min(ratios.values()) >= 1.5
