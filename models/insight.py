@@ -19,6 +19,7 @@ from skipstack.models.skips.layers import SkipLayer
 from skipstack.models.stack import Passed
 from skipstack.models.time.cell import Cell
 from skipstack.models.time.layer import Layer
+from skipstack.models.time.loops import watched
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -88,7 +89,7 @@ def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
 def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
     """What every layer of a network of one lane does with these sentences, bottom up, forward before backward."""
     passed: list[Passed] = []
-    with torch.enable_grad():
+    with torch.enable_grad(), watched():
         features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
         norms = _norms(model, features_RUBF, counts_RB, passed)
     found = []

@@ -39,14 +39,15 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
     return torch.bmm(x_GNI, weight_GIO) if bias is None else torch.baddbmm(bias, x_GNI, weight_GIO)
 
 
-def step_rounds(sentences: int) -> bool:
-    """Whether the products of a loop's steps are rounded."""
-    return _rounds.get() and sentences >= FEW_SENTENCES
+def rounds() -> bool:
+    """Whether products are in bfloat16 here, where they are large enough."""
+    return _rounds.get()
 
 
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
     """U as each step of a loop multiplies by it, a constant: rounded where products are."""
-    return weight_GHX.detach().bfloat16() if step_rounds(sentences) else weight_GHX.detach()
+    rounded = rounds() and sentences >= FEW_SENTENCES
+    return weight_GHX.detach().bfloat16() if rounded else weight_GHX.detach()
 
 
 def transposed(step_GHX: Tensor) -> Tensor:

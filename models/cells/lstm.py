@@ -8,7 +8,7 @@ from torch import Tensor
 from skipstack.models.scanning import exporting
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
-from skipstack.models.time.loops import lstm_loop
+from skipstack.models.time.loops import lstm_layer
 
 
 class LstmCell(Cell):
@@ -31,10 +31,10 @@ class LstmCell(Cell):
 
     def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
         """By a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
-        (pre_GTBX,) = self.project(below_GTBI, skipped_GTBH)
         if exporting() and start is None:
-            return self.loop((pre_GTBX,), None)
-        output_GTBH, last_2GBH = lstm_loop(pre_GTBX, self.recurrent_weight(), start_2GBH=start)
+            return self.loop(self.project(below_GTBI, skipped_GTBH), None)
+        assert skipped_GTBH is None, "this layer has no source"
+        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(below_GTBI, self.weights(), start_2GBH=start)
         return Unrolled(output_GTBH, pre_GTBX, last=last_2GBH)
 
     def start(self, like_GBX: Tensor) -> HiddenState:

@@ -16,7 +16,7 @@ from skipstack.models.cells.topologies import Link, Links
 from skipstack.models.scanning import exporting
 from skipstack.models.time.cell import Cell, HiddenState
 from skipstack.models.time.layer import LayerSizes, Unrolled
-from skipstack.models.time.loops import block_loop, lstm_loop
+from skipstack.models.time.loops import block_layer, lstm_layer
 
 Parts = Mapping[str, Tensor]
 """What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
@@ -56,17 +56,17 @@ class ShortcutCell(Cell):
         state, before_GBI = None, None
         if start is not None:
             state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
-        pre_GTBX, *known_GTBH = self.project(below_GTBI, skipped_GTBH, before_GBI)
         if exporting() or any(gate.in_step for gate in self.gates):
-            unrolled = self.loop((pre_GTBX, *known_GTBH), state)
+            unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
         else:
-            unrolled = self.written_out(pre_GTBX, dict(zip(self.known, known_GTBH, strict=True)), state)
+            known_GTBH = self.of_skip(below_GTBI, skipped_GTBH, before_GBI)
+            unrolled = self.written_out(below_GTBI, dict(zip(self.known, known_GTBH, strict=True)), state)
         if unrolled.last is None:  # in a program, from which nothing goes on
             return unrolled
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
 
     @abstractmethod
-    def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
         """What ``loop`` computes, by a loop with a backward pass of its own: where all ``parts`` of the skip are known
         before it.
         """
@@ -74,9 +74,14 @@ class ShortcutCell(Cell):
     def project(
         self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known.
+        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known."""
+        return self.affine(below_GTBI), *self.of_skip(below_GTBI, skipped_GTBH, before_GBI)
 
-        ``before_GBI`` is what stood below before the first step; None: zeros.
+    def of_skip(
+        self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """The parts of the skip as far as they are known; ``before_GBI`` is what stood below before the first step,
+        None: zeros.
         """
         assert skipped_GTBH is not None, "a shortcut needs a source"
         skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
@@ -86,7 +91,7 @@ class ShortcutCell(Cell):
             parts[name], g_GTBH = gate.carried(read_GTBI, skip_GTBH)
             if self.highway and g_GTBH is not None:
                 parts["kept"] = 1 - g_GTBH
-        return self.affine(below_GTBI), *(parts[name] for name in self.known)
+        return tuple(parts[name] for name in self.known)
 
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
         """The own sigmoid gates, each gate of the skip that is known in the step alone, and the tanh candidate s."""
@@ -139,12 +144,13 @@ class ShortcutLstm(ShortcutCell):
         """h_0 = c_0 = 0."""
         return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
 
-    def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
         """By ``models/time/loops.py``."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
         kept = parts_GTBH.get("kept")
-        output_GTBH, last_2GBH = lstm_loop(pre_GTBX, self.recurrent_weight(), internal, output, kept, start_2GBH)
+        given = below_GTBI, self.weights(), internal, output, kept, start_2GBH
+        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(*given)
         return Unrolled(output_GTBH, pre_GTBX, last=torch.cat([*last_2GBH], dim=-1))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
@@ -179,11 +185,12 @@ class ShortcutBlock(ShortcutCell):
         """h_0 = 0."""
         return HiddenState(self.zeros(like_GBX))
 
-    def written_out(self, pre_GTBX: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
         """By ``models/time/loops.py``."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
-        output_GTBH = block_loop(pre_GTBX, self.recurrent_weight(), internal, output, shared, start)
+        given = below_GTBI, self.weights(), internal, output, shared, start
+        output_GTBH, pre_GTBX = block_layer(*given)
         return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:

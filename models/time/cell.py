@@ -10,7 +10,7 @@ from torch import Tensor
 
 from skipstack.models.parameters import BIAS, RECURRENT, WEIGHT, parameter
 from skipstack.models.scanning import exporting, scan
-from skipstack.models.time.layer import Layer, LayerSizes, Unrolled, project
+from skipstack.models.time.layer import Layer, LayerSizes, Unrolled, Weights, project
 from skipstack.models.time.recurrence import Recurrence
 
 
@@ -109,6 +109,10 @@ class Cell(Layer):
     def affine(self, below_GTBI: Tensor) -> Tensor:
         """W below + b for all time steps: pre_GTBX."""
         return project(below_GTBI, self.below, self.bias)
+
+    def weights(self) -> Weights:
+        """What ``affine`` and ``recurrent_weight`` are made of."""
+        return Weights(self.below, self.bias, self.recurrent)
 
     def recurrent_weight(self) -> Tensor:
         """U, by which h_{t-1} is multiplied: weight_GFX."""

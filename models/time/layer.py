@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
@@ -41,8 +41,9 @@ class Choices:
 @dataclass(frozen=True, slots=True, eq=False)
 class Unrolled:
     """The outputs, and for whoever looks inside: the share of the pre-activations from below, W x + b (None where no
-    step reads another), the choices of a layer that makes any, and how much of each of the J last outputs a step read,
-    read_GTBJ, computed when it is asked for (None where it read the previous one alone).
+    step reads another, and of a compiled layer that nobody watches), the choices of a layer that makes any, and how
+    much of each of the J last outputs a step read, read_GTBJ, computed when it is asked for (None where it read the
+    previous one alone).
 
     ``last``: the state at the end, as the layer takes it to start from; None where there is nothing to carry on.
     """
@@ -69,6 +70,14 @@ class Layer(nn.Module, ABC):
         ``skipped`` is the output of the layer's source, None where it has none. Padding stands at the end of a
         sentence, so no earlier step ever sees it: no mask is needed.
         """
+
+
+class Weights(NamedTuple):
+    """Those of a layer: W of what is below, b, and U of the previous step."""
+
+    below_RDIX: Tensor
+    bias_RDX: Tensor
+    recurrent_RDHX: Tensor
 
 
 def project(x_GTBI: Tensor, weight_RDIX: Tensor, bias_RDX: Tensor | None = None) -> Tensor:

@@ -1,6 +1,9 @@
 """Which loop runs a layer through time: a compiled one on a CPU, one of fused steps on a GPU, else one of torch's."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Final
 
@@ -8,12 +11,12 @@ import torch
 from torch import Tensor
 
 from skipstack.models.device import SIMULATED
-from skipstack.models.products import step_rounds
+from skipstack.models.products import rounds
 from skipstack.models.scanning import exporting
 from skipstack.models.time.block_loop import BlockLoop
+from skipstack.models.time.layer import Weights, project
 from skipstack.models.time.lstm_loop import LstmLoop
 from skipstack.models.time.shortcut_loop import ShortcutLoop
-from skipstack.models.time.whole_loops import WholeBlock, WholeLstm
 
 HAS_NUMBA: Final = find_spec("numba") is not None
 """A machine that has little more than torch, to look at its GPU, trains without."""
@@ -22,58 +25,77 @@ HAS_TRITON: Final = find_spec("triton") is not None and any(map(shutil.which, ("
 """It comes with torch where that is made for GPUs, and needs a C compiler, which small containers lack."""
 
 
-def lstm_loop(
-    pre_GTBX: Tensor,
-    weight_GHX: Tensor,
+_watched: ContextVar[bool] = ContextVar("watched", default=False)
+
+
+def lstm_layer(
+    below_GTBI: Tensor,
+    weights: Weights,
     internal_GTBH: Tensor | None = None,
     output_GTBH: Tensor | None = None,
     kept_GTBH: Tensor | None = None,
     start_2GBH: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    """An LSTM with what a skip adds to it: h_GTBH, and last_2GBH, h and c (``ShortcutLoop`` has the equations)."""
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """An LSTM with what a skip adds to it: h_GTBH, and last_2GBH, h and c (``ShortcutLoop`` has the equations); and
+    pre_GTBX, W below + b, which a compiled layer never has.
+    """
     skip = internal_GTBH, output_GTBH, kept_GTBH
-    if compiles(pre_GTBX):
-        from skipstack.models.time.compiled import loops as compiled  # numba takes a quarter of a second to load
+    if is_compiled(below_GTBI):
+        from skipstack.models.time.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
 
-        return WholeLstm.apply(compiled.LSTM, pre_GTBX, weight_GHX, *skip, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
+        return *CompiledLstm.apply(below_GTBI, *weights, *skip, start_2GBH), None  # type: ignore[no-untyped-call]
+    pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
+    given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
     if fuses(pre_GTBX):
-        from skipstack.models.time.fused import loops as fused
+        from skipstack.models.time.fused.functions import FusedLstm
 
-        return WholeLstm.apply(fused.LSTM, pre_GTBX, weight_GHX, *skip, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
+        return *FusedLstm.apply(*given, *skip, start_2GBH), pre_GTBX  # type: ignore[no-untyped-call]
     if any(part is not None for part in skip):
-        return ShortcutLoop.apply(pre_GTBX, weight_GHX, *skip, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
-    return LstmLoop.apply(pre_GTBX, weight_GHX, start_2GBH)  # type: ignore[no-untyped-call, no-any-return]
+        return *ShortcutLoop.apply(*given, *skip, start_2GBH), pre_GTBX  # type: ignore[no-untyped-call]
+    return *LstmLoop.apply(*given, start_2GBH), pre_GTBX  # type: ignore[no-untyped-call]
 
 
-def block_loop(
-    pre_GTBX: Tensor,
-    weight_GHX: Tensor,
+def block_layer(
+    below_GTBI: Tensor,
+    weights: Weights,
     internal_GTBH: Tensor | None = None,
     output_GTBH: Tensor | None = None,
     shared_GTBH: Tensor | None = None,
     start_GBH: Tensor | None = None,
-) -> Tensor:
-    """A shortcut block: h_GTBH (``BlockLoop`` has the equations)."""
-    given = pre_GTBX, weight_GHX, internal_GTBH, output_GTBH, shared_GTBH, start_GBH
-    if compiles(pre_GTBX):
-        from skipstack.models.time.compiled import loops as compiled
+) -> tuple[Tensor, Tensor | None]:
+    """A shortcut block: h_GTBH (``BlockLoop`` has the equations); and pre_GTBX, as ``lstm_layer`` has it."""
+    parts = internal_GTBH, output_GTBH, shared_GTBH, start_GBH
+    if is_compiled(below_GTBI):
+        from skipstack.models.time.compiled.loops import CompiledBlock
 
-        return WholeBlock.apply(compiled.BLOCK, *given)  # type: ignore[no-untyped-call, no-any-return]
+        return CompiledBlock.apply(below_GTBI, *weights, *parts), None  # type: ignore[no-untyped-call]
+    pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
+    given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
     if fuses(pre_GTBX):
-        from skipstack.models.time.fused import loops as fused
+        from skipstack.models.time.fused.functions import FusedBlock
 
-        return WholeBlock.apply(fused.BLOCK, *given)  # type: ignore[no-untyped-call, no-any-return]
-    return BlockLoop.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
+        return FusedBlock.apply(*given, *parts), pre_GTBX  # type: ignore[no-untyped-call]
+    return BlockLoop.apply(*given, *parts), pre_GTBX  # type: ignore[no-untyped-call]
 
 
-def compiles(pre_GTBX: Tensor) -> bool:
-    """Whether a compiled loop takes these numbers: on a CPU, where products are not in bfloat16, which are torch's.
+@contextmanager
+def watched() -> Iterator[None]:
+    """Within, every layer has its pre-activations, for whoever looks inside: none is compiled."""
+    token = _watched.set(True)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def is_compiled(below_GTBI: Tensor) -> bool:
+    """Whether a compiled layer takes these numbers: on a CPU, where products are not in bfloat16, which are torch's.
 
     A program that torch exports has operations of torch alone.
     """
-    if pre_GTBX.device.type != "cpu" or pre_GTBX.dtype not in (torch.float32, torch.float64):
+    if below_GTBI.device.type != "cpu" or below_GTBI.dtype not in (torch.float32, torch.float64):
         return False
-    if exporting() or step_rounds(pre_GTBX.shape[2]) or not HAS_NUMBA:
+    if exporting() or rounds() or _watched.get() or not HAS_NUMBA:
         return False
     from skipstack.models.time.compiled import products
 

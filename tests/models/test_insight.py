@@ -107,7 +107,9 @@ def test_gates_of_shortcuts_are_those_that_the_loop_has(
     monkeypatch.setattr(ShortcutCell, "activated", lambda cell, pre: kept.append(own := activated(cell, pre)) or own)
     for cell_class in (ShortcutBlock, ShortcutLstm):  # whose own loops show nothing of their steps
         monkeypatch.setattr(
-            cell_class, "written_out", lambda cell, pre, parts, start: cell.loop((pre, *parts.values()), start)
+            cell_class,
+            "written_out",
+            lambda cell, below, parts, start: cell.loop((cell.affine(below), *parts.values()), start),
         )
     values: list[Tensor] = []
     known = VectorGate.carried

@@ -2,16 +2,16 @@
 
 import torch
 
-from skipstack.models.time.loops import block_loop, lstm_loop
+from skipstack.models.time.layer import Weights
+from skipstack.models.time.loops import block_layer, lstm_layer
 
 
 def prepare() -> None:
     """One step forward and backward of each, in the type that networks have."""
-    for loop, gates in ((lstm_loop, 4), (block_loop, 3)):
-        pre_GTBX, weight_GHX = torch.zeros(1, 1, 1, gates, requires_grad=True), torch.zeros(1, 1, gates)
-        found = loop(pre_GTBX, weight_GHX)
-        h_GTBH = found if isinstance(found, torch.Tensor) else found[0]
-        h_GTBH.sum().backward()  # type: ignore[no-untyped-call]
+    for layer, gates in ((lstm_layer, 4), (block_layer, 3)):
+        below_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
+        found = layer(below_GTBI, Weights(*(torch.zeros(1, 1, *shape) for shape in ((1, gates), (gates,), (1, gates)))))
+        found[0].sum().backward()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,8 @@
-"""The compiled loops over torch's tensors, for ``models/time/whole_loops.py``. X = 4H or 3H, S = T + 1."""
+"""Compiled layers as operations of torch, with the gradients that ``models/time/`` defines.
+
+X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
+apart, R and D, as parameters do.
+"""
 
 from typing import Any
 
@@ -6,9 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from skipstack.models.time.compiled import block, lstm
-from skipstack.models.time.whole_loops import Runner
+from skipstack.models.time.lstm_loop import begun
 
 ABSENT: dict[torch.dtype, NDArray[Any]] = {
     torch.float32: np.empty((0, 0, 0, 0), np.float32),
@@ -17,73 +22,94 @@ ABSENT: dict[torch.dtype, NDArray[Any]] = {
 """What stands for a part that there is not."""
 
 
-def lstm_forward(*given: Tensor | None) -> None:
-    """Fills what ``lstm.forward`` fills."""
-    lstm.forward(*arrays(*_from_first_state(given)))
+class CompiledLstm(torch.autograd.Function):
+    """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing, with the products of what is below."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_GTBI: Tensor,
+        below_RDIX: Tensor,
+        bias_RDX: Tensor,
+        recurrent_RDHX: Tensor,
+        internal_GTBH: Tensor | None,
+        output_GTBH: Tensor | None,
+        kept_GTBH: Tensor | None,
+        start_2GBH: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        """h_GTBH, and last_2GBH: h and c."""
+        weights = [each.flatten(0, 1) for each in (below_RDIX, bias_RDX, recurrent_RDHX)]
+        gates_GTBX = x_GTBI.new_empty(*x_GTBI.shape[:3], bias_RDX.shape[-1])
+        h_GTBH, c_GSBH, tanh_GTBH = begun(gates_GTBX, recurrent_RDHX.shape[2], start_2GBH)
+        v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
+        start_G1BH = None if start_2GBH is None else start_2GBH[0].unsqueeze(1)
+        parts = internal_GTBH, output_GTBH, kept_GTBH, start_G1BH
+        lstm.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH))
+        made = gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
+        ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
+        ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, kept_GTBH)]
+        last_2GBH = torch.stack([h_GTBH[:, -1], c_GSBH[:, -1]])
+        ctx.mark_non_differentiable(last_2GBH)
+        return h_GTBH, last_2GBH
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x, the weights, and the parts of the skip."""
+        return *returned(lstm.backward, ctx, above_GTBH), None
 
 
-def lstm_backward(
-    above_GTBH: Tensor,
-    weight_GHX: Tensor,
-    start_GBH: Tensor | None,
-    gates_GTBX: Tensor,
-    h_GTBH: Tensor,
-    c_GSBH: Tensor,
-    tanh_GTBH: Tensor,
-    kept_GTBH: Tensor | None,
-    v_GTBH: Tensor | None,
-    to_pre_GTBX: Tensor,
-    *to_added_GTBH: Tensor | None,
-) -> Tensor:
-    """Fills what ``lstm.backward`` fills; returns the gradient of U."""
-    known = gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
-    to_weight_GHX = torch.empty_like(weight_GHX, memory_format=torch.contiguous_format)
-    lstm.backward(*arrays(above_GTBH, weight_GHX, *known, to_pre_GTBX, to_weight_GHX, *to_added_GTBH))
-    return _with_first(to_weight_GHX, start_GBH, to_pre_GTBX)
+class CompiledBlock(torch.autograd.Function):
+    """``BlockLoop``, likewise."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_GTBI: Tensor,
+        below_RDIX: Tensor,
+        bias_RDX: Tensor,
+        recurrent_RDHX: Tensor,
+        internal_GTBH: Tensor | None,
+        output_GTBH: Tensor | None,
+        shared_GTBH: Tensor | None,
+        start_GBH: Tensor | None,
+    ) -> Tensor:
+        """h_GTBH."""
+        weights = [each.flatten(0, 1) for each in (below_RDIX, bias_RDX, recurrent_RDHX)]
+        gates_GTBX = x_GTBI.new_empty(*x_GTBI.shape[:3], bias_RDX.shape[-1])
+        shape = *x_GTBI.shape[:3], recurrent_RDHX.shape[2]
+        h_GTBH, tanh_GTBH = gates_GTBX.new_empty(shape), gates_GTBX.new_empty(shape)
+        read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
+        start_G1BH = None if start_GBH is None else start_GBH.unsqueeze(1)
+        parts = internal_GTBH, output_GTBH, shared_GTBH, start_G1BH
+        block.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH))
+        made = gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH
+        ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
+        ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, shared_GTBH)]
+        return h_GTBH
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x, the weights, and what the skip adds."""
+        return *returned(block.backward, ctx, above_GTBH), None
 
 
-def block_forward(*given: Tensor | None) -> None:
-    """Fills what ``block.forward`` fills."""
-    block.forward(*arrays(*_from_first_state(given)))
+def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]:
+    """The gradients of x, W, b, U and the three parts of the skip; None of what asks for none."""
+    x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, gates_GTBX, h_GTBH, *others = ctx.saved_tensors
+    to_x_GTBI = torch.empty_like(x_GTBI, memory_format=torch.contiguous_format) if ctx.needs_input_grad[0] else None
+    lanes, directions, *_, width = below_RDIX.shape
+    to_weights = [h_GTBH.new_empty(lanes, directions, *shape) for shape in (below_RDIX.shape[2:], (width,))]
+    to_weights.append(torch.empty_like(recurrent_RDHX, memory_format=torch.contiguous_format))
+    to_added = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
+    given = x_GTBI, below_RDIX.flatten(0, 1), recurrent_RDHX.flatten(0, 1), start_G1BH, gates_GTBX, h_GTBH, *others
+    backward(*arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added))
+    return [to_x_GTBI, *to_weights, *to_added]
 
 
-def block_backward(
-    above_GTBH: Tensor,
-    weight_GHX: Tensor,
-    start_GBH: Tensor | None,
-    gates_GTBX: Tensor,
-    h_GTBH: Tensor,
-    read_GTBH: Tensor,
-    tanh_GTBH: Tensor,
-    to_pre_GTBX: Tensor,
-    *to_added_GTBH: Tensor | None,
-) -> Tensor:
-    """Fills what ``block.backward`` fills; returns the gradient of U."""
-    known = gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH
-    to_weight_GHX = torch.empty_like(weight_GHX, memory_format=torch.contiguous_format)
-    block.backward(*arrays(above_GTBH, weight_GHX, *known, to_pre_GTBX, to_weight_GHX, *to_added_GTBH))
-    return _with_first(to_weight_GHX, start_GBH, to_pre_GTBX)
-
-
-LSTM, BLOCK = Runner(lstm_forward, lstm_backward), Runner(block_forward, block_backward)
-
-
-def _from_first_state(given: tuple[Tensor | None, ...]) -> list[Tensor | None]:
-    """What is given, its sixth part with an axis of one step: the first state has four axes, as all else."""
-    start_GBH = given[5]
-    return [*given[:5], None if start_GBH is None else start_GBH.unsqueeze(1), *given[6:]]
-
-
-def _with_first(to_weight_GHX: Tensor, start_GBH: Tensor | None, to_pre_GTBX: Tensor) -> Tensor:
-    """What the first step adds to the gradient of U: h_0 pre_1'^T."""
-    if start_GBH is not None:
-        to_weight_GHX.baddbmm_(start_GBH.transpose(1, 2), to_pre_GTBX[:, 0])
-    return to_weight_GHX
-
-
-def arrays(first: Tensor | None, *others: Tensor | None) -> list[NDArray[Any]]:
+def arrays(first: Tensor, *others: Tensor | None) -> list[NDArray[Any]]:
     """The numbers of each, copied where they do not stand row after row; of an absent one, none of the first's type."""
-    assert first is not None, "what there always is comes first"
     absent = ABSENT[first.dtype]
     return [absent if tensor is None else numbers(tensor) for tensor in (first, *others)]
 

@@ -1,6 +1,7 @@
 """The LSTM through time, with or without shortcuts, compiled: the equations of ``models/time/shortcut_loop.py``.
 
-X = 4H, S = T + 1: all internal states, the first included. An array without elements is an absent one.
+X = 4H, S = T + 1: all internal states, the first included. The pre-activations are W x + b + U h_{t-1}, x the layer
+below. An array without elements is an absent one.
 """
 
 import numpy as np
@@ -11,9 +12,10 @@ from skipstack.models.time.compiled.steps import (
     Array,
     add,
     put,
+    read_below,
     read_previous,
     return_output,
-    return_recurrent,
+    return_to_weights,
     scale,
     zero,
 )
@@ -21,7 +23,9 @@ from skipstack.models.time.compiled.steps import (
 
 @compiled
 def forward(
-    pre_GTBX: Array,
+    x_GTBI: Array,
+    below_GIX: Array,
+    bias_GX: Array,
     weight_GHX: Array,
     a_GTBH: Array,
     b_GTBH: Array,
@@ -37,16 +41,18 @@ def forward(
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
     for g in range(groups):
+        bias = bias_GX[g]
+        read_below(g, x_GTBI, below_GIX, gates_GTBX)
         for t in range(steps):
             read_previous(g, t, h_GTBH, start_G1BH, weight_GHX, gates_GTBX)
             for n in range(sentences):
-                row, pre = gates_GTBX[g, t, n], pre_GTBX[g, t, n]
+                row = gates_GTBX[g, t, n]
                 i, f, o, s = quarters(row)
                 before, after, through, out = c_GSBH[g, t, n], c_GSBH[g, t + 1, n], tanh_GTBH[g, t, n], h_GTBH[g, t, n]
                 for j in range(3 * hidden):
-                    row[j] = sigmoid(pre[j] + row[j])
+                    row[j] = sigmoid(row[j] + bias[j])
                 for j in range(3 * hidden, width):
-                    row[j] = tanh(pre[j] + row[j])
+                    row[j] = tanh(row[j] + bias[j])
                 for j in range(hidden):
                     after[j] = i[j] * s[j] + f[j] * before[j]
                 for j in range(hidden):
@@ -66,20 +72,25 @@ def forward(
 @compiled
 def backward(
     above_GTBH: Array,
+    x_GTBI: Array,
+    below_GIX: Array,
     weight_GHX: Array,
+    start_G1BH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
     c_GSBH: Array,
     tanh_GTBH: Array,
     k_GTBH: Array,
     v_GTBH: Array,
-    to_pre_GTBX: Array,
+    to_x_GTBI: Array,
+    to_below_GIX: Array,
+    to_bias_GX: Array,
     to_weight_GHX: Array,
     to_a_GTBH: Array,
     to_b_GTBH: Array,
     to_k_GTBH: Array,
 ) -> None:
-    """Fills the last five: the gradients of pre, of U (but for what the first state adds to it), a, b and k."""
+    """Fills the last seven: the gradients of x, if it has room for any, W, b, U, a, b and k."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 4, gates_GTBX.dtype
     to_h_BH, to_c_BH, to_v_H = (
@@ -87,13 +98,14 @@ def backward(
         np.empty((sentences, hidden), kind),
         np.empty(hidden, kind),
     )
+    to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
         zero(to_c_BH)
         for t in range(steps - 1, -1, -1):
-            return_output(g, t, above_GTBH, to_pre_GTBX, weight_GHX, to_h_BH)
+            return_output(g, t, above_GTBH, to_pre_TBX, weight_GHX, to_h_BH)
             for n in range(sentences):
                 i, f, o, s = quarters(gates_GTBX[g, t, n])
-                to_i, to_f, to_o, to_s = quarters(to_pre_GTBX[g, t, n])
+                to_i, to_f, to_o, to_s = quarters(to_pre_TBX[t, n])
                 before, through, to_h, to_c = c_GSBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n], to_c_BH[n]
                 if len(to_a_GTBH) > 0:
                     put(to_a_GTBH[g, t, n], to_c)
@@ -117,7 +129,8 @@ def backward(
                     to_s[j] = to_v_H[j] * i[j] * (ONE - s[j] * s[j])
                 for j in range(hidden):
                     to_c[j] = to_v_H[j] * f[j]
-        return_recurrent(g, h_GTBH, to_pre_GTBX, to_weight_GHX)
+        known = x_GTBI, below_GIX, weight_GHX, start_G1BH, h_GTBH, to_pre_TBX
+        return_to_weights(g, *known, to_x_GTBI, to_below_GIX, to_bias_GX, to_weight_GHX)
 
 
 @inlined

@@ -31,27 +31,37 @@ AVAILABLE: Final = _find()
 """Where there are none, nothing that multiplies can be compiled."""
 
 
-def multiply(x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False) -> None:
-    """out_MN = x_MK weight_KN, where all rows stand one after another; ``turned``: given as x_KM, or as weight_NK."""
-    np.matmul(x.T if x_turned else x, weight.T if weight_turned else weight, out=out)
+def multiply(
+    x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False, added: bool = False
+) -> None:
+    """out_MN = x_MK weight_KN, where all rows stand one after another; ``turned``: given as x_KM, or as weight_NK.
+
+    ``added``: to what is there already.
+    """
+    product = np.matmul(x.T if x_turned else x, weight.T if weight_turned else weight)
+    out[:] = out + product if added else product
 
 
 @overload(multiply)  # type: ignore[untyped-decorator]
-def _multiply(x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False) -> Any:
+def _multiply(
+    x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False, added: bool = False
+) -> Any:
     gemm = types.ExternalFunction(_PREFIX + _TYPES[x.dtype], types.void(*[types.intp] * 13))
 
-    def call(x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False) -> Any:
+    def call(
+        x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False, added: bool = False
+    ) -> Any:
         # BLAS reads columns first: to it, all three are transposed, and out^T = weight^T x^T.
         sizes, factors = np.empty(5, np.int32), np.empty(2, x.dtype)
         sizes[0], sizes[1], sizes[2] = out.shape[1], out.shape[0], x.shape[0] if x_turned else x.shape[1]
         sizes[3], sizes[4] = weight.shape[1], x.shape[1]
-        factors[0], factors[1] = 1, 0  # out = 1 x weight + 0 out
+        factors[0], factors[1] = 1, 1 if added else 0  # out = 1 x weight + 1 or 0 out
         n, one = sizes.ctypes.data, factors.ctypes.data
-        m, k, weight_width, x_width, none = n + 4, n + 8, n + 12, n + 16, one + factors.itemsize
+        m, k, weight_width, x_width, kept = n + 4, n + 8, n + 12, n + 16, one + factors.itemsize
         way = _TRANSPOSED.ctypes.data if weight_turned else _AS_IT_IS.ctypes.data
         x_way = _TRANSPOSED.ctypes.data if x_turned else _AS_IT_IS.ctypes.data
         a, b, c = weight.ctypes.data, x.ctypes.data, out.ctypes.data
-        gemm(way, x_way, n, m, k, one, a, weight_width, b, x_width, none, c, n)
+        gemm(way, x_way, n, m, k, one, a, weight_width, b, x_width, kept, c, n)
         sizes[0], factors[0] = 0, 0  # numba frees an array after its last use, which is to come after the product
 
     return call

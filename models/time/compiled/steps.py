@@ -14,34 +14,63 @@ Array = NDArray[Any]
 
 
 @inlined
+def read_below(g: int, x_GTBI: Array, below_GIX: Array, out_GTBX: Array) -> None:
+    """W x of one group, for all steps and sentences."""
+    multiply(rows_of(x_GTBI[g]), below_GIX[g], rows_of(out_GTBX[g]))
+
+
+@inlined
 def read_previous(g: int, t: int, h_GTBH: Array, start_G1BH: Array, weight_GHX: Array, out_GTBX: Array) -> None:
-    """U h_{t-1} of one group, for all sentences; before the first step, of what it starts from."""
+    """Adds U h_{t-1} of one group, for all sentences; before the first step, of what it starts from."""
     if t > 0:
-        multiply(h_GTBH[g, t - 1], weight_GHX[g], out_GTBX[g, t])
+        multiply(h_GTBH[g, t - 1], weight_GHX[g], out_GTBX[g, t], added=True)
     elif len(start_G1BH) > 0:
-        multiply(start_G1BH[g, 0], weight_GHX[g], out_GTBX[g, t])
-    else:
-        zero(out_GTBX[g, t])
+        multiply(start_G1BH[g, 0], weight_GHX[g], out_GTBX[g, t], added=True)
 
 
 @inlined
-def return_output(g: int, t: int, above_GTBH: Array, to_pre_GTBX: Array, weight_GHX: Array, to_h_BH: Array) -> None:
+def return_output(g: int, t: int, above_GTBH: Array, to_pre_TBX: Array, weight_GHX: Array, to_h_BH: Array) -> None:
     """h_t' = (from above)_t + U^T pre_{t+1}' of one group, for all sentences."""
-    if t + 1 < above_GTBH.shape[1]:
-        multiply(to_pre_GTBX[g, t + 1], weight_GHX[g], to_h_BH, weight_turned=True)
-    else:
-        zero(to_h_BH)
     for n in range(len(to_h_BH)):
-        add(to_h_BH[n], above_GTBH[g, t, n])
+        put(to_h_BH[n], above_GTBH[g, t, n])
+    if t + 1 < len(to_pre_TBX):
+        multiply(to_pre_TBX[t + 1], weight_GHX[g], to_h_BH, weight_turned=True, added=True)
 
 
 @inlined
-def return_recurrent(g: int, h_GTBH: Array, to_pre_GTBX: Array, to_weight_GHX: Array) -> None:
-    """U' = sum_t h_{t-1} pre_t'^T of one group, from the second step on."""
-    _, steps, sentences, hidden = h_GTBH.shape
-    rows = (steps - 1) * sentences
-    before_NH = h_GTBH[g, : steps - 1].reshape(rows, hidden)
-    multiply(before_NH, to_pre_GTBX[g, 1:].reshape(rows, to_pre_GTBX.shape[3]), to_weight_GHX[g], x_turned=True)
+def return_to_weights(
+    g: int,
+    x_GTBI: Array,
+    below_GIX: Array,
+    weight_GHX: Array,
+    start_G1BH: Array,
+    h_GTBH: Array,
+    to_pre_TBX: Array,
+    to_x_GTBI: Array,
+    to_below_GIX: Array,
+    to_bias_GX: Array,
+    to_weight_GHX: Array,
+) -> None:
+    """W' = sum_t x_t pre_t'^T, b' = sum_t pre_t' and U' = sum_t h_{t-1} pre_t'^T of one group; x' = W^T pre', if asked
+    for.
+    """
+    pre_NX, last = rows_of(to_pre_TBX), len(to_pre_TBX) - 1
+    multiply(rows_of(x_GTBI[g]), pre_NX, to_below_GIX[g], x_turned=True)
+    multiply(rows_of(h_GTBH[g, :last]), rows_of(to_pre_TBX[1:]), to_weight_GHX[g], x_turned=True)
+    if len(start_G1BH) > 0:
+        multiply(start_G1BH[g, 0], to_pre_TBX[0], to_weight_GHX[g], x_turned=True, added=True)
+    if len(to_x_GTBI) > 0:
+        multiply(pre_NX, below_GIX[g], rows_of(to_x_GTBI[g]), weight_turned=True)
+    put(to_bias_GX[g], pre_NX[0])
+    for n in range(1, len(pre_NX)):
+        add(to_bias_GX[g], pre_NX[n])
+
+
+@inlined
+def rows_of(x_TBI: Array) -> Array:
+    """All steps and sentences one after another."""
+    steps, sentences, size = x_TBI.shape
+    return x_TBI.reshape(steps * sentences, size)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""The loops of ``models/time/whole_loops.py`` on a GPU: two launches a step, a product and all the rest.
+"""Loops over time on a GPU: two launches a step, a product and all the rest.
 
 X = 4H or 3H, S = T + 1. GBH and GBX are one step of GTBH and GTBX.
 """
@@ -11,7 +11,6 @@ from torch import Tensor
 import skipstack.models.time.fused.operators  # noqa: F401
 from skipstack.models.products import plus_product, transposed
 from skipstack.models.time.lstm_loop import recurrent_gradient
-from skipstack.models.time.whole_loops import Runner
 
 
 def lstm_forward(
@@ -102,9 +101,6 @@ def block_backward(
         of_h_GBH = returned(above[t], pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, to_h_GBH)
         torch.ops.skipstack.block_backward(of_h_GBH, gates[t], tanh[t], read[t], pre[t], to_a[t], to_b[t], to_q[t])
     return recurrent_gradient(h_GTBH, to_pre_GTBX, start_GBH, step_GHX)
-
-
-LSTM, BLOCK = Runner(lstm_forward, lstm_backward), Runner(block_forward, block_backward)
 
 
 def activated(pre_GBX: Tensor, before_GBH: Tensor | None, step_GHX: Tensor, out_GBX: Tensor) -> Tensor:

@@ -29,7 +29,8 @@ from skipstack.models.config import ModelConfig
 from skipstack.models.evaluate import POSITIONS_AT_ONCE, SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
-from skipstack.models.time.loops import lstm_loop
+from skipstack.models.time.layer import Weights
+from skipstack.models.time.loops import lstm_layer
 from skipstack.models.training.config import Constant, TrainingConfig
 from skipstack.models.training.loop import EpochReport, Training
 from skipstack.search.study_files.document import presets
@@ -221,12 +222,13 @@ def _split(task: str, tags: tuple[str, ...], forms: int, sentences: int, length:
 
 
 def gradients(device: torch.device) -> list[tuple[Any, ...]]:
-    """What a loop with a backward pass of its own puts out, and its gradients: shapes, strides and types."""
-    pre_GTBX = torch.zeros(4, 5, 3, 8, device=device, requires_grad=True)
-    weight_GHX = torch.zeros(4, 2, 8, device=device, requires_grad=True)
-    h_GTBH, last_2GBH = lstm_loop(pre_GTBX, weight_GHX)
+    """What a layer with a backward pass of its own puts out, and its gradients: shapes, strides and types."""
+    below_GTBI = torch.zeros(4, 5, 3, 3, device=device, requires_grad=True)
+    shapes = (2, 2, 3, 8), (2, 2, 8), (2, 2, 2, 8)
+    weights = Weights(*(torch.zeros(shape, device=device, requires_grad=True) for shape in shapes))
+    h_GTBH, last_2GBH, _ = lstm_layer(below_GTBI, weights)
     h_GTBH.sum().backward()
-    found = (h_GTBH, last_2GBH, pre_GTBX.grad, weight_GHX.grad)
+    found = (h_GTBH, last_2GBH, below_GTBI.grad, *(each.grad for each in weights))
     assert all(each.device == device for each in found)
     return [(*each.shape, *each.stride(), str(each.dtype)) for each in found]
 

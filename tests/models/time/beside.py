@@ -1,10 +1,14 @@
-"""A loop beside the one of torch's operations that defines it: the same numbers for both."""
+"""A layer beside one whose loop is of torch's operations, which defines it: the same numbers for both."""
 
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from skipstack.models.time.layer import project
+
+DIRECTIONS = 2
 
 
 def drawn(generator: torch.Generator, *shape: int, apart: bool = False) -> Tensor:
@@ -13,29 +17,40 @@ def drawn(generator: torch.Generator, *shape: int, apart: bool = False) -> Tenso
     return (numbers.transpose(0, -1).contiguous().transpose(0, -1) if apart else numbers).requires_grad_()
 
 
-def passes(loop: Any, given: list[Tensor | None], above_GTBH: Tensor) -> list[Tensor]:
-    """What a loop puts out, and the gradients of what it is given, its last part aside: the first state."""
-    found = loop(*given)
-    outputs = [found] if isinstance(found, Tensor) else list(found)
-    asked = [each for each in given[:-1] if each is not None]
+def layer_of(loop: Any) -> Any:
+    """What reads a layer below it, from a loop over pre-activations."""
+
+    def layer(below_GTBI: Tensor, below_RDIX: Tensor, bias_RDX: Tensor, recurrent_RDHX: Tensor, *parts: Any) -> Any:
+        return loop(project(below_GTBI, below_RDIX, bias_RDX), recurrent_RDHX.flatten(0, 1), *parts)
+
+    return layer
+
+
+def passes(layer: Any, given: list[Tensor | None], above_GTBH: Tensor) -> list[Tensor]:
+    """What a layer puts out, and the gradients of what it is given, its last part aside: the first state."""
+    found = layer(*given)
+    outputs = [found] if isinstance(found, Tensor) else [each for each in found if each is not None]
+    asked = [each for each in given[:-1] if each is not None and each.requires_grad]
     return [*outputs, *torch.autograd.grad(outputs[0], asked, above_GTBH)]
 
 
 def both(
-    loop: Any, defined: Any, gates: int, sizes: tuple[int, ...], present: list[bool], *, apart: bool, seed: int
+    layer: Any, defined: Any, gates: int, sizes: tuple[int, ...], present: list[bool], *, apart: bool, seed: int
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """In float64, of random numbers; ``sizes``: groups, steps, sentences and hidden units; ``present``: which of the
-    three parts of a skip there are, and whether there is a first state.
+    """In float64, of random numbers; ``sizes``: lanes, steps, sentences and hidden units; ``present``: which of the
+    three parts of a skip there are, whether there is a first state, and whether what is below asks for a gradient.
     """
-    groups, steps, sentences, hidden = sizes
+    lanes, steps, sentences, hidden = sizes
+    groups, below = lanes * DIRECTIONS, hidden + 1
     draw = partial(drawn, torch.Generator().manual_seed(seed))
-    pre_GTBX = draw(groups, steps, sentences, gates * hidden, apart=apart)
-    weight_GHX = draw(groups, hidden, gates * hidden, apart=apart)
+    below_GTBI = draw(groups, steps, sentences, below, apart=apart)
+    weights = [draw(lanes, DIRECTIONS, *shape, gates * hidden, apart=apart) for shape in ((below,), (), (hidden,))]
     parts = [draw(groups, steps, sentences, hidden, apart=apart) for _ in range(3)]
     start = draw(*([2] if gates == 4 else []), groups, sentences, hidden).detach()
-    optional = [part if there else None for part, there in zip([*parts, start], present, strict=True)]
+    optional = [part if there else None for part, there in zip([*parts, start], present[:4], strict=True)]
     above_GTBH = draw(groups, steps, sentences, hidden, apart=apart).detach()
-    pre_before = pre_GTBX.clone()
-    found = [passes(each, [pre_GTBX, weight_GHX, *optional], above_GTBH) for each in (loop, defined)]
-    assert torch.equal(pre_GTBX, pre_before), "pre is left as it is"
+    before = below_GTBI.detach().clone()
+    given = [below_GTBI.requires_grad_(present[4]), *weights, *optional]
+    found = [passes(each, given, above_GTBH) for each in (layer, defined)]
+    assert torch.equal(below_GTBI, before), "what is below is left as it is"
     return found[0], found[1]

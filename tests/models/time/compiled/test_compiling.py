@@ -12,8 +12,9 @@ from skipstack.models.time.compiled.compiling import place_of, writable
 PASS = """
 import torch
 from skipstack.models.time.compiled import lstm
-from skipstack.models.time.loops import lstm_loop
-lstm_loop(torch.zeros(1, 2, 3, 8), torch.zeros(1, 2, 8))
+from skipstack.models.time.layer import Weights
+from skipstack.models.time.loops import lstm_layer
+lstm_layer(torch.zeros(1, 2, 3, 5), Weights(torch.zeros(1, 1, 5, 8), torch.zeros(1, 1, 8), torch.zeros(1, 1, 2, 8)))
 (made,) = lstm.forward.stats.cache_misses.values() or (0,)
 print(made)
 """

@@ -1,10 +1,8 @@
-"""Whole loops with the gradients of ``models/time/``'s, whose steps are run by something else than torch's operations.
+"""The loops of fused steps as operations of torch, with the gradients that ``models/time/`` defines.
 
 X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,26 +10,16 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.products import step_weight
+from skipstack.models.time.fused import loops
 from skipstack.models.time.lstm_loop import begun
 
 
-@dataclass(frozen=True, slots=True)
-class Runner:
-    """What runs the steps, all of them, forward and backward. Both fill the tensors that they are given last, in the
-    order in which ``WholeLstm`` or ``WholeBlock`` gives them; ``backward`` returns the gradient of U.
-    """
-
-    forward: Callable[..., None]
-    backward: Callable[..., Tensor]
-
-
-class WholeLstm(torch.autograd.Function):
+class FusedLstm(torch.autograd.Function):
     """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        run: Runner,
         pre_GTBX: Tensor,
         weight_GHX: Tensor,
         internal_GTBH: Tensor | None,
@@ -46,9 +34,9 @@ class WholeLstm(torch.autograd.Function):
         start_GBH = None if start_2GBH is None else start_2GBH[0]
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
         given = pre_GTBX, step_GHX, internal_GTBH, output_GTBH, kept_GTBH, start_GBH
-        run.forward(*given, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH)
+        loops.lstm_forward(*given, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH)
         ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH)
-        ctx.run, ctx.added = run, [part is not None for part in (internal_GTBH, output_GTBH, kept_GTBH)]
+        ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, kept_GTBH)]
         last_2GBH = torch.stack([h_GTBH[:, -1], c_GSBH[:, -1]])
         ctx.mark_non_differentiable(last_2GBH)
         return h_GTBH, last_2GBH
@@ -60,17 +48,16 @@ class WholeLstm(torch.autograd.Function):
         gates_GTBX, h_GTBH = ctx.saved_tensors[2:4]
         pre_GTBX = torch.empty_like(gates_GTBX)
         added_GTBH = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
-        weight_GHX = ctx.run.backward(above_GTBH, *ctx.saved_tensors, pre_GTBX, *added_GTBH)
-        return None, pre_GTBX, weight_GHX, *added_GTBH, None
+        weight_GHX = loops.lstm_backward(above_GTBH, *ctx.saved_tensors, pre_GTBX, *added_GTBH)
+        return pre_GTBX, weight_GHX, *added_GTBH, None
 
 
-class WholeBlock(torch.autograd.Function):
+class FusedBlock(torch.autograd.Function):
     """``BlockLoop``."""
 
     @staticmethod
     def forward(
         ctx: Any,
-        run: Runner,
         pre_GTBX: Tensor,
         weight_GHX: Tensor,
         internal_GTBH: Tensor | None,
@@ -85,9 +72,9 @@ class WholeBlock(torch.autograd.Function):
         read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
         step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
         given = pre_GTBX, step_GHX, internal_GTBH, output_GTBH, shared_GTBH, start_GBH
-        run.forward(*given, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
+        loops.block_forward(*given, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
         ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
-        ctx.run, ctx.added = run, [part is not None for part in (internal_GTBH, output_GTBH, shared_GTBH)]
+        ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, shared_GTBH)]
         return h_GTBH
 
     @staticmethod
@@ -97,5 +84,5 @@ class WholeBlock(torch.autograd.Function):
         gates_GTBX, h_GTBH = ctx.saved_tensors[2:4]
         pre_GTBX = torch.empty_like(gates_GTBX)
         added_GTBH = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
-        weight_GHX = ctx.run.backward(above_GTBH, *ctx.saved_tensors, pre_GTBX, *added_GTBH)
-        return None, pre_GTBX, weight_GHX, *added_GTBH, None
+        weight_GHX = loops.block_backward(above_GTBH, *ctx.saved_tensors, pre_GTBX, *added_GTBH)
+        return pre_GTBX, weight_GHX, *added_GTBH, None
