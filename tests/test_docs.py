@@ -1,5 +1,6 @@
 """Every command of the README and of the guide is run as it stands; what the pages name is there."""
 
+import os
 import re
 import runpy
 import shutil
@@ -140,9 +141,15 @@ OWN = Page(GUIDE / "own-training.md")
 
 
 def script(folder: Path, text: str) -> str:
-    """What a script prints that a reader has saved in a folder."""
+    """What a script prints that a reader has saved in a folder, on a machine where no Ray cluster has run before."""
     (folder / "script.py").write_text(text)
-    ran = subprocess.run([sys.executable, "script.py"], cwd=folder, capture_output=True, text=True, check=False)
+    env = {
+        **os.environ,
+        "RAY_ADDRESS": "local",
+    }  # Ray would wait for a cluster that was killed and has left its address
+    ran = subprocess.run(
+        [sys.executable, "script.py"], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
