@@ -33,7 +33,7 @@ def in_bfloat16(wanted: bool) -> Iterator[None]:
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
     """X W, or X W + b."""
-    if _rounds.get() and x_GNI.shape[1] >= FEW_ROWS:
+    if rounds() and x_GNI.shape[1] >= FEW_ROWS:
         rounded_GNO: Tensor = _Rounded.apply(x_GNI, weight_GIO)  # type: ignore[no-untyped-call]
         return rounded_GNO if bias is None else rounded_GNO + bias
     return torch.bmm(x_GNI, weight_GIO) if bias is None else torch.baddbmm(bias, x_GNI, weight_GIO)

@@ -59,8 +59,7 @@ class ShortcutCell(Cell):
         if exporting() or any(gate.in_step for gate in self.gates):
             unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
         else:
-            known_GTBH = self.of_skip(below_GTBI, skipped_GTBH, before_GBI)
-            unrolled = self.written_out(below_GTBI, dict(zip(self.known, known_GTBH, strict=True)), state)
+            unrolled = self.written_out(below_GTBI, self.of_skip(below_GTBI, skipped_GTBH, before_GBI), state)
         if unrolled.last is None:  # in a program, from which nothing goes on
             return unrolled
         return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
@@ -75,11 +74,9 @@ class ShortcutCell(Cell):
         self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
     ) -> tuple[Tensor, ...]:
         """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known."""
-        return self.affine(below_GTBI), *self.of_skip(below_GTBI, skipped_GTBH, before_GBI)
+        return self.affine(below_GTBI), *self.of_skip(below_GTBI, skipped_GTBH, before_GBI).values()
 
-    def of_skip(
-        self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
-    ) -> tuple[Tensor, ...]:
+    def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
         """The parts of the skip as far as they are known; ``before_GBI`` is what stood below before the first step,
         None: zeros.
         """
@@ -91,7 +88,7 @@ class ShortcutCell(Cell):
             parts[name], g_GTBH = gate.carried(read_GTBI, skip_GTBH)
             if self.highway and g_GTBH is not None:
                 parts["kept"] = 1 - g_GTBH
-        return tuple(parts[name] for name in self.known)
+        return {name: parts[name] for name in self.known}
 
     def activated(self, pre_GBX: Tensor) -> list[Tensor]:
         """The own sigmoid gates, each gate of the skip that is known in the step alone, and the tanh candidate s."""
@@ -149,8 +146,7 @@ class ShortcutLstm(ShortcutCell):
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
         kept = parts_GTBH.get("kept")
-        given = below_GTBI, self.weights(), internal, output, kept, start_2GBH
-        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(*given)
+        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(below_GTBI, self.weights(), internal, output, kept, start_2GBH)
         return Unrolled(output_GTBH, pre_GTBX, last=torch.cat([*last_2GBH], dim=-1))
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
@@ -189,8 +185,7 @@ class ShortcutBlock(ShortcutCell):
         """By ``models/time/loops.py``."""
         internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
         shared = parts_GTBH["skip"] if self.links.output == "shared" else None
-        given = below_GTBI, self.weights(), internal, output, shared, start
-        output_GTBH, pre_GTBX = block_layer(*given)
+        output_GTBH, pre_GTBX = block_layer(below_GTBI, self.weights(), internal, output, shared, start)
         return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
 
     def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:

@@ -37,16 +37,14 @@ class BlockLoop(torch.autograd.Function):
     ) -> Tensor:
         """h_GTBH. Pre is left as it is."""
         gates_GTBX, hidden = torch.empty_like(pre_GTBX), weight_GHX.shape[1]
-        groups, steps, sentences, _ = gates_GTBX.shape
-        h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(groups, steps, sentences, hidden) for _ in range(2))
-        step_GHX = step_weight(weight_GHX, sentences)
-        read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
+        h_GTBH, read_GTBH, tanh_GTBH = begun(gates_GTBX, hidden, shared_GTBH)
+        step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
         sigmoids = gates_GTBX[..., : 2 * hidden].unbind(1)
         i, o, s = (part.unbind(1) for part in torch.split(gates_GTBX, hidden, dim=-1))
         pre, gates, h, tanh, read = (each.unbind(1) for each in (pre_GTBX, gates_GTBX, h_GTBH, tanh_GTBH, read_GTBH))
         a, b, q = (each_step(added, gates_GTBX) for added in (internal_GTBH, output_GTBH, shared_GTBH))
         before_GBH = start_GBH
-        for t in range(steps):
+        for t in range(len(pre)):
             pre_activation(pre[t], before_GBH, step_GHX, out=gates[t])
             sigmoids[t].sigmoid_()
             s[t].tanh_()
@@ -86,6 +84,12 @@ class BlockLoop(torch.autograd.Function):
         internal_GTBH = h_GTBH * to_m_GTBH if internal else None
         shared_GTBH = h_GTBH * o if shared else None
         return pre_GTBX, weight_GHX, internal_GTBH, h_GTBH if output else None, shared_GTBH, None
+
+
+def begun(gates_GTBX: Tensor, hidden: int, shared_GTBH: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """What a loop fills step by step: h_GTBH; read_GTBH, tanh(m) + q; and tanh_GTBH, which is both without q."""
+    h_GTBH, tanh_GTBH = (gates_GTBX.new_empty(*gates_GTBX.shape[:3], hidden) for _ in range(2))
+    return h_GTBH, tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH), tanh_GTBH
 
 
 def each_step(added_GTBH: Tensor | None, like_GTBX: Tensor) -> tuple[Tensor, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -43,16 +43,16 @@ def lstm_layer(
     if is_compiled(below_GTBI):
         from skipstack.models.time.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
 
-        return *CompiledLstm.apply(below_GTBI, *weights, *skip, start_2GBH), None  # type: ignore[no-untyped-call]
+        return *_applied(CompiledLstm, below_GTBI, *weights, *skip, start_2GBH), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
     if fuses(pre_GTBX):
-        from skipstack.models.time.fused.functions import FusedLstm
+        from skipstack.models.time.fused.loops import FusedLstm
 
-        return *FusedLstm.apply(*given, *skip, start_2GBH), pre_GTBX  # type: ignore[no-untyped-call]
+        return *_applied(FusedLstm, *given, *skip, start_2GBH), pre_GTBX
     if any(part is not None for part in skip):
-        return *ShortcutLoop.apply(*given, *skip, start_2GBH), pre_GTBX  # type: ignore[no-untyped-call]
-    return *LstmLoop.apply(*given, start_2GBH), pre_GTBX  # type: ignore[no-untyped-call]
+        return *_applied(ShortcutLoop, *given, *skip, start_2GBH), pre_GTBX
+    return *_applied(LstmLoop, *given, start_2GBH), pre_GTBX
 
 
 def block_layer(
@@ -68,14 +68,14 @@ def block_layer(
     if is_compiled(below_GTBI):
         from skipstack.models.time.compiled.loops import CompiledBlock
 
-        return CompiledBlock.apply(below_GTBI, *weights, *parts), None  # type: ignore[no-untyped-call]
+        return _applied(CompiledBlock, below_GTBI, *weights, *parts), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
     if fuses(pre_GTBX):
-        from skipstack.models.time.fused.functions import FusedBlock
+        from skipstack.models.time.fused.loops import FusedBlock
 
-        return FusedBlock.apply(*given, *parts), pre_GTBX  # type: ignore[no-untyped-call]
-    return BlockLoop.apply(*given, *parts), pre_GTBX  # type: ignore[no-untyped-call]
+        return _applied(FusedBlock, *given, *parts), pre_GTBX
+    return _applied(BlockLoop, *given, *parts), pre_GTBX
 
 
 @contextmanager
@@ -106,3 +106,8 @@ def fuses(pre_GTBX: Tensor) -> bool:
     """Whether a loop of fused steps takes these numbers: on a GPU, and on the simulated one, which launches as one."""
     kind = pre_GTBX.device.type
     return not exporting() and (kind == SIMULATED or (kind == "cuda" and HAS_TRITON))
+
+
+def _applied(function: Any, *given: Tensor | None) -> Any:
+    """What a function with a backward pass of its own gives; torch's ``apply`` has no types."""
+    return function.apply(*given)

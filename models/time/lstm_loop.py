@@ -44,9 +44,7 @@ class LstmLoop(torch.autograd.Function):
             torch.mul(f[t], c[t], out=c[t + 1]).addcmul_(i[t], s[t])
             before_GBH = torch.mul(o[t], torch.tanh(c[t + 1], out=tanh[t]), out=h[t])
         ctx.save_for_backward(step_GHX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, start_2GBH)
-        last_2GBH = torch.stack([h[-1], c[-1]])
-        ctx.mark_non_differentiable(last_2GBH)
-        return h_GTBH, last_2GBH
+        return ended(ctx, h_GTBH, c_GSBH)
 
     @staticmethod
     @once_differentiable
@@ -77,6 +75,13 @@ def begun(gates_GTBX: Tensor, hidden: int, start_2GBH: Tensor | None) -> tuple[T
     c_GSBH = gates_GTBX.new_empty(groups, steps + 1, sentences, hidden)
     c_GSBH[:, 0] = 0 if start_2GBH is None else start_2GBH[1]
     return h_GTBH, c_GSBH, tanh_GTBH
+
+
+def ended(ctx: Any, h_GTBH: Tensor, c_GSBH: Tensor) -> tuple[Tensor, Tensor]:
+    """What a loop puts out: h_GTBH, and last_2GBH, h and c, a constant."""
+    last_2GBH = torch.stack([h_GTBH[:, -1], c_GSBH[:, -1]])
+    ctx.mark_non_differentiable(last_2GBH)
+    return h_GTBH, last_2GBH
 
 
 def pre_activation(pre_GBX: Tensor, before_GBH: Tensor | None, step_GHX: Tensor, out: Tensor) -> None:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time.block_loop import each_step
-from skipstack.models.time.lstm_loop import begun, factors, pre_activation, recurrent_gradient
+from skipstack.models.time.lstm_loop import begun, ended, factors, pre_activation, recurrent_gradient
 
 
 class ShortcutLoop(torch.autograd.Function):
@@ -73,9 +73,7 @@ class ShortcutLoop(torch.autograd.Function):
         kept = () if kept_GTBH is None else (kept_GTBH, v_GTBH)
         ctx.save_for_backward(step_GHX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, start_2GBH, *kept)
         ctx.added = [added is not None for added in (internal_GTBH, output_GTBH)]
-        last_2GBH = torch.stack([h[-1], c[-1]])
-        ctx.mark_non_differentiable(last_2GBH)
-        return h_GTBH, last_2GBH
+        return ended(ctx, h_GTBH, c_GSBH)
 
     @staticmethod
     @once_differentiable

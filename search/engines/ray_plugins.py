@@ -86,7 +86,7 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
             return None
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
         if task is None:
-            if plugins.capacity.has_idle_cpu():
+            if plugins.keep(plugins.capacity.has_idle_cpu):
                 plugins.engine.idle()
             return plugins.keep(lambda: self._measurement(trial_id)) if plugins.driver.over else None
         if not plugins.keep(partial(plugins.engine.allotment.is_known, task)):

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from skipstack.data.corpora.config import DataConfig, NamedCorpus
-from skipstack.data.store.batches import training_batches
+from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
@@ -63,7 +63,11 @@ class Ours:
         train = self.run.corpus.stored.splits["train"]
         for batch in training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=self.seeds, epoch=0):
             self.run.step(batch)
-            yield int(batch.lengths_RB.sum()) * len(self.seeds) // len(batch.lengths_RB)
+            yield self.tokens(batch)
+
+    def tokens(self, batch: Batch) -> int:
+        """Of all lanes, which may share the batch."""
+        return int(batch.lengths_RB.sum()) * len(self.seeds) // len(batch.lengths_RB)
 
     @torch.no_grad()
     def tagging(self) -> Iterator[int]:
@@ -71,7 +75,7 @@ class Ours:
         self.run.model.eval()
         for batch in evaluated(self.run.corpus.stored, "dev"):
             self.run.model.decode(self.run.loader.load(batch)[0], self.run.lexicon)
-            yield int(batch.lengths_RB.sum()) * len(self.seeds) // len(batch.lengths_RB)
+            yield self.tokens(batch)
 
 
 class Theirs:

@@ -111,7 +111,7 @@ def backward(
                 if len(to_q_GTBH) > 0:
                     for j in range(hidden):
                         to_q_GTBH[g, t, n, j] = to_h[j] * o[j]
-        known = x_GTBI, below_GIX, weight_GHX, start_G1BH, h_GTBH, to_pre_TBX
+        known = x_GTBI, below_GIX, start_G1BH, h_GTBH, to_pre_TBX
         return_to_weights(g, *known, to_x_GTBI, to_below_GIX, to_bias_GX, to_weight_GHX)
 
 

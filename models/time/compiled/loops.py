@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.time import block_loop, lstm_loop
 from skipstack.models.time.compiled import block, lstm
-from skipstack.models.time.lstm_loop import begun
+from skipstack.models.time.lstm_loop import ended
 
 ABSENT: dict[torch.dtype, NDArray[Any]] = {
     torch.float32: np.empty((0, 0, 0, 0), np.float32),
@@ -40,7 +41,7 @@ class CompiledLstm(torch.autograd.Function):
         """h_GTBH, and last_2GBH: h and c."""
         weights = [each.flatten(0, 1) for each in (below_RDIX, bias_RDX, recurrent_RDHX)]
         gates_GTBX = x_GTBI.new_empty(*x_GTBI.shape[:3], bias_RDX.shape[-1])
-        h_GTBH, c_GSBH, tanh_GTBH = begun(gates_GTBX, recurrent_RDHX.shape[2], start_2GBH)
+        h_GTBH, c_GSBH, tanh_GTBH = lstm_loop.begun(gates_GTBX, recurrent_RDHX.shape[2], start_2GBH)
         v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
         start_G1BH = None if start_2GBH is None else start_2GBH[0].unsqueeze(1)
         parts = internal_GTBH, output_GTBH, kept_GTBH, start_G1BH
@@ -48,9 +49,7 @@ class CompiledLstm(torch.autograd.Function):
         made = gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
         ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
         ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, kept_GTBH)]
-        last_2GBH = torch.stack([h_GTBH[:, -1], c_GSBH[:, -1]])
-        ctx.mark_non_differentiable(last_2GBH)
-        return h_GTBH, last_2GBH
+        return ended(ctx, h_GTBH, c_GSBH)
 
     @staticmethod
     @once_differentiable
@@ -77,9 +76,7 @@ class CompiledBlock(torch.autograd.Function):
         """h_GTBH."""
         weights = [each.flatten(0, 1) for each in (below_RDIX, bias_RDX, recurrent_RDHX)]
         gates_GTBX = x_GTBI.new_empty(*x_GTBI.shape[:3], bias_RDX.shape[-1])
-        shape = *x_GTBI.shape[:3], recurrent_RDHX.shape[2]
-        h_GTBH, tanh_GTBH = gates_GTBX.new_empty(shape), gates_GTBX.new_empty(shape)
-        read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
+        h_GTBH, read_GTBH, tanh_GTBH = block_loop.begun(gates_GTBX, recurrent_RDHX.shape[2], shared_GTBH)
         start_G1BH = None if start_GBH is None else start_GBH.unsqueeze(1)
         parts = internal_GTBH, output_GTBH, shared_GTBH, start_G1BH
         block.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH))
@@ -100,8 +97,10 @@ def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]
     x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, gates_GTBX, h_GTBH, *others = ctx.saved_tensors
     to_x_GTBI = torch.empty_like(x_GTBI, memory_format=torch.contiguous_format) if ctx.needs_input_grad[0] else None
     lanes, directions, *_, width = below_RDIX.shape
-    to_weights = [h_GTBH.new_empty(lanes, directions, *shape) for shape in (below_RDIX.shape[2:], (width,))]
-    to_weights.append(torch.empty_like(recurrent_RDHX, memory_format=torch.contiguous_format))
+    to_below_RDIX, to_recurrent_RDHX = (
+        torch.empty_like(each, memory_format=torch.contiguous_format) for each in (below_RDIX, recurrent_RDHX)
+    )
+    to_weights = [to_below_RDIX, below_RDIX.new_empty(lanes, directions, width), to_recurrent_RDHX]
     to_added = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
     given = x_GTBI, below_RDIX.flatten(0, 1), recurrent_RDHX.flatten(0, 1), start_G1BH, gates_GTBX, h_GTBH, *others
     backward(*arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added))

@@ -129,7 +129,7 @@ def backward(
                     to_s[j] = to_v_H[j] * i[j] * (ONE - s[j] * s[j])
                 for j in range(hidden):
                     to_c[j] = to_v_H[j] * f[j]
-        known = x_GTBI, below_GIX, weight_GHX, start_G1BH, h_GTBH, to_pre_TBX
+        known = x_GTBI, below_GIX, start_G1BH, h_GTBH, to_pre_TBX
         return_to_weights(g, *known, to_x_GTBI, to_below_GIX, to_bias_GX, to_weight_GHX)
 
 

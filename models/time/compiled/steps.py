@@ -42,7 +42,6 @@ def return_to_weights(
     g: int,
     x_GTBI: Array,
     below_GIX: Array,
-    weight_GHX: Array,
     start_G1BH: Array,
     h_GTBH: Array,
     to_pre_TBX: Array,
@@ -75,7 +74,7 @@ def rows_of(x_TBI: Array) -> Array:
 
 @inlined
 def zero(out_BH: Array) -> None:
-    """A product with nothing."""
+    """Nothing, everywhere."""
     for n in range(len(out_BH)):
         row = out_BH[n]
         for j in range(len(row)):

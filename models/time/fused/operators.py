@@ -11,20 +11,20 @@ from torch import Tensor
 BLOCK = 256
 """Numbers of a program: a GPU has thousands of programs at a time."""
 
-_OPERATIONS: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]
-_OPERATIONS.define(
+_DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
+_DEFINED.define(
     "lstm_forward(Tensor x, Tensor before, Tensor? internal, Tensor? output, Tensor? kept,"
     " Tensor(a!) gates, Tensor(b!) after, Tensor(c!) through, Tensor(d!)? whole, Tensor(e!) h) -> ()"
 )
-_OPERATIONS.define(
+_DEFINED.define(
     "lstm_backward(Tensor to_h, Tensor gates, Tensor before, Tensor through, Tensor? kept, Tensor? whole,"
     " Tensor(a!) to_c, Tensor(b!) to_pre, Tensor(c!)? to_internal, Tensor(d!)? to_output, Tensor(e!)? to_kept) -> ()"
 )
-_OPERATIONS.define(
+_DEFINED.define(
     "block_forward(Tensor x, Tensor? internal, Tensor? output, Tensor? shared,"
     " Tensor(a!) gates, Tensor(b!) through, Tensor(c!)? read, Tensor(d!) h) -> ()"
 )
-_OPERATIONS.define(
+_DEFINED.define(
     "block_backward(Tensor to_h, Tensor gates, Tensor through, Tensor read,"
     " Tensor(a!) to_pre, Tensor(b!)? to_internal, Tensor(c!)? to_output, Tensor(d!)? to_shared) -> ()"
 )
@@ -84,4 +84,7 @@ def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strid
 
 
 for _function in (lstm_forward, lstm_backward, block_forward, block_backward):
-    _OPERATIONS.impl(_function.__name__, _function, "CompositeExplicitAutograd")
+    _DEFINED.impl(_function.__name__, _function, "CompositeExplicitAutograd")
+
+OPERATIONS: Any = torch.ops.skipstack
+"""What is called."""

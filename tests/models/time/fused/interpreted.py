@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from skipstack.models.time.block_loop import BlockLoop
-from skipstack.models.time.fused.functions import FusedBlock, FusedLstm
+from skipstack.models.time.fused.loops import FusedBlock, FusedLstm
 from skipstack.models.time.shortcut_loop import ShortcutLoop
 from tests.models.time.beside import both, layer_of
 
