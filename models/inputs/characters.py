@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.cells.lstm import LstmCell
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, SpellingConfig
 from skipstack.models.inputs.highway import HighwayLayer
 from skipstack.models.inputs.largest_sum import largest_sum
@@ -58,6 +59,12 @@ class CharacterCnn(SpellingReader):
 
     def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
         """As above."""
+        if compiles(self.weight):
+            from skipstack.models.compiled.character_cnn import CompiledCharacterCnn
+
+            given = ids_RNC, lengths_RN, self.vectors.table, self._by_place(), self.bias
+            y_RNF: Tensor = CompiledCharacterCnn.apply(*given)  # type: ignore[no-untyped-call]
+            return y_RNF
         (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
         seen_RNCW = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
         beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths_RN.unsqueeze(-1)
@@ -72,10 +79,13 @@ class CharacterCnn(SpellingReader):
 
         A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
         """
+        products = torch.matmul(self.vectors.table.unsqueeze(1), self._by_place()).flatten(0, 2)
+        return torch.cat([products, products.new_full((1, products.shape[1]), -torch.inf)])
+
+    def _by_place(self) -> Tensor:
+        """W_k for each lane and each place k of a filter: weight_RWEF."""
         lanes, _, filters = self.weight.shape
-        weight_RWEF = self.weight.view(lanes, self.width, -1, filters)
-        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RWEF).flatten(0, 2)
-        return torch.cat([products, products.new_full((1, filters), -torch.inf)])
+        return self.weight.view(lanes, self.width, -1, filters)
 
 
 class CharacterLstm(SpellingReader):

@@ -7,9 +7,9 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any, Final
 
-import torch
 from torch import Tensor
 
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.device import SIMULATED
 from skipstack.models.products import rounds
 from skipstack.models.scanning import exporting
@@ -17,9 +17,6 @@ from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.layer import Weights, project
 from skipstack.models.time.lstm_loop import LstmLoop
 from skipstack.models.time.shortcut_loop import ShortcutLoop
-
-HAS_NUMBA: Final = find_spec("numba") is not None
-"""A machine that has little more than torch, to look at its GPU, trains without."""
 
 HAS_TRITON: Final = find_spec("triton") is not None and any(map(shutil.which, ("cc", "gcc", "clang")))
 """It comes with torch where that is made for GPUs, and needs a C compiler, which small containers lack."""
@@ -41,7 +38,7 @@ def lstm_layer(
     """
     skip = internal_GTBH, output_GTBH, kept_GTBH
     if is_compiled(below_GTBI):
-        from skipstack.models.time.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
+        from skipstack.models.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
 
         return *_applied(CompiledLstm, below_GTBI, *weights, *skip, start_2GBH), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
@@ -66,7 +63,7 @@ def block_layer(
     """A shortcut block: h_GTBH (``BlockLoop`` has the equations); and pre_GTBX, as ``lstm_layer`` has it."""
     parts = internal_GTBH, output_GTBH, shared_GTBH, start_GBH
     if is_compiled(below_GTBI):
-        from skipstack.models.time.compiled.loops import CompiledBlock
+        from skipstack.models.compiled.loops import CompiledBlock
 
         return _applied(CompiledBlock, below_GTBI, *weights, *parts), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
@@ -89,17 +86,8 @@ def watched() -> Iterator[None]:
 
 
 def is_compiled(below_GTBI: Tensor) -> bool:
-    """Whether a compiled layer takes these numbers: on a CPU, where products are not in bfloat16, which are torch's.
-
-    A program that torch exports has operations of torch alone.
-    """
-    if below_GTBI.device.type != "cpu" or below_GTBI.dtype not in (torch.float32, torch.float64):
-        return False
-    if exporting() or rounds() or _watched.get() or not HAS_NUMBA:
-        return False
-    from skipstack.models.time.compiled import products
-
-    return products.AVAILABLE
+    """Whether a compiled layer takes these numbers: not where products are in bfloat16, which are torch's."""
+    return not rounds() and not _watched.get() and compiles(below_GTBI)
 
 
 def fuses(pre_GTBX: Tensor) -> bool:

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from skipstack.models.compiled import choice, products
+from skipstack.models.compiled.loops import CompiledBlock, CompiledLstm
 from skipstack.models.products import in_bfloat16
-from skipstack.models.time import loops
 from skipstack.models.time.block_loop import BlockLoop
-from skipstack.models.time.compiled import products
-from skipstack.models.time.compiled.loops import CompiledBlock, CompiledLstm
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import block_layer, is_compiled, lstm_layer, watched
 from skipstack.models.time.lstm_loop import LstmLoop
@@ -77,7 +76,7 @@ def test_in_bfloat16_and_without_a_blas_or_numba_the_loops_of_torch_run(
     with monkeypatch.context() as patch:
         patch.setattr(products, "AVAILABLE", False)
         without_blas = chosen_and_defined()
-    monkeypatch.setattr(loops, "HAS_NUMBA", False)
+    monkeypatch.setattr(choice, "HAS_NUMBA", False)
     for ours, theirs in (rounded, looked_into, without_blas, chosen_and_defined()):
         assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
 

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from skipstack.models.time.compiled.compiling import inlined
+from skipstack.models.compiled.compiling import inlined
 
 LIMIT: Final = np.float32(40)
 """From where on exp and its reciprocal change nothing in 1 + exp."""

@@ -6,21 +6,14 @@ apart, R and D, as parameters do.
 
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.compiled import block, lstm
+from skipstack.models.compiled.arrays import arrays
 from skipstack.models.time import block_loop, lstm_loop
-from skipstack.models.time.compiled import block, lstm
 from skipstack.models.time.lstm_loop import ended
-
-ABSENT: dict[torch.dtype, NDArray[Any]] = {
-    torch.float32: np.empty((0, 0, 0, 0), np.float32),
-    torch.float64: np.empty((0, 0, 0, 0), np.float64),
-}
-"""What stands for a part that there is not."""
 
 
 class CompiledLstm(torch.autograd.Function):
@@ -105,16 +98,3 @@ def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]
     given = x_GTBI, below_RDIX.flatten(0, 1), recurrent_RDHX.flatten(0, 1), start_G1BH, gates_GTBX, h_GTBH, *others
     backward(*arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added))
     return [to_x_GTBI, *to_weights, *to_added]
-
-
-def arrays(first: Tensor, *others: Tensor | None) -> list[NDArray[Any]]:
-    """The numbers of each, copied where they do not stand row after row; of an absent one, none of the first's type."""
-    absent = ABSENT[first.dtype]
-    return [absent if tensor is None else numbers(tensor) for tensor in (first, *others)]
-
-
-def numbers(tensor: Tensor) -> NDArray[Any]:
-    """Those of a tensor, whether or not it asks for gradients."""
-    constant = tensor.detach() if tensor.requires_grad else tensor
-    array: NDArray[Any] = constant.contiguous().numpy()
-    return array

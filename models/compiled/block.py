@@ -5,9 +5,9 @@ X = 3H. The pre-activations are W x + b + U h_{t-1}, x the layer below. An array
 
 import numpy as np
 
-from skipstack.models.time.compiled.arithmetic import ONE, sigmoid, tanh
-from skipstack.models.time.compiled.compiling import compiled, inlined
-from skipstack.models.time.compiled.steps import (
+from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
+from skipstack.models.compiled.compiling import compiled, inlined
+from skipstack.models.compiled.steps import (
     Array,
     add,
     put,

@@ -7,8 +7,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from skipstack.models.time.compiled.compiling import inlined
-from skipstack.models.time.compiled.products import multiply
+from skipstack.models.compiled.compiling import inlined
+from skipstack.models.compiled.products import multiply
 
 Array = NDArray[Any]
 

@@ -1,8 +1,8 @@
-"""How loops over time are compiled for CPUs, and where what was compiled is kept.
+"""How parts of networks are compiled for CPUs, and where what was compiled is kept.
 
-What ``models/time/`` does in a few operations of torch a step, a compiled loop does in one call a layer. Small layers
-spend most of their time in calls; large ones save what is written to memory and read again between two operations.
-The loops of torch's operations define the compiled ones, and run on every other device.
+What elsewhere takes many operations of torch, a layer a few at each step, is here one call. Small networks spend most
+of their time in calls; large ones save what is written to memory and read again between two operations. What is
+written in operations of torch defines what is compiled, and runs on every other device.
 """
 
 import hashlib

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from skipstack.models.time.compiled.arithmetic import exp_minus_1, sigmoid, tanh
+from skipstack.models.compiled.arithmetic import exp_minus_1, sigmoid, tanh
 
 FUNCTIONS = {
     "exp_minus_1": (exp_minus_1, np.expm1),

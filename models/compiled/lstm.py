@@ -6,9 +6,9 @@ below. An array without elements is an absent one.
 
 import numpy as np
 
-from skipstack.models.time.compiled.arithmetic import ONE, sigmoid, tanh
-from skipstack.models.time.compiled.compiling import compiled, inlined
-from skipstack.models.time.compiled.steps import (
+from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
+from skipstack.models.compiled.compiling import compiled, inlined
+from skipstack.models.compiled.steps import (
     Array,
     add,
     put,

@@ -1,0 +1,133 @@
+"""The character CNN, compiled: the equation of ``models/inputs/characters.py``, with its gradients.
+
+R lanes; N spellings of C characters each at most; W characters that a filter sees; V characters of the corpus, E
+numbers of each; F filters.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from skipstack.data.store.vocabulary import BOUNDARY
+from skipstack.models.compiled.arithmetic import ONE, tanh
+from skipstack.models.compiled.arrays import arrays
+from skipstack.models.compiled.compiling import compiled, inlined
+from skipstack.models.compiled.products import multiply
+from skipstack.models.compiled.steps import Array, add, put, zero
+
+
+class CompiledCharacterCnn(torch.autograd.Function):
+    """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the places j of characters; W = 2k + 1. A gradient goes to the
+    first of the largest sums.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, ids_RNC: Tensor, lengths_RN: Tensor, table_RVE: Tensor, weight_RWEF: Tensor, bias_R1F: Tensor
+    ) -> Tensor:
+        """From ids padded with the boundary's at the end, and the lengths, one at least."""
+        y_RNF = table_RVE.new_empty(*lengths_RN.shape, bias_R1F.shape[-1])
+        place_RNF = torch.empty(y_RNF.shape, dtype=torch.int32)
+        forward(*arrays(table_RVE, weight_RWEF, bias_R1F, ids_RNC, lengths_RN, y_RNF, place_RNF))
+        ctx.save_for_backward(table_RVE, weight_RWEF, ids_RNC, y_RNF, place_RNF)
+        return y_RNF
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_RNF: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of the table, W and b."""
+        table_RVE, weight_RWEF, *_, y_RNF, _ = ctx.saved_tensors
+        of_table, of_weight = (
+            torch.empty_like(each, memory_format=torch.contiguous_format) for each in (table_RVE, weight_RWEF)
+        )
+        of_bias = y_RNF.new_empty(len(y_RNF), 1, y_RNF.shape[-1])
+        backward(*arrays(*ctx.saved_tensors, above_RNF, of_table, of_weight, of_bias))
+        return None, None, of_table, of_weight, of_bias
+
+
+@compiled
+def forward(
+    table_RVE: Array,
+    weight_RWEF: Array,
+    bias_R1F: Array,
+    ids_RNC: Array,
+    lengths_RN: Array,
+    y_RNF: Array,
+    place_RNF: Array,
+) -> None:
+    """Fills the last two; ``place`` is j. There are fewer characters than places of them, so each is multiplied once:
+    a sum is one of such products.
+    """
+    lanes, width, _, filters = weight_RWEF.shape
+    product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
+    sum_F = np.empty(filters, y_RNF.dtype)
+    for r in range(lanes):
+        bias = bias_R1F[r, 0]
+        for w in range(width):
+            multiply(table_RVE[r], weight_RWEF[r, w], product_WVF[w])
+        for n in range(len(lengths_RN[r])):
+            ids, y, place = ids_RNC[r, n], y_RNF[r, n], place_RNF[r, n]
+            zero_row(place)
+            for j in range(lengths_RN[r, n]):
+                put(sum_F, product_WVF[0, seen(ids, j, 0, width)])
+                for w in range(1, width):
+                    add(sum_F, product_WVF[w, seen(ids, j, w, width)])
+                if j == 0:
+                    put(y, sum_F)
+                for f in range(filters):
+                    place[f] = j if sum_F[f] > y[f] else place[f]
+                for f in range(filters):  # what is no number stays
+                    y[f] = y[f] if sum_F[f] <= y[f] or y[f] != y[f] else sum_F[f]
+            for f in range(filters):
+                y[f] = tanh(y[f] + bias[f])
+
+
+@compiled
+def backward(
+    table_RVE: Array,
+    weight_RWEF: Array,
+    ids_RNC: Array,
+    y_RNF: Array,
+    place_RNF: Array,
+    above_RNF: Array,
+    to_table_RVE: Array,
+    to_weight_RWEF: Array,
+    to_bias_R1F: Array,
+) -> None:
+    """Fills the last three."""
+    lanes, width, _, filters = weight_RWEF.shape
+    to_product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
+    to_sum_F = np.empty(filters, y_RNF.dtype)
+    for r in range(lanes):
+        to_bias = to_bias_R1F[r, 0]
+        zero_row(to_bias)
+        for w in range(width):
+            zero(to_product_WVF[w])
+        for n in range(len(y_RNF[r])):
+            ids, y, place, above = ids_RNC[r, n], y_RNF[r, n], place_RNF[r, n], above_RNF[r, n]
+            for f in range(filters):
+                to_sum_F[f] = above[f] * (ONE - y[f] * y[f])
+            add(to_bias, to_sum_F)
+            for w in range(width):
+                for f in range(filters):
+                    to_product_WVF[w, seen(ids, place[f], w, width), f] += to_sum_F[f]
+        for w in range(width):
+            multiply(table_RVE[r], to_product_WVF[w], to_weight_RWEF[r, w], x_turned=True)
+            multiply(to_product_WVF[w], weight_RWEF[r, w], to_table_RVE[r], weight_turned=True, added=w > 0)
+
+
+@inlined
+def seen(ids_C: Array, j: int, w: int, width: int) -> int:
+    """The character that place w of a filter sees when the filter stands at j; beyond either end the boundary."""
+    at = j + w - width // 2
+    return ids_C[at] if 0 <= at < len(ids_C) else BOUNDARY
+
+
+@inlined
+def zero_row(row_F: Array) -> None:
+    """Nothing, everywhere."""
+    for f in range(len(row_F)):
+        row_F[f] = 0
