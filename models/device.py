@@ -27,11 +27,6 @@ def clock(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def generator_on(device: torch.device) -> torch.Generator:
-    """A source of random numbers for tensors on ``device``; on one that is only simulated nothing is drawn."""
-    return torch.Generator("cpu" if device.type == SIMULATED else device)
-
-
 def device_memory() -> int:
     """Bytes of the first GPU of this process. Raises UserError where torch finds none."""
     return int(torch.cuda.get_device_properties(choose_device("cuda")).total_memory)

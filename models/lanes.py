@@ -7,11 +7,12 @@ seed: its own initialisation, dropout stream, data order and scalars.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
-from skipstack.models.device import generator_on
+from skipstack.models.draws import WORD, drawn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,59 +32,69 @@ def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
 
 
 class Streams:
-    """One random stream a lane, on the device where its numbers are used."""
+    """One random stream a lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend on
+    its own seed and on how many draws there were before, on every kind of device (``models/draws.py``).
+    """
 
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
-        self.seeds, self.name = tuple(seeds), name
-        self.generators = [generator_on(device).manual_seed(derive(seed, name)) for seed in seeds]
+        self.lanes = len(seeds)
+        self.key_R = torch.tensor([derive(seed, name) for seed in seeds], device=device)
+        self.draws = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Numbers in [0, 1), of the shape of ``like_R`` (lane axis first); each lane's come from its own stream."""
-        drawn_R = torch.empty(like_R.shape, dtype=like_R.dtype, device=like_R.device)
-        for generator, drawn in zip(self.generators, drawn_R, strict=True):
-            drawn.uniform_(generator=generator)
-        return drawn_R
+        """Numbers in [0, 1), of the shape of ``like_R`` (lane axis first)."""
+        self.skip()
+        return drawn(self.key_R, self.draws, like_R)
+
+    def skip(self) -> None:
+        """A draw whose numbers nobody needs, in any lane: others, beside which some lane would need them, make it."""
+        self.draws += 1
 
     def get_state(self) -> Tensor:
-        """The states of all streams, one row a lane, as bytes on the CPU."""
-        return torch.stack([generator.get_state() for generator in self.generators])
+        """How many draws there were."""
+        return torch.tensor(self.draws)
 
-    def set_state(self, state_RN: Tensor, epoch: int) -> None:
-        """Continue every stream where ``get_state`` was called, after ``epoch`` epochs.
+    def set_state(self, state: Tensor, epoch: int) -> None:
+        """Continue where ``get_state`` was called, after ``epoch`` epochs.
 
-        No kind of device can continue a stream of another, whose state is of another size. From there, every stream
-        begins anew, by its seed and the epoch.
+        Until 0.1.0 a state was one of torch's generators, which nothing continues: from there, streams go on at a place
+        that the epoch gives.
         """
-        for seed, generator, state_N in zip(self.seeds, self.generators, state_RN, strict=True):
-            if state_N.shape == generator.get_state().shape:
-                generator.set_state(state_N.clone())  # it reads the storage, not the view
-            else:
-                generator.manual_seed(derive(seed, self.name, epoch))
+        self.draws = int(state) if state.dim() == 0 else epoch << WORD.bit_length()
 
 
 class Dropout(nn.Module):
     """Sets a share of the units to zero while training and scales the others by 1 / (1 - rate).
 
     wu2017 scales the weights by 1 - rate at test time instead, which is the same function of
-    the trained network up to that constant. A lane whose rate is 0 draws nothing.
+    the trained network up to that constant.
     """
+
+    share_R: Tensor
 
     def __init__(self, rates_R: Sequence[float], streams: Streams) -> None:
         super().__init__()
         self.rates_R = tuple(rates_R)
+        # In float64, whatever the network computes with: the config tells them, and no file of weights holds them.
+        self.register_buffer("share_R", torch.as_tensor(np.array(rates_R, dtype=np.float64)), persistent=False)
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
         """``x`` with a lane axis first; the same shape back."""
-        if not self.training or not any(self.rates_R):
-            return x
-        scale = torch.empty_like(x)
-        for rate, generator, scale_of_lane in zip(self.rates_R, self.streams.generators, scale, strict=True):
-            if rate:
-                scale_of_lane.bernoulli_(1 - rate, generator=generator)
-            else:
-                scale_of_lane.fill_(1)
-        alike = len(set(self.rates_R)) == 1  # one operation does for all
-        for rate, scales in [(self.rates_R[0], scale)] if alike else zip(self.rates_R, scale, strict=True):
-            scales.div_(1 - rate)
-        return x * scale
+        kept = self.kept(x)
+        return x if kept is None else x * kept
+
+    def kept(self, x: Tensor) -> Tensor | None:
+        """What ``x`` is multiplied by: 0, or 1 / (1 - rate); None where nothing is dropped."""
+        if not self.training:
+            return None
+        if not any(self.rates_R):
+            self.streams.skip()
+            return None
+        share, *others = set(self.rates_R)
+        if not others:
+            return self.streams.uniform(x).ge_(share).mul_(1 / (1 - share))
+        share_R, scale_R = (
+            each_R.to(x.dtype).view(-1, *[1] * (x.dim() - 1)) for each_R in (self.share_R, 1 / (1 - self.share_R))
+        )
+        return self.streams.uniform(x).ge_(share_R).mul_(scale_R)

@@ -156,6 +156,6 @@ class LearnedBernoulliGate(LogisticGate):
 
 def sample(p_GTBH: Tensor, streams: Streams) -> Tensor:
     """1 with probability p, else 0, lane by lane; its gradient is that of p."""
-    p_R = p_GTBH.reshape(len(streams.generators), -1, *p_GTBH.shape[1:])
+    p_R = p_GTBH.reshape(streams.lanes, -1, *p_GTBH.shape[1:])
     drawn_R = (streams.uniform(p_R) < p_R).to(p_R.dtype)
     return (drawn_R + (p_R - p_R.detach())).flatten(0, 1)  # the difference is 0: only its gradient counts

@@ -23,7 +23,7 @@ def check_part(part: Part, network: Stacked, lexicon: LexiconTensors, below: int
 
     ``below``: numbers that the first layer reads of a token; ``lexicon``: what is known of the words.
     """
-    lanes, directions = len(network.stack.dropout.rates_R), network.stack.directions
+    lanes, directions = network.stack.dropout.streams.lanes, network.stack.directions
     groups = lanes * directions
     match part:
         case "gate":

@@ -1,6 +1,5 @@
 """A tagger that reads its own decisions."""
 
-import torch
 from torch import Tensor
 
 from skipstack.models.feedback.layer import Fed, FeedbackLayer, Known
@@ -61,8 +60,5 @@ class FeedbackTagger(Network):
 
     def _kept(self, pre_GTBX: Tensor) -> Tensor | None:
         """What dropout multiplies the hidden layer by: kept_GTBH; None where it drops nothing."""
-        if not self.training or not any(self.dropout.rates_R):
-            return None
-        lanes = len(self.dropout.rates_R)
-        kept_RDTBH: Tensor = self.dropout(torch.ones_like(pre_GTBX).view(lanes, -1, *pre_GTBX.shape[1:]))
-        return kept_RDTBH.flatten(0, 1)
+        kept_RDTBH = self.dropout.kept(pre_GTBX.view(self.dropout.streams.lanes, -1, *pre_GTBX.shape[1:]))
+        return None if kept_RDTBH is None else kept_RDTBH.flatten(0, 1)

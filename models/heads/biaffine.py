@@ -46,7 +46,7 @@ class BiaffineHead(Head):
 
     def __init__(self, config: BiaffineConfig, *, features: int, relations: int, streams: Streams) -> None:
         super().__init__()
-        lanes = len(streams.generators)
+        lanes = streams.lanes
         self.sizes = (config.arc_size, config.arc_size, config.relation_size, config.relation_size)
         self.weight = parameter(lanes, features, sum(self.sizes), role=WEIGHT)
         self.bias = parameter(lanes, 1, sum(self.sizes), role=BIAS)

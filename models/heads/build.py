@@ -18,7 +18,7 @@ def build_head(
     """The head that a config asks for, with a lane for each of ``streams``; where sentences are parsed, ``tags`` are
     relations. Raises UserError for one of code that is not loaded.
     """
-    lanes = len(streams.generators)
+    lanes = streams.lanes
     match config:
         case OwnConfig():
             head: Head = config.build(features=features, tags=tags, transitions=transitions, streams=streams)

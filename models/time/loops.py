@@ -1,26 +1,19 @@
 """Which loop runs a layer through time: a compiled one on a CPU, one of fused steps on a GPU, else one of torch's."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any
 
 from torch import Tensor
 
 from skipstack.models.compiled.choice import compiles
-from skipstack.models.device import SIMULATED
+from skipstack.models.fused.choice import fuses
 from skipstack.models.products import rounds
-from skipstack.models.scanning import exporting
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.layer import Weights, project
 from skipstack.models.time.lstm_loop import LstmLoop
 from skipstack.models.time.shortcut_loop import ShortcutLoop
-
-HAS_TRITON: Final = find_spec("triton") is not None and any(map(shutil.which, ("cc", "gcc", "clang")))
-"""It comes with torch where that is made for GPUs, and needs a C compiler, which small containers lack."""
-
 
 _watched: ContextVar[bool] = ContextVar("watched", default=False)
 
@@ -44,7 +37,7 @@ def lstm_layer(
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
     if fuses(pre_GTBX):
-        from skipstack.models.time.fused.loops import FusedLstm
+        from skipstack.models.fused.loops import FusedLstm
 
         return *_applied(FusedLstm, *given, *skip, start_2GBH), pre_GTBX
     if any(part is not None for part in skip):
@@ -69,7 +62,7 @@ def block_layer(
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
     given = pre_GTBX, weights.recurrent_RDHX.flatten(0, 1)
     if fuses(pre_GTBX):
-        from skipstack.models.time.fused.loops import FusedBlock
+        from skipstack.models.fused.loops import FusedBlock
 
         return _applied(FusedBlock, *given, *parts), pre_GTBX
     return _applied(BlockLoop, *given, *parts), pre_GTBX
@@ -88,12 +81,6 @@ def watched() -> Iterator[None]:
 def is_compiled(below_GTBI: Tensor) -> bool:
     """Whether a compiled layer takes these numbers: not where products are in bfloat16, which are torch's."""
     return not rounds() and not _watched.get() and compiles(below_GTBI)
-
-
-def fuses(pre_GTBX: Tensor) -> bool:
-    """Whether a loop of fused steps takes these numbers: on a GPU, and on the simulated one, which launches as one."""
-    kind = pre_GTBX.device.type
-    return not exporting() and (kind == SIMULATED or (kind == "cuda" and HAS_TRITON))
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:

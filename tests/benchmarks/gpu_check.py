@@ -18,9 +18,9 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.config import StackConfig
 from skipstack.models.device import choose_device, clock
+from skipstack.models.fused.choice import HAS_TRITON
 from skipstack.models.lanes import Lane
 from skipstack.models.stack import Memory
-from skipstack.models.time.loops import HAS_TRITON
 from skipstack.models.training.loop import Training
 from tests.models.accelerator import presets
 

@@ -168,12 +168,9 @@ def drawn(cell: Layer, below: Tensor, skipped: Tensor) -> dict[str, np.ndarray]:
         gate.eval()
         _, p = gate.carried(below, skipped)
         assert p is not None
-        uniform = [
-            torch.empty(DIRECTIONS, STEPS, SENTENCES, HIDDEN, dtype=torch.float64).uniform_(generator=generator)
-            for generator in replay.generators
-        ]
+        uniform = replay.uniform(torch.empty(LANES, DIRECTIONS, STEPS, SENTENCES, HIDDEN, dtype=torch.float64))
         ps.append(p.detach().numpy())
-        draws.append((torch.cat(uniform) < p).double().numpy())
+        draws.append((uniform.flatten(0, 1) < p).double().numpy())
         gate.train()
     return {"draws": np.stack(draws), "p_at_draws": np.stack(ps)}
 

@@ -91,7 +91,7 @@ class Tempered(SoftmaxHead):
     def __init__(
         self, config: Config, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
     ) -> None:
-        super().__init__(lanes=len(streams.generators), features=features, tags=tags)
+        super().__init__(lanes=streams.lanes, features=features, tags=tags)
         self.temperature = config.temperature
 
     def scores(self, features_RUBF: Tensor) -> Tensor:

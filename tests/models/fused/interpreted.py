@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 
+from skipstack.models.draws import fractions, philox_words
+from skipstack.models.fused.loops import FusedBlock, FusedLstm
+from skipstack.models.fused.operators import uniform
 from skipstack.models.time.block_loop import BlockLoop
-from skipstack.models.time.fused.loops import FusedBlock, FusedLstm
 from skipstack.models.time.shortcut_loop import ShortcutLoop
 from tests.models.time.beside import both, layer_of
 
@@ -34,6 +36,17 @@ def furthest(name: str) -> float:
     return max(apart)
 
 
+def drawn_apart() -> float:
+    """Of random numbers likewise, in both types."""
+    key_R, apart = torch.tensor([3, 2**62 + 5]), []
+    for dtype in (torch.float32, torch.float64):
+        for draw, blocks in ((1, 1), (16, 300), (2**33 + 7, 33)):
+            ours = torch.empty(2, 4 * blocks, dtype=dtype)
+            uniform(key_R, draw, ours)
+            apart.append(float((ours - fractions(philox_words(key_R, draw, blocks), dtype)).abs().max()))
+    return max(apart)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    print(json.dumps({name: furthest(name) for name in LOOPS}))
+    print(json.dumps({**{name: furthest(name) for name in LOOPS}, "draws": drawn_apart()}))

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.fused.operators import OPERATIONS
 from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time import block_loop, lstm_loop
-from skipstack.models.time.fused.operators import OPERATIONS
 from skipstack.models.time.lstm_loop import ended, recurrent_gradient
 
 

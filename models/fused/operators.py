@@ -1,6 +1,6 @@
 """The kernels as operations of torch, ``torch.ops.skipstack.*``: what looks on at torch's operations sees them too.
 
-Each works on one step of tensors that stand row after row, GBH or GBX.
+Those of layers work on one step of tensors that stand row after row, GBH or GBX.
 """
 
 from typing import Any
@@ -28,6 +28,7 @@ _DEFINED.define(
     "block_backward(Tensor to_h, Tensor gates, Tensor through, Tensor read,"
     " Tensor(a!) to_pre, Tensor(b!)? to_internal, Tensor(c!)? to_output, Tensor(d!)? to_shared) -> ()"
 )
+_DEFINED.define("uniform(Tensor keys, int draw, Tensor(a!) out) -> ()")
 
 
 def lstm_forward(
@@ -75,7 +76,7 @@ def block_backward(to_h: Tensor, gates: Tensor, through: Tensor, *others: Tensor
 
 def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
     """A kernel over all groups."""
-    from skipstack.models.time.fused import kernels  # Triton is there where torch is made for GPUs
+    from skipstack.models.fused import kernels  # Triton is there where torch is made for GPUs
 
     groups, sentences, hidden = like_GBH.shape
     size = sentences * hidden
@@ -83,7 +84,15 @@ def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strid
     kernel[(groups, -(-size // BLOCK))](*parts, size, hidden, *strides, BLOCK=BLOCK)
 
 
-for _function in (lstm_forward, lstm_backward, block_forward, block_backward):
+def uniform(keys: Tensor, draw: int, out: Tensor) -> None:
+    """All of ``out``, a row a lane (``models/draws.py``)."""
+    from skipstack.models.fused import kernels
+
+    blocks = out.shape[1] // 4
+    kernels.uniform[(len(out), -(-blocks // BLOCK))](keys, draw, out, blocks, BLOCK=BLOCK)
+
+
+for _function in (lstm_forward, lstm_backward, block_forward, block_backward, uniform):
     _DEFINED.impl(_function.__name__, _function, "CompositeExplicitAutograd")
 
 OPERATIONS: Any = torch.ops.skipstack

@@ -1,6 +1,6 @@
-"""The steps of loops over time as kernels of a GPU: all that is no product, in one launch a step (Triton).
+"""Kernels of a GPU (Triton): of the steps of loops over time all that is no product, in one launch a step; and draws.
 
-Each program of a kernel has ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
+Each program of a step has ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
 from one group to the next it is a stride further. What is None is absent. The equations are those of
 ``models/time/shortcut_loop.py`` and ``models/time/block_loop.py``.
 """
@@ -146,3 +146,27 @@ def block_backward(
     tl.store(to_pre + wide, of_m * s * i * (1 - i), mask=there)
     tl.store(to_pre + wide + hidden, of_h * out * o * (1 - o), mask=there)
     tl.store(to_pre + wide + 2 * hidden, of_m * i * (1 - s * s), mask=there)
+
+
+@triton.jit(do_not_specialize=["draw"])
+def uniform(keys, draw, out, blocks, BLOCK: tl.constexpr):
+    """Each program turns ``BLOCK`` counters of a lane into four words each, a quarter of the lane's numbers apart."""
+    lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
+    low, high = nothing + (whole & 0xFFFFFFFF).to(tl.uint32), nothing + (whole >> 32).to(tl.uint32)
+    a, b, c, d = tl.philox(tl.load(keys + lane), first, nothing, low, high)
+    at, there = lane * 4 * blocks + block, block < blocks
+    tl.store(out + at, fraction(a, out), mask=there)
+    tl.store(out + at + blocks, fraction(b, out), mask=there)
+    tl.store(out + at + 2 * blocks, fraction(c, out), mask=there)
+    tl.store(out + at + 3 * blocks, fraction(d, out), mask=there)
+
+
+@triton.jit
+def fraction(word, like):
+    """A word as a share of 2^32, in as many bits as what ``like`` points to has room for."""
+    if like.dtype.element_ty == tl.float32:
+        share = (word >> 8).to(tl.float32) * 5.9604644775390625e-08
+    else:
+        share = word.to(tl.float64) * 2.3283064365386963e-10
+    return share
