@@ -1,0 +1,92 @@
+"""Rows put into another order of reading, compiled, with their gradients: what ``models/time/reading.py`` defines.
+
+R lanes, with one direction or two; G groups, the directions of all lanes; F features of a group; M moves of a lane.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from skipstack.models.compiled.arrays import arrays
+from skipstack.models.compiled.compiling import compiled, inlined
+from skipstack.models.compiled.steps import Array, add, put
+
+
+class Way(NamedTuple):
+    """How rows of a lane are moved: directions that are taken and given, parts of what each of these gives; and of each
+    move the direction it takes, the direction and the part it gives, and whether each sentence is turned.
+    """
+
+    taken: int
+    given: int
+    parts: int
+    moves_M4: NDArray[np.int64]
+
+
+WAYS: Final = {
+    "turned": Way(1, 1, 1, np.array([(0, 0, 0, 1)])),
+    "apart": Way(1, 2, 1, np.array([(0, 0, 0, 0), (0, 1, 0, 1)])),
+    "together": Way(2, 1, 2, np.array([(0, 0, 0, 0), (1, 0, 1, 1)])),
+    "joined": Way(2, 2, 2, np.array([(0, 0, 0, 0), (1, 0, 1, 1), (0, 1, 0, 1), (1, 1, 1, 0)])),
+}
+"""Those of ``ReadingOrder``."""
+
+
+class Moved(torch.autograd.Function):
+    """x_GTBF in one of the ``WAYS``; each sentence is turned within its own length."""
+
+    @staticmethod
+    def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str) -> Tensor:
+        """As the method of that name gives it."""
+        ctx.save_for_backward(lengths_RB)
+        ctx.way, ctx.shape = WAYS[name], x_GTBF.shape
+        _, given, parts, _ = ctx.way
+        out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
+        forward(ctx.way, *arrays(x_GTBF, lengths_RB, out_GTBF))
+        return out_GTBF
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None]:
+        """Everything goes back to where it came from."""
+        to_x_GTBF = above_GTBF.new_zeros(ctx.shape)
+        backward(ctx.way, *arrays(above_GTBF, *ctx.saved_tensors, to_x_GTBF))
+        return to_x_GTBF, None, None
+
+
+@compiled
+def forward(way: Way, x_GTBF: Array, lengths_RB: Array, out_GTBF: Array) -> None:
+    """Fills the last one."""
+    _, steps, sentences, width = x_GTBF.shape
+    for r in range(len(lengths_RB)):
+        for m in range(len(way.moves_M4)):
+            direction, to_direction, part, turned = way.moves_M4[m]
+            x_TBF, out_TBF = x_GTBF[r * way.taken + direction], out_GTBF[r * way.given + to_direction]
+            for t in range(steps):
+                for n in range(sentences):
+                    at = place(t, lengths_RB[r, n], turned)
+                    put(out_TBF[t, n, part * width : (part + 1) * width], x_TBF[at, n])
+
+
+@compiled
+def backward(way: Way, above_GTBF: Array, lengths_RB: Array, to_x_GTBF: Array) -> None:
+    """Adds to the last one."""
+    _, steps, sentences, width = to_x_GTBF.shape
+    for r in range(len(lengths_RB)):
+        for m in range(len(way.moves_M4)):
+            direction, to_direction, part, turned = way.moves_M4[m]
+            to_x_TBF, above_TBF = to_x_GTBF[r * way.taken + direction], above_GTBF[r * way.given + to_direction]
+            for t in range(steps):
+                for n in range(sentences):
+                    at = place(t, lengths_RB[r, n], turned)
+                    add(to_x_TBF[at, n], above_TBF[t, n, part * width : (part + 1) * width])
+
+
+@inlined
+def place(t: int, length: int, turned: int) -> int:
+    """Where what is read at step t stands; padding stays at the end."""
+    return length - 1 - t if turned and t < length else t

@@ -1,0 +1,40 @@
+"""The compiled orders of reading beside those of torch's operations, which define them."""
+
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from skipstack.models.compiled.moves import WAYS
+from skipstack.models.time import reading
+from skipstack.models.time.reading import ReadingOrder
+
+
+def passes(way: str, x_GTBF: Tensor, lengths_RB: Tensor, source: torch.Generator) -> list[Tensor]:
+    """What comes out, and the gradient of random numbers that come back."""
+    out = getattr(ReadingOrder(lengths_RB, x_GTBF.shape[1]), way)(x_GTBF)
+    return [out, *torch.autograd.grad(out, x_GTBF, torch.randn(out.shape, generator=source, dtype=out.dtype))]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@given(sizes=st.tuples(*(st.integers(1, most) for most in (3, 5, 4, 9))), seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_rows_and_gradients_go_where_they_go_by_the_operations_of_torch(
+    way: str, sizes: tuple[int, ...], seed: int
+) -> None:
+    lanes, steps, sentences, width = sizes
+    source = torch.Generator().manual_seed(seed)
+    shape: Any = lanes * WAYS[way].taken, steps, sentences, width
+    x_GTBF = torch.randn(shape, generator=source, dtype=torch.float64).requires_grad_()
+    lengths_RB = torch.randint(0, steps + 1, (lanes, sentences), generator=source)
+    state = source.get_state()
+    assert reading.compiles(x_GTBF)
+    ours = passes(way, x_GTBF, lengths_RB, source)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "compiles", lambda _: False)
+        theirs = passes(way, x_GTBF, lengths_RB, source.set_state(state))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-15, atol=1e-15)
