@@ -27,7 +27,11 @@ class LookUp(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """The gradient of the table."""
         (rows,) = ctx.saved_tensors
-        return _sparse(rows.flatten(), gradient.reshape(rows.numel(), -1), ctx.shape), None
+        lanes, size, _ = ctx.shape
+        lane_R1 = torch.arange(lanes, device=rows.device).unsqueeze(1)
+        row_RN = rows.flatten(1) - lane_R1 * size
+        lane_and_row = torch.stack([lane_R1.expand_as(row_RN), row_RN]).flatten(1)
+        return _sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
 
 
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -42,12 +46,21 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if not gradient.is_coalesced():
         lane_N, row_N = gradient._indices()
         at_U, place_N = torch.unique(lane_N * parameter.shape[1] + row_N, return_inverse=True)
-        values_UE = torch.ops.aten.embedding_dense_backward(gradient._values(), place_N, len(at_U), -1, False)
-        parameter.grad = gradient = _sparse(at_U, values_UE, gradient.shape, summed=True)
+        values_UE = _summed(gradient._values(), place_N, len(at_U))
+        lane_U = at_U.div(parameter.shape[1], rounding_mode="floor")
+        lane_and_row = torch.stack([lane_U, at_U - lane_U * parameter.shape[1]])
+        parameter.grad = gradient = _sparse(lane_and_row, values_UE, gradient.shape, summed=True)
     lane_U, row_U = gradient.indices()
     return lane_U, row_U, gradient.values()
 
 
-def _sparse(at_N: Tensor, values_NE: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
-    lane_and_row = torch.stack([at_N.div(shape[1], rounding_mode="floor"), at_N.remainder(shape[1])])
-    return torch.sparse_coo_tensor(lane_and_row, values_NE, shape, is_coalesced=summed, check_invariants=False)
+def _summed(values_NE: Tensor, place_N: Tensor, places: int) -> Tensor:
+    """The sums of the values at each place, in their order on every device."""
+    if values_NE.is_cpu:
+        return values_NE.new_zeros(places, values_NE.shape[1]).index_add_(0, place_N, values_NE)
+    summed_UE: Tensor = torch.ops.aten.embedding_dense_backward(values_NE, place_N, places, -1, False)
+    return summed_UE
+
+
+def _sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
+    return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

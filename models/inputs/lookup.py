@@ -23,9 +23,13 @@ class Lookup(nn.Module):
     """Whether the table's gradient has only the rows that were looked up (``models/rows.py``): what trains it says
     whether it can read that."""
 
+    first_R: Tensor
+    """The first row of each lane, all lanes one after another."""
+
     def __init__(self, lanes: int, rows: int, size: int) -> None:
         super().__init__()
         self.table = parameter(lanes, rows, size, role=TABLE)
+        self.register_buffer("first_R", torch.arange(lanes) * rows, persistent=False)
 
     @property
     def rows(self) -> int:
@@ -34,12 +38,11 @@ class Lookup(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors of ``ids`` (lane axis first), concatenated nowhere: one axis more than ``ids``."""
-        lanes = self.table.shape[0]
-        offsets = torch.arange(lanes, device=ids.device).mul_(self.rows).view(-1, *[1] * (ids.dim() - 1))
+        rows = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
         if self.by_row:
-            vectors: Tensor = LookUp.apply(self.table, ids + offsets)  # type: ignore[no-untyped-call]
+            vectors: Tensor = LookUp.apply(self.table, rows)  # type: ignore[no-untyped-call]
             return vectors
-        return functional.embedding(ids + offsets, self.table.flatten(0, 1))
+        return functional.embedding(rows, self.table.flatten(0, 1))
 
 
 class DistinctForms(NamedTuple):
@@ -57,6 +60,9 @@ class DistinctForms(NamedTuple):
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     """Those of a batch. ``lengths_F``: the characters of every form, if they are known."""
+    if len(forms_RP) == 1:  # as below, where there is nothing to keep apart
+        forms_N, row_P = np.unique(forms_RP, return_inverse=True)
+        return _with_longest(forms_N[None], row_P.reshape(forms_RP.shape), lengths_F)
     lanes, forms = len(forms_RP), int(forms_RP.max(initial=0)) + 1
     first_R = np.arange(lanes) * forms
     found_V, row_RP = np.unique(forms_RP + first_R.reshape(-1, *[1] * (forms_RP.ndim - 1)), return_inverse=True)
@@ -66,6 +72,10 @@ def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     forms_RN = np.zeros((lanes, count_R.max(initial=0)), dtype=np.int64)
     forms_RN[lane_V, place_V] = found_V - first_R[lane_V]
     place_RP = (lane_V * forms_RN.shape[1] + place_V)[row_RP].reshape(forms_RP.shape)
+    return _with_longest(forms_RN, place_RP, lengths_F)
+
+
+def _with_longest(forms_RN: Ids, place_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     longest = None if lengths_F is None else int(lengths_F[forms_RN].max(initial=1))
     return DistinctForms(forms_RN, place_RP, longest)
 

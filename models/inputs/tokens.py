@@ -76,7 +76,7 @@ class TokenEmbedder(Embedder):
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
         """x_RTBI from form ids."""
         margin = self.tokens // 2
-        forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin))
+        forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin)) if margin else forms_RTB
         parts = [self._window(part) for part in self._parts(forms_RSB, lexicon, distinct)]
         if self.window_gate is not None:
             parts[0] = self.window_gate(parts[0])
@@ -89,7 +89,9 @@ class TokenEmbedder(Embedder):
         if self.spelling is None:
             return None
         margin = self.tokens // 2
-        return distinct_forms(np.pad(forms_RTB, ((0, 0), (margin, margin), (0, 0))), lexicon.lengths_F)
+        if margin:
+            forms_RTB = np.pad(forms_RTB, ((0, 0), (margin, margin), (0, 0)))
+        return distinct_forms(forms_RTB, lexicon.lengths_F)
 
     def _window(self, token_RSBE: Tensor) -> Tensor:
         """x_RTBWE: each token with those around it."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from skipstack.models.compiled import choice, products
+from skipstack.models.compiled import choice
 from skipstack.models.compiled.loops import CompiledBlock, CompiledLstm
 from skipstack.models.products import in_bfloat16
 from skipstack.models.time.block_loop import BlockLoop
@@ -74,7 +74,7 @@ def test_in_bfloat16_and_without_a_blas_or_numba_the_loops_of_torch_run(
         looked_into = chosen_and_defined()
         assert chosen(numbers[0], Weights(*numbers[1:]))[-1] is not None
     with monkeypatch.context() as patch:
-        patch.setattr(products, "AVAILABLE", False)
+        patch.setattr(choice, "_multiplies", lambda: False)
         without_blas = chosen_and_defined()
     monkeypatch.setattr(choice, "HAS_NUMBA", False)
     for ours, theirs in (rounded, looked_into, without_blas, chosen_and_defined()):
