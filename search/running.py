@@ -8,8 +8,8 @@ import shlex
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -73,22 +73,31 @@ class Run:
         ]
 
     def finish(self) -> StudyRecord:
+        """As ``finished``, to be read once all is closed."""
+        with self.finished() as record:
+            return record
+
+    @contextmanager
+    def finished(self) -> Iterator[StudyRecord]:
         """Run the study to its end; of one that is finished, write what MLflow lacks of it.
 
-        KeyboardInterrupt and StudyInterruptedError, a UserError, leave a study that can be resumed; the engine is
-        closed, and MLflow has been written.
+        Within, its record is there to be reported, for which nobody waits longer than for the last trial. At the end
+        the engine is closed, and MLflow has been written. KeyboardInterrupt and StudyInterruptedError, a UserError,
+        leave a study that can be resumed, with both done.
         """
         if self.engine is None:
             self._tracked(self.execution.tracker(self.folder, Ledger(self.folder.ledger).read()))
-            return read_study(self.folder.path)
+            yield read_study(self.folder.path)
+            return
         try:
-            with Ledger(self.folder.ledger) as ledger:
-                return self._finish(ledger, self.engine)
+            with Ledger(self.folder.ledger) as ledger, self._finished(ledger, self.engine) as record:
+                yield record
         except BaseException:
             self.engine.close()
             raise
 
-    def _finish(self, ledger: Ledger, engine: Engine) -> StudyRecord:
+    @contextmanager
+    def _finished(self, ledger: Ledger, engine: Engine) -> Iterator[StudyRecord]:
         folder, execution = self.folder, self.execution
         history = ledger if self.ablation is None else AblationHistory(ledger, self.ablation)
         before = StudyRecord()
@@ -121,7 +130,8 @@ class Run:
         if execution.function is not None:
             typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
         goes_on = f"nothing is lost: `{typed}` continues the study"
-        engine.idle = cache(threading.Thread(target=execution.meanwhile, daemon=True).start)  # once
+        preparing = threading.Thread(target=execution.meanwhile, daemon=True)
+        engine.idle = cache(preparing.start)  # once
         try:
             with _interruptible(), execution.watch(before) as progress:
                 driver.listen(heard, progress, retention)
@@ -133,15 +143,16 @@ class Run:
             raise
         except StudyInterruptedError as cause:
             raise type(cause)(f"{cause}; {goes_on}") from cause
+        else:
+            engine.idle()
+            preparing.join()  # two threads that import the same could meet half-made modules
+            yield driver.record
         finally:
-            if driver.record.finished:
-                engine.idle()
             engine.close()
             self._tracked(tracker)
             self._warn(retention.close())
         if self.ablation is not None:  # all was measured, and what is exported is the search's
             shutil.rmtree(folder.trials, ignore_errors=True)
-        return driver.record
 
     def publish(
         self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None

@@ -81,27 +81,34 @@ def said_if_long(what: str) -> Iterator[None]:
 def finish(run: Run) -> int:
     """Run a study to its end, and print its report and what to type next. The exit code."""
     try:
-        record = run.finish()
+        return _searched(run) if run.ablation is None else _ablated(run)
     except StudyInterruptedError as cause:
         say(f"skipstack: {cause}")
         return INTERRUPTED
-    if run.ablation is None:
-        from skipstack.dashboards.confirmed.reports import confirmed_reports, with_confirmed
-        from skipstack.dashboards.explored.closing import search_in_a_sentence
-        from skipstack.dashboards.explored.exploration_report import exploration_report
 
+
+def _searched(run: Run) -> int:
+    from skipstack.dashboards.confirmed.reports import confirmed_reports, with_confirmed
+    from skipstack.dashboards.explored.closing import search_in_a_sentence
+    from skipstack.dashboards.explored.exploration_report import exploration_report
+
+    with run.finished() as record:
         found = explored(record)
         print_report(
             warned(with_confirmed(exploration_report(found), list(confirmed_reports(record))), record.warnings)
         )
-        with said_if_long(PUBLISHING):
-            page = run.publish(partial(published, found=found), record)
-        _next_steps(run, record, page)
-        code = _faults(record)
-        print_sentence(search_in_a_sentence(found))
-        return code
-    confirmed = ablated(record)
-    print_report(warned(ablated_report(record, confirmed), record.warnings))
+    with said_if_long(PUBLISHING):
+        page = run.publish(partial(published, found=found), record)
+    _next_steps(run, record, page)
+    code = _faults(record)
+    print_sentence(search_in_a_sentence(found))
+    return code
+
+
+def _ablated(run: Run) -> int:
+    with run.finished() as record:
+        confirmed = ablated(record)
+        print_report(warned(ablated_report(record, confirmed), record.warnings))
     with said_if_long(PUBLISHING):
         run.publish(published)
     for line in after_ablation(run.folder.path, record):
