@@ -16,7 +16,7 @@ from skipstack.models.compiled.arithmetic import ONE, tanh
 from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.products import multiply
-from skipstack.models.compiled.steps import Array, add, put, zero
+from skipstack.models.compiled.steps import Array, add, put, zero, zero_row
 
 
 class CompiledCharacterCnn(torch.autograd.Function):
@@ -124,10 +124,3 @@ def seen(ids_C: Array, j: int, w: int, width: int) -> int:
     """The character that place w of a filter sees when the filter stands at j; beyond either end the boundary."""
     at = j + w - width // 2
     return ids_C[at] if 0 <= at < len(ids_C) else BOUNDARY
-
-
-@inlined
-def zero_row(row_F: Array) -> None:
-    """Nothing, everywhere."""
-    for f in range(len(row_F)):
-        row_F[f] = 0

@@ -46,7 +46,7 @@ class Moved(torch.autograd.Function):
         ctx.way, ctx.shape = WAYS[name], x_GTBF.shape
         _, given, parts, _ = ctx.way
         out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
-        forward(ctx.way, *arrays(x_GTBF, lengths_RB, out_GTBF))
+        move(ctx.way, False, *arrays(x_GTBF, lengths_RB, out_GTBF))
         return out_GTBF
 
     @staticmethod
@@ -54,13 +54,13 @@ class Moved(torch.autograd.Function):
     def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None]:
         """Everything goes back to where it came from."""
         to_x_GTBF = above_GTBF.new_zeros(ctx.shape)
-        backward(ctx.way, *arrays(above_GTBF, *ctx.saved_tensors, to_x_GTBF))
+        move(ctx.way, True, *arrays(to_x_GTBF, *ctx.saved_tensors, above_GTBF))
         return to_x_GTBF, None, None
 
 
 @compiled
-def forward(way: Way, x_GTBF: Array, lengths_RB: Array, out_GTBF: Array) -> None:
-    """Fills the last one."""
+def move(way: Way, back: bool, x_GTBF: Array, lengths_RB: Array, out_GTBF: Array) -> None:
+    """From x into ``out``, which is filled; ``back``: what ``out`` has is added to x, where it came from."""
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):
         for m in range(len(way.moves_M4)):
@@ -68,22 +68,12 @@ def forward(way: Way, x_GTBF: Array, lengths_RB: Array, out_GTBF: Array) -> None
             x_TBF, out_TBF = x_GTBF[r * way.taken + direction], out_GTBF[r * way.given + to_direction]
             for t in range(steps):
                 for n in range(sentences):
-                    at = place(t, lengths_RB[r, n], turned)
-                    put(out_TBF[t, n, part * width : (part + 1) * width], x_TBF[at, n])
-
-
-@compiled
-def backward(way: Way, above_GTBF: Array, lengths_RB: Array, to_x_GTBF: Array) -> None:
-    """Adds to the last one."""
-    _, steps, sentences, width = to_x_GTBF.shape
-    for r in range(len(lengths_RB)):
-        for m in range(len(way.moves_M4)):
-            direction, to_direction, part, turned = way.moves_M4[m]
-            to_x_TBF, above_TBF = to_x_GTBF[r * way.taken + direction], above_GTBF[r * way.given + to_direction]
-            for t in range(steps):
-                for n in range(sentences):
-                    at = place(t, lengths_RB[r, n], turned)
-                    add(to_x_TBF[at, n], above_TBF[t, n, part * width : (part + 1) * width])
+                    row = x_TBF[place(t, lengths_RB[r, n], turned), n]
+                    out = out_TBF[t, n, part * width : (part + 1) * width]
+                    if back:
+                        add(row, out)
+                    else:
+                        put(out, row)
 
 
 @inlined

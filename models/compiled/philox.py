@@ -40,7 +40,7 @@ def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
 
 def fraction(word: Any, like: Any) -> Any:
     """A word as a share of 2^32, in as many bits as the type of ``like`` has room for."""
-    raise NotImplementedError("it is compiled alone")
+    return type(like)((word >> SHORTER) * 2**-24 if isinstance(like, np.float32) else word * 2**-32)
 
 
 @overload(fraction)  # type: ignore[untyped-decorator]

@@ -76,9 +76,14 @@ def rows_of(x_TBI: Array) -> Array:
 def zero(out_BH: Array) -> None:
     """Nothing, everywhere."""
     for n in range(len(out_BH)):
-        row = out_BH[n]
-        for j in range(len(row)):
-            row[j] = 0
+        zero_row(out_BH[n])
+
+
+@inlined
+def zero_row(row_H: Array) -> None:
+    """Nothing, everywhere in a row."""
+    for j in range(len(row_H)):
+        row_H[j] = 0
 
 
 @inlined
