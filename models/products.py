@@ -33,7 +33,7 @@ def in_bfloat16(wanted: bool) -> Iterator[None]:
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
     """X W, or X W + b."""
-    if rounds() and x_GNI.shape[1] >= FEW_ROWS:
+    if rounds_rows(x_GNI.shape[1]):
         rounded_GNO: Tensor = _Rounded.apply(x_GNI, weight_GIO)  # type: ignore[no-untyped-call]
         return rounded_GNO if bias is None else rounded_GNO + bias
     return torch.bmm(x_GNI, weight_GIO) if bias is None else torch.baddbmm(bias, x_GNI, weight_GIO)
@@ -44,10 +44,19 @@ def rounds() -> bool:
     return _rounds.get()
 
 
+def rounds_rows(rows: int) -> bool:
+    """Whether a product of so many rows is."""
+    return rounds() and rows >= FEW_ROWS
+
+
+def rounds_steps(sentences: int) -> bool:
+    """Whether those of the steps of so many sentences are."""
+    return rounds() and sentences >= FEW_SENTENCES
+
+
 def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
     """U as each step of a loop multiplies by it, a constant: rounded where products are."""
-    rounded = rounds() and sentences >= FEW_SENTENCES
-    return weight_GHX.detach().bfloat16() if rounded else weight_GHX.detach()
+    return weight_GHX.detach().bfloat16() if rounds_steps(sentences) else weight_GHX.detach()
 
 
 def transposed(step_GHX: Tensor) -> Tensor:

@@ -7,14 +7,17 @@ import numpy as np
 
 from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.compiled.compiling import compiled, inlined
+from skipstack.models.compiled.pairs import across, down
+from skipstack.models.compiled.products import packed, packed_turned
 from skipstack.models.compiled.steps import (
     Array,
     add,
     put,
     read_below,
     read_previous,
+    return_below,
     return_output,
-    return_to_weights,
+    return_previous,
 )
 
 
@@ -32,15 +35,17 @@ def forward(
     h_GTBH: Array,
     read_GTBH: Array,
     tanh_GTBH: Array,
+    below_like: Array,
+    step_like: Array,
 ) -> None:
-    """Fills the last four; ``read`` is tanh(m) + q."""
+    """Fills gates, h, read and tanh; ``read`` is tanh(m) + q."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):
-        bias = bias_GX[g]
-        read_below(g, x_GTBI, below_GIX, gates_GTBX)
+        bias, start_11BH, step_PKX = bias_GX[g], start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
-            read_previous(g, t, h_GTBH, start_G1BH, weight_GHX, gates_GTBX)
+            read_previous(t, h_GTBH[g], start_11BH, step_PKX, gates_GTBX[g], step_like)
             for n in range(sentences):
                 row = gates_GTBX[g, t, n]
                 i, o, s = thirds(row)
@@ -83,15 +88,18 @@ def backward(
     to_a_GTBH: Array,
     to_b_GTBH: Array,
     to_q_GTBH: Array,
+    below_like: Array,
+    step_like: Array,
 ) -> None:
-    """Fills the last seven: the gradients of x, if it has room for any, W, b, U, a, b and q."""
+    """Fills the seven before ``below_like``: the gradients of x, if it has room for any, W, b, U, a, b and q."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 3, gates_GTBX.dtype
     to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
     to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
+        start_11BH, back_PKH = start_G1BH[g : g + 1], packed_turned(across(weight_GHX[g], step_like))
         for t in range(steps - 1, -1, -1):
-            return_output(g, t, above_GTBH, to_pre_TBX, weight_GHX, to_h_BH)
+            return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)
             for n in range(sentences):
                 i, o, s = thirds(gates_GTBX[g, t, n])
                 to_i, to_o, to_s = thirds(to_pre_TBX[t, n])
@@ -111,8 +119,9 @@ def backward(
                 if len(to_q_GTBH) > 0:
                     for j in range(hidden):
                         to_q_GTBH[g, t, n, j] = to_h[j] * o[j]
-        known = x_GTBI, below_GIX, start_G1BH, h_GTBH, to_pre_TBX
-        return_to_weights(g, *known, to_x_GTBI, to_below_GIX, to_bias_GX, to_weight_GHX)
+        to_x_1TBI = to_x_GTBI[g : g + 1]
+        return_below(x_GTBI[g], below_GIX[g], to_pre_TBX, to_x_1TBI, to_below_GIX[g], to_bias_GX[g], below_like)
+        return_previous(h_GTBH[g], start_11BH, to_pre_TBX, to_weight_GHX[g], step_like)
 
 
 @inlined

@@ -15,7 +15,7 @@ from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.compiled.arithmetic import ONE, tanh
 from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
-from skipstack.models.compiled.products import multiply
+from skipstack.models.compiled.products import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, put, zero, zero_row
 
 
@@ -67,7 +67,7 @@ def forward(
     for r in range(lanes):
         bias = bias_R1F[r, 0]
         for w in range(width):
-            multiply(table_RVE[r], weight_RWEF[r, w], product_WVF[w])
+            multiply(table_RVE[r], packed(weight_RWEF[r, w]), product_WVF[w])
         for n in range(len(lengths_RN[r])):
             ids, y, place = ids_RNC[r, n], y_RNF[r, n], place_RNF[r, n]
             zero_row(place)
@@ -115,8 +115,8 @@ def backward(
                 for f in range(filters):
                     to_product_WVF[w, seen(ids, place[f], w, width), f] += to_sum_F[f]
         for w in range(width):
-            multiply(table_RVE[r], to_product_WVF[w], to_weight_RWEF[r, w], x_turned=True)
-            multiply(to_product_WVF[w], weight_RWEF[r, w], to_table_RVE[r], weight_turned=True, added=w > 0)
+            multiply(table_RVE[r], packed(to_product_WVF[w]), to_weight_RWEF[r, w], x_turned=True)
+            multiply(to_product_WVF[w], packed_turned(weight_RWEF[r, w]), to_table_RVE[r], added=w > 0)
 
 
 @inlined

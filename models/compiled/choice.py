@@ -21,7 +21,15 @@ def compiles(x: Tensor) -> bool:
 
 @cache
 def _multiplies() -> bool:
-    """Whether there are matrix products."""
-    from skipstack.models.compiled import products
+    """Whether matrix products are compiled for this CPU."""
+    from skipstack.models.compiled.registers import REGISTERS
 
-    return products.AVAILABLE
+    return REGISTERS is not None
+
+
+@cache
+def multiplies_bfloat16() -> bool:
+    """Whether those of bfloat16 are."""
+    from skipstack.models.compiled.registers import HAS_BFLOAT16
+
+    return HAS_BFLOAT16

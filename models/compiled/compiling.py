@@ -7,12 +7,14 @@ written in operations of torch defines what is compiled, and runs on every other
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
-from numba import config, njit
+from llvmlite import binding
+from numba import cfunc, config, njit
 from numba.extending import register_jitable
 from platformdirs import user_cache_path
 
@@ -21,30 +23,54 @@ R = TypeVar("R")
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
+OPTIONS: Final[dict[str, Any]] = {"error_model": "numpy", "fastmath": {"contract"}}
+"""A product and a sum may be made without rounding in between; nothing is computed in another order than written."""
+
+
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """Machine code for this CPU, made when ``function`` is first called with arguments of some types.
 
     It is kept in the user's cache (``NUMBA_CACHE_DIR`` names another place), and found there by later processes. numba
     knows for which CPU and which version of the function it was made, but not what else the function calls: so the
-    place is named by all that is written in this folder. A product and a sum may be made without rounding in between;
-    nothing is computed in another order than it is written.
+    place is named by all that is written in this folder.
     """
-    dispatcher = njit(nogil=True, error_model="numpy", fastmath={"contract"})(function)
-    place = _place()
-    if place is not None:
-        chosen, config.CACHE_DIR = config.CACHE_DIR, str(place)
-        try:
+    dispatcher = njit(nogil=True, **OPTIONS)(function)
+    with _kept() as kept:
+        if kept:
             dispatcher.enable_caching()
-        finally:
-            config.CACHE_DIR = chosen
     machine_code: Callable[P, R] = dispatcher
     return machine_code
+
+
+def named(name: str, signature: Any, function: Callable[..., None]) -> None:
+    """Compile ``function`` for these arguments, now, once for all: the others call it by its ``name``, and have none of
+    its machine code in theirs.
+    """
+    with _kept() as kept:
+        machine_code = cfunc(signature, cache=kept, **OPTIONS)(function)
+    binding.add_symbol(name, machine_code.address)
+    _NAMED.append(machine_code)
+
+
+_NAMED: Final[list[Any]] = []
+"""Machine code lives as long as the process."""
 
 
 def inlined(function: Function) -> Function:
     """A part of what is compiled, compiled with it; called from elsewhere, it is plain Python."""
     part: Function = register_jitable(function)
     return part
+
+
+@contextmanager
+def _kept() -> Iterator[bool]:
+    """Within, numba keeps machine code where ours is kept; whether it is."""
+    place, chosen = _place(), config.CACHE_DIR
+    config.CACHE_DIR = chosen if place is None else str(place)
+    try:
+        yield place is not None
+    finally:
+        config.CACHE_DIR = chosen
 
 
 @cache

@@ -7,11 +7,14 @@ apart, R and D, as parameters do.
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.compiled import block, lstm
-from skipstack.models.compiled.arrays import arrays
+from skipstack.models.compiled.arrays import ABSENT, arrays
+from skipstack.models.compiled.pairs import PAIRS
+from skipstack.models.products import rounds_rows, rounds_steps
 from skipstack.models.time import block_loop, lstm_loop
 from skipstack.models.time.lstm_loop import ended
 
@@ -38,7 +41,8 @@ class CompiledLstm(torch.autograd.Function):
         v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
         start_G1BH = None if start_2GBH is None else start_2GBH[0].unsqueeze(1)
         parts = internal_GTBH, output_GTBH, kept_GTBH, start_G1BH
-        lstm.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH))
+        ctx.factors = factors(x_GTBI)
+        lstm.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH), *ctx.factors)
         made = gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
         ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
         ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, kept_GTBH)]
@@ -72,7 +76,8 @@ class CompiledBlock(torch.autograd.Function):
         h_GTBH, read_GTBH, tanh_GTBH = block_loop.begun(gates_GTBX, recurrent_RDHX.shape[2], shared_GTBH)
         start_G1BH = None if start_GBH is None else start_GBH.unsqueeze(1)
         parts = internal_GTBH, output_GTBH, shared_GTBH, start_G1BH
-        block.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH))
+        ctx.factors = factors(x_GTBI)
+        block.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH), *ctx.factors)
         made = gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH
         ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
         ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, shared_GTBH)]
@@ -83,6 +88,13 @@ class CompiledBlock(torch.autograd.Function):
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x, the weights, and what the skip adds."""
         return *returned(block.backward, ctx, above_GTBH), None
+
+
+def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Arrays like the factors of products: of all steps at once, and of a step."""
+    _, steps, sentences, _ = x_GTBI.shape
+    own = ABSENT[x_GTBI.dtype]
+    return PAIRS if rounds_rows(steps * sentences) else own, PAIRS if rounds_steps(sentences) else own
 
 
 def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]:
@@ -96,5 +108,5 @@ def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]
     to_weights = [to_below_RDIX, below_RDIX.new_empty(lanes, directions, width), to_recurrent_RDHX]
     to_added = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
     given = x_GTBI, below_RDIX.flatten(0, 1), recurrent_RDHX.flatten(0, 1), start_G1BH, gates_GTBX, h_GTBH, *others
-    backward(*arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added))
+    backward(*arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added), *ctx.factors)
     return [to_x_GTBI, *to_weights, *to_added]

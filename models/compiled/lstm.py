@@ -8,14 +8,17 @@ import numpy as np
 
 from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.compiled.compiling import compiled, inlined
+from skipstack.models.compiled.pairs import across, down
+from skipstack.models.compiled.products import packed, packed_turned
 from skipstack.models.compiled.steps import (
     Array,
     add,
     put,
     read_below,
     read_previous,
+    return_below,
     return_output,
-    return_to_weights,
+    return_previous,
     scale,
     zero,
 )
@@ -36,15 +39,17 @@ def forward(
     c_GSBH: Array,
     tanh_GTBH: Array,
     v_GTBH: Array,
+    below_like: Array,
+    step_like: Array,
 ) -> None:
-    """Fills the last five, of which c begins with the first state; v only where there is k, otherwise it is c - a."""
+    """Fills gates, h, c, tanh and v, of which c begins with the first state; v only where there is k, otherwise it is c - a."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
     for g in range(groups):
-        bias = bias_GX[g]
-        read_below(g, x_GTBI, below_GIX, gates_GTBX)
+        bias, start_11BH, step_PKX = bias_GX[g], start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
-            read_previous(g, t, h_GTBH, start_G1BH, weight_GHX, gates_GTBX)
+            read_previous(t, h_GTBH[g], start_11BH, step_PKX, gates_GTBX[g], step_like)
             for n in range(sentences):
                 row = gates_GTBX[g, t, n]
                 i, f, o, s = quarters(row)
@@ -89,8 +94,10 @@ def backward(
     to_a_GTBH: Array,
     to_b_GTBH: Array,
     to_k_GTBH: Array,
+    below_like: Array,
+    step_like: Array,
 ) -> None:
-    """Fills the last seven: the gradients of x, if it has room for any, W, b, U, a, b and k."""
+    """Fills the seven before ``below_like``: the gradients of x, if it has room for any, W, b, U, a, b and k."""
     groups, steps, sentences, width = gates_GTBX.shape
     hidden, kind = width // 4, gates_GTBX.dtype
     to_h_BH, to_c_BH, to_v_H = (
@@ -100,9 +107,10 @@ def backward(
     )
     to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
+        start_11BH, back_PKH = start_G1BH[g : g + 1], packed_turned(across(weight_GHX[g], step_like))
         zero(to_c_BH)
         for t in range(steps - 1, -1, -1):
-            return_output(g, t, above_GTBH, to_pre_TBX, weight_GHX, to_h_BH)
+            return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)
             for n in range(sentences):
                 i, f, o, s = quarters(gates_GTBX[g, t, n])
                 to_i, to_f, to_o, to_s = quarters(to_pre_TBX[t, n])
@@ -129,8 +137,9 @@ def backward(
                     to_s[j] = to_v_H[j] * i[j] * (ONE - s[j] * s[j])
                 for j in range(hidden):
                     to_c[j] = to_v_H[j] * f[j]
-        known = x_GTBI, below_GIX, start_G1BH, h_GTBH, to_pre_TBX
-        return_to_weights(g, *known, to_x_GTBI, to_below_GIX, to_bias_GX, to_weight_GHX)
+        to_x_1TBI = to_x_GTBI[g : g + 1]
+        return_below(x_GTBI[g], below_GIX[g], to_pre_TBX, to_x_1TBI, to_below_GIX[g], to_bias_GX[g], below_like)
+        return_previous(h_GTBH[g], start_11BH, to_pre_TBX, to_weight_GHX[g], step_like)
 
 
 @inlined

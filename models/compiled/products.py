@@ -1,67 +1,165 @@
-"""Matrix products within compiled loops, by the BLAS that torch has, which uses as many threads as torch is told to."""
+"""Matrix products within compiled loops, on one thread.
 
-import ctypes
-from pathlib import Path
+The second factor is packed into panels first, in which what a tile reads stands one after another. Packed once, it
+serves any number of products: those of all time steps have one. ``tile.py`` has the arithmetic.
+
+A product is out_MN = x_MK weight_KN; P panels have W columns each, the last of them with zeros where there are none.
+"""
+
 from typing import Any, Final
 
 import numpy as np
-import torch
-from llvmlite import binding
 from numba import types
 from numba.extending import overload
 
-_TYPES: Final = {types.float32: "sgemm_", types.float64: "dgemm_"}
-_PREFIX: Final = "skipstack_"
-_AS_IT_IS, _TRANSPOSED = (np.array([ord(letter)], dtype=np.uint8) for letter in "NT")
+from skipstack.models.compiled.compiling import inlined, named
+from skipstack.models.compiled.registers import HAS_BFLOAT16, REGISTERS
+from skipstack.models.compiled.tile import KINDS, ROWS, VECTORS, fill_tile
+
+NEAR: Final = 2**15
+"""Numbers of x that stay close to the core while all panels go by."""
+LINE: Final = 64
+"""Bytes of a line of the cache: a vector within one is read at once."""
+_PREFIX: Final = "skipstack_product_of_"
+_ADDRESS: Final = types.intp
 
 
-def _find() -> bool:
-    """Whether torch's library has the products of BLAS; compiled code finds them from now on."""
-    names = ("libtorch_cpu.so", "libtorch_cpu.dylib", "torch_cpu.dll")
-    for path in (Path(torch.__file__).parent / "lib" / name for name in names):
-        library = ctypes.CDLL(str(path)) if path.exists() else None
-        if all(hasattr(library, name) for name in _TYPES.values()):
-            for name in _TYPES.values():
-                binding.add_symbol(_PREFIX + name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-            return True
-    return False
-
-
-AVAILABLE: Final = _find()
-"""Where there are none, nothing that multiplies can be compiled."""
-
-
-def multiply(
-    x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False, added: bool = False
+def fill(
+    x: Any,
+    x_row: int,
+    x_next: int,
+    rows: int,
+    panels: Any,
+    panel_size: int,
+    depth: int,
+    out: Any,
+    out_row: int,
+    columns: int,
+    added: bool,
 ) -> None:
-    """out_MN = x_MK weight_KN, where all rows stand one after another; ``turned``: given as x_KM, or as weight_NK.
+    """All tiles; ``fill_tile`` has the arguments. From a panel to the next it is ``panel_size`` numbers."""
+    width = panel_width(x)
+    near = max(NEAR // (depth * ROWS), 1) * ROWS
+    for first in range(0, rows, near):
+        here = min(near, rows - first)
+        tiles = (here + ROWS - 1) // ROWS
+        for panel in range((columns + width - 1) // width):
+            column = panel * width
+            for tile in range(tiles):
+                # All about as high: high ones read a panel less often.
+                start, end = first + here * tile // tiles, first + here * (tile + 1) // tiles
+                fill_tile(
+                    *(x, start * x_row, x_row, x_next, panels, panel * panel_size, depth),
+                    *(out, start * out_row + column, out_row, end - start, columns - column, added),
+                )
 
-    ``added``: to what is there already.
+
+def panel_width(x: Any) -> int:
+    """W, where these are the factors."""
+    raise NotImplementedError("it is compiled only")
+
+
+@overload(panel_width)  # type: ignore[untyped-decorator]
+def _panel_width(x: Any) -> Any:
+    width = VECTORS * KINDS[x.dtype].length
+
+    def known(x: Any) -> int:
+        return width
+
+    return known
+
+
+def _named() -> None:
+    """Products have names from now on, by which compiled code calls them."""
+    for factor, kind in KINDS.items():
+        if kind.pairs and not HAS_BFLOAT16:
+            continue
+        x, out = types.CPointer(factor), types.CPointer(types.float32 if kind.pairs else factor)
+        whole = types.intp
+        signature = types.void(x, *[whole] * 3, x, *[whole] * 2, out, *[whole] * 2, types.boolean)
+        named(f"{_PREFIX}{factor}", signature, fill)
+
+
+AVAILABLE: Final = REGISTERS is not None
+"""Where there are none, nothing that multiplies can be compiled."""
+if AVAILABLE:
+    _named()
+
+
+@inlined
+def panels_for(depth: int, columns: int, like: Any) -> Any:
+    """Room for panels, of the type of ``like``, each line of which is one of the cache: panels_PKW."""
+    width = panel_width(like)
+    count = (columns + width - 1) // width
+    line = LINE // like.itemsize
+    numbers = np.empty(count * depth * width + line, like.dtype)
+    skipped = (-numbers.ctypes.data % LINE) // like.itemsize
+    return numbers[skipped : skipped + count * depth * width].reshape(count, depth, width)
+
+
+@inlined
+def packed(weight_KN: Any) -> Any:
+    """The panels of a matrix."""
+    depth, columns = weight_KN.shape
+    panels_PKW = panels_for(depth, columns, weight_KN)
+    width = panels_PKW.shape[2]
+    for p in range(len(panels_PKW)):
+        panel_KW, first = panels_PKW[p], p * width
+        if first + width <= columns:
+            for k in range(depth):
+                for j in range(width):
+                    panel_KW[k, j] = weight_KN[k, first + j]
+        else:
+            for k in range(depth):
+                for j in range(width):
+                    panel_KW[k, j] = weight_KN[k, first + j] if first + j < columns else 0
+    return panels_PKW
+
+
+@inlined
+def packed_turned(weight_NK: Any) -> Any:
+    """The panels of a matrix that is given transposed."""
+    columns, depth = weight_NK.shape
+    panels_PKW = panels_for(depth, columns, weight_NK)
+    width = panels_PKW.shape[2]
+    for p in range(len(panels_PKW)):
+        panel_KW, first = panels_PKW[p], p * width
+        for j in range(width):
+            if first + j < columns:
+                for k in range(depth):
+                    panel_KW[k, j] = weight_NK[first + j, k]
+            else:
+                for k in range(depth):
+                    panel_KW[k, j] = 0
+    return panels_PKW
+
+
+def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
+    """out_MN = x_MK weight_KN; ``x_turned``: x is given as x_KM; ``added``: to what is there already.
+
+    Rows of x and of out stand one after another; panels may be a view of those of a deeper matrix.
     """
-    product = np.matmul(x.T if x_turned else x, weight.T if weight_turned else weight)
-    out[:] = out + product if added else product
+    raise NotImplementedError("it is compiled only")
 
 
 @overload(multiply)  # type: ignore[untyped-decorator]
-def _multiply(
-    x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False, added: bool = False
-) -> Any:
-    gemm = types.ExternalFunction(_PREFIX + _TYPES[x.dtype], types.void(*[types.intp] * 13))
+def _multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> Any:
+    arguments = [_ADDRESS] * 10
+    product = types.ExternalFunction(f"{_PREFIX}{x.dtype}", types.void(*arguments, types.boolean))
 
-    def call(
-        x: Any, weight: Any, out: Any, x_turned: bool = False, weight_turned: bool = False, added: bool = False
-    ) -> Any:
-        # BLAS reads columns first: to it, all three are transposed, and out^T = weight^T x^T.
-        sizes, factors = np.empty(5, np.int32), np.empty(2, x.dtype)
-        sizes[0], sizes[1], sizes[2] = out.shape[1], out.shape[0], x.shape[0] if x_turned else x.shape[1]
-        sizes[3], sizes[4] = weight.shape[1], x.shape[1]
-        factors[0], factors[1] = 1, 1 if added else 0  # out = 1 x weight + 1 or 0 out
-        n, one = sizes.ctypes.data, factors.ctypes.data
-        m, k, weight_width, x_width, kept = n + 4, n + 8, n + 12, n + 16, one + factors.itemsize
-        way = _TRANSPOSED.ctypes.data if weight_turned else _AS_IT_IS.ctypes.data
-        x_way = _TRANSPOSED.ctypes.data if x_turned else _AS_IT_IS.ctypes.data
-        a, b, c = weight.ctypes.data, x.ctypes.data, out.ctypes.data
-        gemm(way, x_way, n, m, k, one, a, weight_width, b, x_width, kept, c, n)
-        sizes[0], factors[0] = 0, 0  # numba frees an array after its last use, which is to come after the product
+    def call(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
+        across, down = x.strides[0] // x.itemsize, 1
+        if x_turned:
+            across, down = down, across
+        panel_size = panels_PKW.strides[0] // panels_PKW.itemsize
+        rows, columns = out_MN.shape
+        if panels_PKW.shape[1] == 0:
+            if not added:
+                out_MN[:] = 0
+            return
+        product(
+            *(x.ctypes.data, across, down, rows, panels_PKW.ctypes.data, panel_size, panels_PKW.shape[1]),
+            *(out_MN.ctypes.data, out_MN.strides[0] // out_MN.itemsize, columns, added),
+        )
 
     return call

@@ -1,6 +1,7 @@
-"""What all compiled loops do alike at a step. X: as many numbers as the layer's gates have together.
+"""What all compiled loops do alike, of one group. X: as many numbers as the layer's gates have together.
 
-Each loop over a row writes one array: then several of its numbers are computed at once.
+Each loop over a row writes one array: then several of its numbers are computed at once. ``like`` says in which numbers
+products are taken (``pairs.py``). What may be absent comes as an array of one group (1), or of none.
 """
 
 from typing import Any
@@ -8,61 +9,60 @@ from typing import Any
 from numpy.typing import NDArray
 
 from skipstack.models.compiled.compiling import inlined
-from skipstack.models.compiled.products import multiply
+from skipstack.models.compiled.pairs import across, down
+from skipstack.models.compiled.products import multiply, packed, packed_turned
 
 Array = NDArray[Any]
 
 
 @inlined
-def read_below(g: int, x_GTBI: Array, below_GIX: Array, out_GTBX: Array) -> None:
-    """W x of one group, for all steps and sentences."""
-    multiply(rows_of(x_GTBI[g]), below_GIX[g], rows_of(out_GTBX[g]))
+def read_below(x_TBI: Array, below_IX: Array, out_TBX: Array, like: Array) -> None:
+    """W x for all steps and sentences."""
+    multiply(across(rows_of(x_TBI), like), packed(down(below_IX, like)), rows_of(out_TBX))
 
 
 @inlined
-def read_previous(g: int, t: int, h_GTBH: Array, start_G1BH: Array, weight_GHX: Array, out_GTBX: Array) -> None:
-    """Adds U h_{t-1} of one group, for all sentences; before the first step, of what it starts from."""
-    if t > 0:
-        multiply(h_GTBH[g, t - 1], weight_GHX[g], out_GTBX[g, t], added=True)
-    elif len(start_G1BH) > 0:
-        multiply(start_G1BH[g, 0], weight_GHX[g], out_GTBX[g, t], added=True)
-
-
-@inlined
-def return_output(g: int, t: int, above_GTBH: Array, to_pre_TBX: Array, weight_GHX: Array, to_h_BH: Array) -> None:
-    """h_t' = (from above)_t + U^T pre_{t+1}' of one group, for all sentences."""
-    for n in range(len(to_h_BH)):
-        put(to_h_BH[n], above_GTBH[g, t, n])
-    if t + 1 < len(to_pre_TBX):
-        multiply(to_pre_TBX[t + 1], weight_GHX[g], to_h_BH, weight_turned=True, added=True)
-
-
-@inlined
-def return_to_weights(
-    g: int,
-    x_GTBI: Array,
-    below_GIX: Array,
-    start_G1BH: Array,
-    h_GTBH: Array,
-    to_pre_TBX: Array,
-    to_x_GTBI: Array,
-    to_below_GIX: Array,
-    to_bias_GX: Array,
-    to_weight_GHX: Array,
-) -> None:
-    """W' = sum_t x_t pre_t'^T, b' = sum_t pre_t' and U' = sum_t h_{t-1} pre_t'^T of one group; x' = W^T pre', if asked
-    for.
+def read_previous(t: int, h_TBH: Array, start_11BH: Array, step_PKX: Array, out_TBX: Array, like: Array) -> None:
+    """Adds U h_{t-1} for all sentences, from the panels of U; before the first step, of what it starts
+    from.
     """
-    pre_NX, last = rows_of(to_pre_TBX), len(to_pre_TBX) - 1
-    multiply(rows_of(x_GTBI[g]), pre_NX, to_below_GIX[g], x_turned=True)
-    multiply(rows_of(h_GTBH[g, :last]), rows_of(to_pre_TBX[1:]), to_weight_GHX[g], x_turned=True)
-    if len(start_G1BH) > 0:
-        multiply(start_G1BH[g, 0], to_pre_TBX[0], to_weight_GHX[g], x_turned=True, added=True)
-    if len(to_x_GTBI) > 0:
-        multiply(pre_NX, below_GIX[g], rows_of(to_x_GTBI[g]), weight_turned=True)
-    put(to_bias_GX[g], pre_NX[0])
+    if t > 0:
+        multiply(across(h_TBH[t - 1], like), step_PKX, out_TBX[t], added=True)
+    elif len(start_11BH) > 0:
+        multiply(across(start_11BH[0, 0], like), step_PKX, out_TBX[t], added=True)
+
+
+@inlined
+def return_output(t: int, above_TBH: Array, to_pre_TBX: Array, back_PKH: Array, to_h_BH: Array, like: Array) -> None:
+    """h_t' = (from above)_t + U^T pre_{t+1}' for all sentences, from the panels of U^T."""
+    for n in range(len(to_h_BH)):
+        put(to_h_BH[n], above_TBH[t, n])
+    if t + 1 < len(to_pre_TBX):
+        multiply(across(to_pre_TBX[t + 1], like), back_PKH, to_h_BH, added=True)
+
+
+@inlined
+def return_below(
+    x_TBI: Array, below_IX: Array, to_pre_TBX: Array, to_x_1TBI: Array, to_below_IX: Array, to_bias_X: Array, like: Array
+) -> None:
+    """W' = sum_t x_t pre_t'^T and b' = sum_t pre_t'; x' = W^T pre', if asked for."""
+    pre_NX = rows_of(to_pre_TBX)
+    multiply(down(rows_of(x_TBI), like), packed(down(pre_NX, like)), to_below_IX, x_turned=True)
+    if len(to_x_1TBI) > 0:
+        multiply(across(pre_NX, like), packed_turned(across(below_IX, like)), rows_of(to_x_1TBI[0]))
+    put(to_bias_X, pre_NX[0])
     for n in range(1, len(pre_NX)):
-        add(to_bias_GX[g], pre_NX[n])
+        add(to_bias_X, pre_NX[n])
+
+
+@inlined
+def return_previous(h_TBH: Array, start_11BH: Array, to_pre_TBX: Array, to_weight_HX: Array, like: Array) -> None:
+    """U' = sum_t h_{t-1} pre_t'^T."""
+    before_NH, pre_NX = down(rows_of(h_TBH[:-1]), like), packed(down(rows_of(to_pre_TBX[1:]), like))
+    multiply(before_NH, pre_NX, to_weight_HX, x_turned=True)
+    if len(start_11BH) > 0:
+        start_PKX = packed(down(to_pre_TBX[0], like))
+        multiply(down(start_11BH[0, 0], like), start_PKX, to_weight_HX, x_turned=True, added=True)
 
 
 @inlined

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from skipstack.models.compiled.choice import compiles
+from skipstack.models.compiled.choice import compiles, multiplies_bfloat16
 from skipstack.models.fused.choice import fuses
 from skipstack.models.products import rounds
 from skipstack.models.time.block_loop import BlockLoop
@@ -79,8 +79,8 @@ def watched() -> Iterator[None]:
 
 
 def is_compiled(below_GTBI: Tensor) -> bool:
-    """Whether a compiled layer takes these numbers: not where products are in bfloat16, which are torch's."""
-    return not rounds() and not _watched.get() and compiles(below_GTBI)
+    """Whether a compiled layer takes these numbers, and multiplies as it is asked to here."""
+    return not _watched.get() and compiles(below_GTBI) and (not rounds() or multiplies_bfloat16())
 
 
 def _applied(function: Any, *given: Tensor | None) -> Any:
