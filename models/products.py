@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.compiled.choice import compiles, multiplies_bfloat16
+
 FEW_ROWS, FEW_SENTENCES = 64, 16
 """Products of fewer rows stay as they are, since rounding a matrix that is read once gains nothing: of all time steps
 at once, and of a step, whose matrix is rounded once for all of them."""
@@ -33,7 +35,13 @@ def in_bfloat16(wanted: bool) -> Iterator[None]:
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
     """X W, or X W + b."""
-    if rounds_rows(x_GNI.shape[1]):
+    rows = x_GNI.shape[1]
+    if rows >= FEW_ROWS and compiles(x_GNI) and (not rounds() or multiplies_bfloat16()):
+        from skipstack.models.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
+
+        compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())  # type: ignore[no-untyped-call]
+        return compiled_GNO
+    if rounds_rows(rows):
         rounded_GNO: Tensor = _Rounded.apply(x_GNI, weight_GIO)  # type: ignore[no-untyped-call]
         return rounded_GNO if bias is None else rounded_GNO + bias
     return torch.bmm(x_GNI, weight_GIO) if bias is None else torch.baddbmm(bias, x_GNI, weight_GIO)

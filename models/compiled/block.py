@@ -8,7 +8,7 @@ import numpy as np
 from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.pairs import across, down
-from skipstack.models.compiled.products import packed, packed_turned
+from skipstack.models.compiled.panels import packed, packed_turned
 from skipstack.models.compiled.steps import (
     Array,
     add,
@@ -42,7 +42,8 @@ def forward(
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):
-        bias, start_11BH, step_PKX = bias_GX[g], start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        start_11BH, step_PKX = start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        bias, bias_of_s = bias_GX[g], bias_GX[g, 2 * hidden :]
         read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
             read_previous(t, h_GTBH[g], start_11BH, step_PKX, gates_GTBX[g], step_like)
@@ -52,8 +53,8 @@ def forward(
                 through, read, out = tanh_GTBH[g, t, n], read_GTBH[g, t, n], h_GTBH[g, t, n]
                 for j in range(2 * hidden):
                     row[j] = sigmoid(row[j] + bias[j])
-                for j in range(2 * hidden, width):
-                    row[j] = tanh(row[j] + bias[j])
+                for j in range(hidden):
+                    s[j] = tanh(s[j] + bias_of_s[j])
                 for j in range(hidden):
                     through[j] = i[j] * s[j]
                 if len(a_GTBH) > 0:

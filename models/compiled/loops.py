@@ -108,5 +108,7 @@ def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]
     to_weights = [to_below_RDIX, below_RDIX.new_empty(lanes, directions, width), to_recurrent_RDHX]
     to_added = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
     given = x_GTBI, below_RDIX.flatten(0, 1), recurrent_RDHX.flatten(0, 1), start_G1BH, gates_GTBX, h_GTBH, *others
-    backward(*arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added), *ctx.factors)
+    backward(
+        *arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added), *ctx.factors
+    )
     return [to_x_GTBI, *to_weights, *to_added]

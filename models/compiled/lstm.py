@@ -9,7 +9,7 @@ import numpy as np
 from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.pairs import across, down
-from skipstack.models.compiled.products import packed, packed_turned
+from skipstack.models.compiled.panels import packed, packed_turned
 from skipstack.models.compiled.steps import (
     Array,
     add,
@@ -42,11 +42,14 @@ def forward(
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates, h, c, tanh and v, of which c begins with the first state; v only where there is k, otherwise it is c - a."""
+    """Fills gates, h, c, tanh and v, of which c begins with the first state; v only where there is k, otherwise it is c
+    less a.
+    """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
     for g in range(groups):
-        bias, start_11BH, step_PKX = bias_GX[g], start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        start_11BH, step_PKX = start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        bias, bias_of_s = bias_GX[g], bias_GX[g, 3 * hidden :]
         read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
             read_previous(t, h_GTBH[g], start_11BH, step_PKX, gates_GTBX[g], step_like)
@@ -56,8 +59,8 @@ def forward(
                 before, after, through, out = c_GSBH[g, t, n], c_GSBH[g, t + 1, n], tanh_GTBH[g, t, n], h_GTBH[g, t, n]
                 for j in range(3 * hidden):
                     row[j] = sigmoid(row[j] + bias[j])
-                for j in range(3 * hidden, width):
-                    row[j] = tanh(row[j] + bias[j])
+                for j in range(hidden):
+                    s[j] = tanh(s[j] + bias_of_s[j])
                 for j in range(hidden):
                     after[j] = i[j] * s[j] + f[j] * before[j]
                 for j in range(hidden):

@@ -1,7 +1,8 @@
 """What all compiled loops do alike, of one group. X: as many numbers as the layer's gates have together.
 
-Each loop over a row writes one array: then several of its numbers are computed at once. ``like`` says in which numbers
-products are taken (``pairs.py``). What may be absent comes as an array of one group (1), or of none.
+Each loop over a row writes one array, from its first number on: then several numbers are computed at once, which is
+not done where numba thinks that an index may be negative. ``like`` says in which numbers products are taken
+(``pairs.py``). What may be absent comes as an array of one group (1), or of none.
 """
 
 from typing import Any
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from skipstack.models.compiled.compiling import inlined
 from skipstack.models.compiled.pairs import across, down
-from skipstack.models.compiled.products import multiply, packed, packed_turned
+from skipstack.models.compiled.panels import multiply, packed, packed_turned
 
 Array = NDArray[Any]
 
@@ -43,16 +44,20 @@ def return_output(t: int, above_TBH: Array, to_pre_TBX: Array, back_PKH: Array, 
 
 @inlined
 def return_below(
-    x_TBI: Array, below_IX: Array, to_pre_TBX: Array, to_x_1TBI: Array, to_below_IX: Array, to_bias_X: Array, like: Array
+    x_TBI: Array,
+    below_IX: Array,
+    to_pre_TBX: Array,
+    to_x_1TBI: Array,
+    to_below_IX: Array,
+    to_bias_X: Array,
+    like: Array,
 ) -> None:
     """W' = sum_t x_t pre_t'^T and b' = sum_t pre_t'; x' = W^T pre', if asked for."""
     pre_NX = rows_of(to_pre_TBX)
     multiply(down(rows_of(x_TBI), like), packed(down(pre_NX, like)), to_below_IX, x_turned=True)
     if len(to_x_1TBI) > 0:
         multiply(across(pre_NX, like), packed_turned(across(below_IX, like)), rows_of(to_x_1TBI[0]))
-    put(to_bias_X, pre_NX[0])
-    for n in range(1, len(pre_NX)):
-        add(to_bias_X, pre_NX[n])
+    sum_rows(to_bias_X, pre_NX)
 
 
 @inlined
@@ -70,6 +75,14 @@ def rows_of(x_TBI: Array) -> Array:
     """All steps and sentences one after another."""
     steps, sentences, size = x_TBI.shape
     return x_TBI.reshape(steps * sentences, size)
+
+
+@inlined
+def sum_rows(sum_X: Array, rows_NX: Array) -> None:
+    """The sum of rows, of which there is one at least."""
+    put(sum_X, rows_NX[0])
+    for n in range(1, len(rows_NX)):
+        add(sum_X, rows_NX[n])
 
 
 @inlined

@@ -119,10 +119,12 @@ class _Tile:
         at = [builder.add(builder.mul(k, x_next), row) for row in beyond]
         start = builder.gep(panel, [builder.mul(k, WHOLE(VECTORS * length))])
         columns = [self._load(start, vector, factors) for vector in range(self.vectors)]
-        numbers = [builder.load(builder.gep(bases[row // SHARED], [at[row % SHARED]])) for row in range(self.rows)]
-        everywhere = [self._everywhere(each, factors) for each in numbers]
-        pairs = zip(product(everywhere, columns), found, strict=True)
-        made = [self._multiplied(x, column, summed) for (x, column), summed in pairs]
+        made: list[Any] = []
+        for row in range(self.rows):  # each number is read when it is needed: there is no register to keep it in
+            number = builder.load(builder.gep(bases[row // SHARED], [at[row % SHARED]]))
+            everywhere = self._everywhere(number, factors)
+            for column in columns:
+                made.append(self._multiplied(everywhere, column, found[len(made)]))
         following = builder.add(k, WHOLE(1))
         for each, made_of_it in ((k, following), *zip(found, made, strict=True)):
             each.add_incoming(each.type(0 if each is k else None), before)
@@ -149,7 +151,7 @@ class _Tile:
             self._put(total, start, vector, mask)
 
     def _multiplied(self, x: Any, y: Any, added: Any) -> Any:
-        """x y + added, rounded once; of pairs, the sum of both products."""
+        """The sum x y + added, rounded once; of pairs, of both products."""
         if self.kind.pairs:
             return self._call("llvm.x86.avx512bf16.dpbf16ps.512", added.type, added, x, y)
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)

@@ -137,8 +137,9 @@ def test_products_of_few_rows_and_those_outside_are_left_as_they_are() -> None:
         assert step_weight(weight, 16).dtype is torch.bfloat16
         assert torch.equal(weight_gradient(x, x, step_weight(weight, 15)), x.mT @ x)
     assert torch.equal(few, torch.bmm(x[:, :63], weight))
-    assert not torch.equal(many, torch.bmm(x, weight))
-    assert torch.equal(product(x, weight), torch.bmm(x, weight))
+    exact = torch.bmm(x, weight)
+    torch.testing.assert_close(product(x, weight), exact)
+    assert (many - exact).norm() > 100 * (product(x, weight) - exact).norm()
 
 
 def test_an_evaluation_is_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:

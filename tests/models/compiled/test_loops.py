@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from skipstack.models import products
 from skipstack.models.compiled import choice
 from skipstack.models.compiled.loops import CompiledBlock, CompiledLstm
 from skipstack.models.products import in_bfloat16
+from skipstack.models.time import loops
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import block_layer, is_compiled, lstm_layer, watched
@@ -21,6 +23,7 @@ from tests.models.time.beside import both, layer_of, passes
 
 SIZES = st.tuples(*(st.integers(1, most) for most in (2, 4, 5, 20)))
 """Lanes, steps, sentences and hidden units: rows of less than, and more than, what a CPU computes at once."""
+FLOAT = torch.float32
 PARTS = st.lists(st.booleans(), min_size=5, max_size=5)
 """Which of the three parts of a skip there are, whether there is a first state, and whether what is below learns."""
 
@@ -50,11 +53,34 @@ def layer(chosen: Callable[..., Any]) -> Callable[..., Any]:
     return lambda below, *others: chosen(below, Weights(*others[:3]), *others[3:])[: 2 if chosen is lstm_layer else 1]
 
 
+@pytest.mark.skipif(not choice.multiplies_bfloat16(), reason="this CPU does not multiply numbers of bfloat16")
+@pytest.mark.parametrize(
+    ("layer", "defined", "gates"), [(CompiledLstm, ShortcutLoop, 4), (CompiledBlock, BlockLoop, 3)]
+)
+@pytest.mark.parametrize("sentences", [3, 17])
+def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
+    layer: Any, defined: Any, gates: int, sentences: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the loops of torch do where what it sums up is not rounded once more; of few sentences, steps are exact."""
+    sizes, present, rows = (2, 30, sentences, 20), [True, True, True, True, True], torch.bmm
+    monkeypatch.setattr(products, "compiles", lambda _: False)
+    exact, _ = both(layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT)
+    monkeypatch.setattr(torch, "bmm", lambda x, y: rows(x.float(), y.float()))
+    with in_bfloat16(True):
+        ours, theirs = both(
+            layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT
+        )
+    for one, other, unrounded in zip(ours, theirs, exact, strict=True):
+        # A sum in another order now and then rounds the next factor the other way.
+        assert (one - other).norm() < 2e-4 * other.norm()
+        assert (one - unrounded).norm() > 5e-4 * other.norm()
+
+
 CHOSEN: list[tuple[Callable[..., Any], Any, int]] = [(lstm_layer, LstmLoop, 4), (block_layer, BlockLoop, 3)]
 
 
 @pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
-def test_in_bfloat16_and_without_a_blas_or_numba_the_loops_of_torch_run(
+def test_where_the_cpu_does_not_multiply_so_or_there_is_no_numba_the_loops_of_torch_run(
     chosen: Callable[..., Any], defined: Any, gates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers, above_GTBH = below_and_weights(gates), torch.ones(2, 6, 17, 9)
@@ -68,16 +94,18 @@ def test_in_bfloat16_and_without_a_blas_or_numba_the_loops_of_torch_run(
         ]
 
     assert is_compiled(numbers[0])
-    with in_bfloat16(True):
+    with monkeypatch.context() as patch, in_bfloat16(True):
+        patch.setattr(loops, "multiplies_bfloat16", lambda: False)
+        patch.setattr(products, "multiplies_bfloat16", lambda: False)
         rounded = chosen_and_defined()
     with watched():
         looked_into = chosen_and_defined()
         assert chosen(numbers[0], Weights(*numbers[1:]))[-1] is not None
     with monkeypatch.context() as patch:
         patch.setattr(choice, "_multiplies", lambda: False)
-        without_blas = chosen_and_defined()
+        without_registers = chosen_and_defined()
     monkeypatch.setattr(choice, "HAS_NUMBA", False)
-    for ours, theirs in (rounded, looked_into, without_blas, chosen_and_defined()):
+    for ours, theirs in (rounded, looked_into, without_registers, chosen_and_defined()):
         assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
 
 

@@ -11,9 +11,9 @@ from skipstack.models.time.layer import project
 DIRECTIONS = 2
 
 
-def drawn(generator: torch.Generator, *shape: int, apart: bool = False) -> Tensor:
-    """Random numbers in float64; ``apart``: they do not stand row after row."""
-    numbers = torch.randn(*shape, dtype=torch.float64, generator=generator)
+def drawn(generator: torch.Generator, *shape: int, apart: bool = False, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Random numbers; ``apart``: they do not stand row after row."""
+    numbers = torch.randn(*shape, dtype=dtype, generator=generator)
     return (numbers.transpose(0, -1).contiguous().transpose(0, -1) if apart else numbers).requires_grad_()
 
 
@@ -35,14 +35,22 @@ def passes(layer: Any, given: list[Tensor | None], above_GTBH: Tensor) -> list[T
 
 
 def both(
-    layer: Any, defined: Any, gates: int, sizes: tuple[int, ...], present: list[bool], *, apart: bool, seed: int
+    layer: Any,
+    defined: Any,
+    gates: int,
+    sizes: tuple[int, ...],
+    present: list[bool],
+    *,
+    apart: bool,
+    seed: int,
+    dtype: torch.dtype = torch.float64,
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """In float64, of random numbers; ``sizes``: lanes, steps, sentences and hidden units; ``present``: which of the
+    """Of random numbers; ``sizes``: lanes, steps, sentences and hidden units; ``present``: which of the
     three parts of a skip there are, whether there is a first state, and whether what is below asks for a gradient.
     """
     lanes, steps, sentences, hidden = sizes
     groups, below = lanes * DIRECTIONS, hidden + 1
-    draw = partial(drawn, torch.Generator().manual_seed(seed))
+    draw = partial(drawn, torch.Generator().manual_seed(seed), dtype=dtype)
     below_GTBI = draw(groups, steps, sentences, below, apart=apart)
     weights = [draw(lanes, DIRECTIONS, *shape, gates * hidden, apart=apart) for shape in ((below,), (), (hidden,))]
     parts = [draw(groups, steps, sentences, hidden, apart=apart) for _ in range(3)]

@@ -18,10 +18,13 @@ from skipstack.models.compiled.tile import KINDS, ROWS, VECTORS, fill_tile
 
 NEAR: Final = 2**15
 """Numbers of x that stay close to the core while all panels go by."""
+DEEP: Final = 160
+"""Lines of a panel that do so while rows go by: half of the nearest cache is left to whatever else is computed."""
+BLOCK: Final = 64
+"""Lines of panels that are filled at the same time."""
 LINE: Final = 64
 """Bytes of a line of the cache: a vector within one is read at once."""
 _PREFIX: Final = "skipstack_product_of_"
-_ADDRESS: Final = types.intp
 
 
 def fill(
@@ -38,20 +41,28 @@ def fill(
     added: bool,
 ) -> None:
     """All tiles; ``fill_tile`` has the arguments. From a panel to the next it is ``panel_size`` numbers."""
-    width = panel_width(x)
+    width, parts = panel_width(x), (depth + DEEP - 1) // DEEP
     near = max(NEAR // (depth * ROWS), 1) * ROWS
     for first in range(0, rows, near):
         here = min(near, rows - first)
         tiles = (here + ROWS - 1) // ROWS
         for panel in range((columns + width - 1) // width):
             column = panel * width
-            for tile in range(tiles):
-                # All about as high: high ones read a panel less often.
-                start, end = first + here * tile // tiles, first + here * (tile + 1) // tiles
-                fill_tile(
-                    *(x, start * x_row, x_row, x_next, panels, panel * panel_size, depth),
-                    *(out, start * out_row + column, out_row, end - start, columns - column, added),
-                )
+            for part in range(parts):
+                k, deep = share(depth, part, parts)
+                panel_at, adds = panel * panel_size + k * width, added | (part > 0)
+                for tile in range(tiles):
+                    row, high = share(here, tile, tiles)
+                    x_at, out_at = (first + row) * x_row + k * x_next, (first + row) * out_row + column
+                    known = x, x_at, x_row, x_next, panels, panel_at, deep, out, out_at, out_row
+                    fill_tile(*known, high, columns - column, adds)
+
+
+@inlined
+def share(whole: int, part: int, parts: int) -> tuple[int, int]:
+    """Where one of so many parts begins, which are all about as large, and how large it is."""
+    start = whole * part // parts
+    return start, whole * (part + 1) // parts - start
 
 
 def panel_width(x: Any) -> int:
@@ -80,9 +91,7 @@ def _named() -> None:
         named(f"{_PREFIX}{factor}", signature, fill)
 
 
-AVAILABLE: Final = REGISTERS is not None
-"""Where there are none, nothing that multiplies can be compiled."""
-if AVAILABLE:
+if REGISTERS is not None:
     _named()
 
 
@@ -120,17 +129,19 @@ def packed(weight_KN: Any) -> Any:
 def packed_turned(weight_NK: Any) -> Any:
     """The panels of a matrix that is given transposed."""
     columns, depth = weight_NK.shape
-    panels_PKW = panels_for(depth, columns, weight_NK)
-    width = panels_PKW.shape[2]
+    panels_PKW, width = panels_for(depth, columns, weight_NK), panel_width(weight_NK)
     for p in range(len(panels_PKW)):
-        panel_KW, first = panels_PKW[p], p * width
-        for j in range(width):
-            if first + j < columns:
-                for k in range(depth):
-                    panel_KW[k, j] = weight_NK[first + j, k]
-            else:
-                for k in range(depth):
-                    panel_KW[k, j] = 0
+        for start in range(0, depth, BLOCK):
+            # So few lines at a time stay in the cache until they are full.
+            block_BW, part_CB = panels_PKW[p, start:][:BLOCK], weight_NK[p * width :, start : start + BLOCK]
+            for j in range(width):
+                if j < len(part_CB):
+                    numbers = part_CB[j]
+                    for k in range(len(numbers)):
+                        block_BW[k, j] = numbers[k]
+                else:
+                    for k in range(len(block_BW)):
+                        block_BW[k, j] = 0
     return panels_PKW
 
 
@@ -144,8 +155,7 @@ def multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added
 
 @overload(multiply)  # type: ignore[untyped-decorator]
 def _multiply(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> Any:
-    arguments = [_ADDRESS] * 10
-    product = types.ExternalFunction(f"{_PREFIX}{x.dtype}", types.void(*arguments, types.boolean))
+    product = types.ExternalFunction(f"{_PREFIX}{x.dtype}", types.void(*[types.intp] * 10, types.boolean))
 
     def call(x: Any, panels_PKW: Any, out_MN: Any, x_turned: bool = False, added: bool = False) -> None:
         across, down = x.strides[0] // x.itemsize, 1
