@@ -109,8 +109,8 @@ class _Tile:
         """All sums over k, of each row one vector after another."""
         builder, length = self.builder, self.kind.length
         factors, sums = (ir.VectorType(each, length) for each in (self.kind.factor, self.kind.sum))
-        bases = [builder.gep(x, [builder.mul(WHOLE(row), x_row)]) for row in range(0, self.rows, SHARED)]
-        beyond = [builder.mul(WHOLE(row), x_row) for row in range(min(SHARED, self.rows))]
+        bases = [self._kept(builder.gep(x, [builder.mul(WHOLE(r), x_row)])) for r in range(0, self.rows, SHARED)]
+        beyond = [self._kept(builder.mul(WHOLE(row), x_row)) for row in range(min(SHARED, self.rows))]
         before, loop, end = builder.block, builder.append_basic_block("k"), builder.append_basic_block("summed")
         builder.branch(loop)
         builder.position_at_end(loop)
@@ -155,6 +155,10 @@ class _Tile:
         if self.kind.pairs:
             return self._call("llvm.x86.avx512bf16.dpbf16ps.512", added.type, added, x, y)
         return self._call(f"llvm.fma.{_name(added.type)}", added.type, x, y, added)
+
+    def _kept(self, number: Any) -> Any:
+        """The number in a register of its own. LLVM would compute each address from the one before, and wait for it."""
+        return self.builder.asm(ir.FunctionType(number.type, [number.type]), "", "=r,0", [number], False)
 
     def _mask(self, count: Any) -> Any:
         """Which numbers of a vector are the first ``count``."""
