@@ -28,6 +28,8 @@ from tests.models.inputs.test_pretrained import CORPUS
 from tests.models.test_golden import small, training
 from tests.models.training.standin import ReplayedOnCpu
 
+pytestmark = pytest.mark.long
+
 EPOCHS = 3
 NETWORKS = (
     "chen2017/default",
