@@ -10,14 +10,19 @@ SIMULATED = "simulated"
 """The type of the device that is not there (``models/accelerator/simulated.py``)."""
 
 
+CAPTURED = "cuda-graphs"
+"""What a study's device is called where steps of training are captured: a GPU (``models/training/captured.py``)."""
+
+
 def choose_device(name: str) -> torch.device:
-    """``auto`` takes a GPU where there is one; ``cpu`` and ``cuda`` are taken at their word, UserError where absent."""
+    """``auto`` takes a GPU where there is one; others are taken at their word, UserError where no GPU is."""
     present = torch.cuda.is_available()
     if name == "auto":
         return torch.device("cuda" if present else "cpu")
-    if name == "cuda" and not present:
-        raise UserError("--device cuda: no GPU here (allowed: auto, cpu)")
-    return torch.device(name)
+    kind = "cuda" if name == CAPTURED else name
+    if kind == "cuda" and not present:
+        raise UserError(f"--device {name}: no GPU here (allowed: auto, cpu)")
+    return torch.device(kind)
 
 
 def clock(device: torch.device) -> float:

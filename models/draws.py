@@ -22,15 +22,16 @@ STEPS: Final = 0x9E3779B9, 0xBB67AE85
 WORD: Final = 0xFFFFFFFF
 
 
-def drawn(key_R: Tensor, draw: int, like_RN: Tensor) -> Tensor:
+def drawn(key_R: Tensor, draw: int | Tensor, like_RN: Tensor) -> Tensor:
     """Uniform in [0, 1), of the shape and type of ``like``: multiples of 2^-24 in float32, of 2^-32 in float64.
 
     A lane's numbers are word 0 of blocks 0 ... M - 1, then their word 1, 2, 3; block i is Philox of (i, 0, d_0, d_1)
-    under (k_0, k_1), where d is the draw and k the lane's key, both of 64 bits, the lower half first.
+    under (k_0, k_1), where d is the draw and k the lane's key, both of 64 bits, the lower half first. The draw is a
+    whole number, of the host or in a tensor beside the key.
     """
     lanes, numbers = len(like_RN), like_RN[0].numel()
     blocks = -(-numbers // 4)
-    if compiles(like_RN):
+    if compiles(like_RN) and isinstance(draw, int):
         from skipstack.models.compiled.philox import fill
 
         uniform_RN = like_RN.new_empty(lanes, 4 * blocks)
@@ -39,16 +40,17 @@ def drawn(key_R: Tensor, draw: int, like_RN: Tensor) -> Tensor:
         from skipstack.models.fused.operators import OPERATIONS
 
         uniform_RN = like_RN.new_empty(lanes, 4 * blocks)
-        OPERATIONS.uniform(key_R, draw, uniform_RN)
+        OPERATIONS.uniform(key_R, *((draw, None) if isinstance(draw, int) else (0, draw)), uniform_RN)
     else:
         uniform_RN = fractions(philox_words(key_R, draw, blocks), like_RN.dtype)
     return uniform_RN[:, :numbers].reshape(like_RN.shape)
 
 
-def philox_words(key_R: Tensor, draw: int, blocks: int) -> Tensor:
+def philox_words(key_R: Tensor, draw: int | Tensor, blocks: int) -> Tensor:
     """The words of all blocks, as whole numbers of 64 bits: word_R(4M)."""
     block_1M = torch.arange(blocks, device=key_R.device).unsqueeze(0)
-    counter = block_1M, *(torch.full_like(block_1M, word) for word in (0, draw & WORD, draw >> 32))
+    nothing_1M = torch.zeros_like(block_1M)
+    counter = block_1M, nothing_1M, nothing_1M + (draw & WORD), nothing_1M + (draw >> 32)
     words = philox(counter, ((key_R & WORD).unsqueeze(1), (key_R >> 32 & WORD).unsqueeze(1)))
     return torch.stack([word.expand(len(key_R), blocks) for word in words], dim=1).flatten(1)
 

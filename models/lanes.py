@@ -39,7 +39,7 @@ class Streams:
     def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
         self.lanes = len(seeds)
         self.key_R = torch.tensor([derive(seed, name) for seed in seeds], device=device)
-        self.draws = 0
+        self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
         """Numbers in [0, 1), of the shape of ``like_R`` (lane axis first)."""
@@ -50,9 +50,15 @@ class Streams:
         """A draw whose numbers nobody needs, in any lane: others, beside which some lane would need them, make it."""
         self.draws += 1
 
+    def count_on_device(self) -> None:
+        """From now on the number of draws is a tensor beside the keys: a step that is captured, and replayed, counts on
+        (``models/training/captured.py``).
+        """
+        self.draws = torch.as_tensor(self.draws).to(self.key_R.device)
+
     def get_state(self) -> Tensor:
         """How many draws there were."""
-        return torch.tensor(self.draws)
+        return torch.as_tensor(self.draws).clone()
 
     def set_state(self, state: Tensor, epoch: int) -> None:
         """Continue where ``get_state`` was called, after ``epoch`` epochs.
@@ -60,7 +66,11 @@ class Streams:
         Until 0.1.0 a state was one of torch's generators, which nothing continues: from there, streams go on at a place
         that the epoch gives.
         """
-        self.draws = int(state) if state.dim() == 0 else epoch << WORD.bit_length()
+        draws = int(state) if state.dim() == 0 else epoch << WORD.bit_length()
+        if isinstance(self.draws, int):
+            self.draws = draws
+        else:
+            self.draws.fill_(draws)
 
 
 class Dropout(nn.Module):

@@ -38,6 +38,8 @@ class Loader:
     lexicon: LexiconTensors
     lanes: int
     device: torch.device
+    pads: bool = False
+    """Whether batches are ``padded`` to be of few shapes."""
 
     def __call__(
         self, batches: Iterable[Batch], memory: Memory | None = None
@@ -53,7 +55,24 @@ class Loader:
 
     def distinct(self, batch: Batch) -> DistinctForms | None:
         """What the network reads only once of each form."""
-        return self.embedder.distinct(batch.forms_RTB, self.lexicon)
+        found = self.embedder.distinct(batch.forms_RTB, self.lexicon)
+        return padded(found, self.lexicon.spelling_FC.shape[1]) if self.pads and found is not None else found
+
+
+def padded(found: DistinctForms, widest: int) -> DistinctForms:
+    """The same, with as many forms and characters as the next power of two says, ``widest`` characters at most: what is
+    computed of further boundaries nobody reads.
+    """
+    lanes, forms = found.forms_RN.shape
+    further = _power_of_two(forms) - forms
+    before_R = further * np.arange(lanes).reshape(-1, *[1] * (found.place_RP.ndim - 1))
+    longest = None if found.longest is None else min(_power_of_two(found.longest), widest)
+    return DistinctForms(np.pad(found.forms_RN, ((0, 0), (0, further))), found.place_RP + before_R, longest)
+
+
+def _power_of_two(count: int) -> int:
+    """The smallest that is no smaller."""
+    return 1 << max(count - 1, 0).bit_length()
 
 
 def ahead(made: Iterator[Made]) -> Iterator[Made]:

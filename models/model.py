@@ -97,7 +97,7 @@ class Stacked(Network):
     def begin(self, epoch: int) -> None:
         """A policy may explore less with every epoch."""
         if self.reinforce is not None:
-            self.reinforce.epoch = epoch
+            self.reinforce.begin(epoch)
 
     def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
         """The head's loss of each sentence: loss_RB.

@@ -1,7 +1,7 @@
 """Layers on layers, in one or two directions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 from torch import Tensor, nn
@@ -21,14 +21,14 @@ class Passed:
     unrolled: Unrolled
 
 
+@dataclass(slots=True, eq=False)
 class Memory:
     """The states that layers leave at the end of a batch and start the next one from, as constants.
 
     ``states`` are those of the layers, bottom up; there are none before the first batch.
     """
 
-    def __init__(self) -> None:
-        self.states: list[Tensor | None] = []
+    states: list[Tensor | None] = field(default_factory=list)
 
 
 class Stack(nn.Module):

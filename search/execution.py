@@ -29,7 +29,7 @@ from skipstack.search.trials.metered import MeteredWorkers
 from skipstack.search.trials.reporting import Objective
 
 EngineName = Literal["ray", "serial"]
-DeviceName = Literal["auto", "cpu", "cuda"]
+DeviceName = Literal["auto", "cpu", "cuda", "cuda-graphs"]
 Share = float | Literal["auto"]
 
 Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]

@@ -92,8 +92,11 @@ SharePerTrial = Annotated[
     ),
 ]
 Device = Annotated[
-    Literal["auto", "cpu", "cuda"] | None,
-    typer.Option(help="Where trials compute; `auto`, the default, takes a GPU where there is one."),
+    Literal["auto", "cpu", "cuda", "cuda-graphs"] | None,
+    typer.Option(
+        help="Where trials compute; `auto`, the default, takes a GPU where there is one. `cuda-graphs`: on a GPU, each "
+        "step of training launched as a whole; nobody has tried it on one yet."
+    ),
 ]
 EngineName = Annotated[
     Literal["ray", "serial"] | None,

@@ -149,10 +149,12 @@ def block_backward(
 
 
 @triton.jit(do_not_specialize=["draw"])
-def uniform(keys, draw, out, blocks, BLOCK: tl.constexpr):
+def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
     """Each program turns ``BLOCK`` counters of a lane into four words each, a quarter of the lane's numbers apart."""
     lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
+    if counted is not None:
+        whole += tl.load(counted)
     low, high = nothing + (whole & 0xFFFFFFFF).to(tl.uint32), nothing + (whole >> 32).to(tl.uint32)
     a, b, c, d = tl.philox(tl.load(keys + lane), first, nothing, low, high)
     at, there = lane * 4 * blocks + block, block < blocks

@@ -28,7 +28,7 @@ _DEFINED.define(
     "block_backward(Tensor to_h, Tensor gates, Tensor through, Tensor read,"
     " Tensor(a!) to_pre, Tensor(b!)? to_internal, Tensor(c!)? to_output, Tensor(d!)? to_shared) -> ()"
 )
-_DEFINED.define("uniform(Tensor keys, int draw, Tensor(a!) out) -> ()")
+_DEFINED.define("uniform(Tensor keys, int draw, Tensor? counted, Tensor(a!) out) -> ()")
 
 
 def lstm_forward(
@@ -84,12 +84,12 @@ def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strid
     kernel[(groups, -(-size // BLOCK))](*parts, size, hidden, *strides, BLOCK=BLOCK)
 
 
-def uniform(keys: Tensor, draw: int, out: Tensor) -> None:
-    """All of ``out``, a row a lane (``models/draws.py``)."""
+def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> None:
+    """All of ``out``, a row a lane (``models/draws.py``), of draw ``draw`` + ``counted``, 0 where it is None."""
     from skipstack.models.fused import kernels
 
     blocks = out.shape[1] // 4
-    kernels.uniform[(len(out), -(-blocks // BLOCK))](keys, draw, out, blocks, BLOCK=BLOCK)
+    kernels.uniform[(len(out), -(-blocks // BLOCK))](keys, draw, counted, out, blocks, BLOCK=BLOCK)
 
 
 for _function in (lstm_forward, lstm_backward, block_forward, block_backward, uniform):

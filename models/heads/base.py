@@ -74,6 +74,11 @@ class Head(nn.Module, ABC):
             return log_RUBK
         return log_RUBK.logsumexp(dim=0, keepdim=True) - math.log(len(log_RUBK))
 
+    @property
+    def decides_on_host(self) -> bool:
+        """Whether ``decode`` waits for its scores, to decide where Python runs."""
+        return False
+
     doubts: Doubts | None = None
     """Where it notes whether a loss may be wrong, to be asked when many have been computed; None: each is right."""
 

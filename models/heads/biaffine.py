@@ -56,6 +56,11 @@ class BiaffineHead(Head):
         self.relations = RelationScores(lanes=lanes, size=config.relation_size, relations=relations)
         self.tree = config.decoder == "tree"
 
+    @property
+    def decides_on_host(self) -> bool:
+        """Where it decides on trees."""
+        return self.tree
+
     def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
         """-sum_w log P(h_w) + log P(k_w | h_w), of the gold heads h and relations k: loss_RB (nats).
 

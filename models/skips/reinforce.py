@@ -47,19 +47,25 @@ class Reinforce(nn.Module):
 
     No gradient goes through r and b. The log-likelihood as reward, this and the gradient of the loss J_1 itself are
     together that of E[J_1]: by the policy's parameters, and by all where ``config.gradient`` says "network". Otherwise
-    the network's lacks what its states change in the choices. ``epoch``, counted from 0, is set from outside, since
-    alpha may decay.
+    the network's lacks what its states change in the choices. Each epoch ``begin``s, since alpha may decay.
     """
 
+    alpha: Tensor
+    """A tensor beside the others: a step that is captured reads it anew each time, which it does with no number of the
+    host (``models/training/captured.py``)."""
     average_R: Tensor
     weight_R: Tensor
 
     def __init__(self, config: DynamicSkipConfig, lanes: int) -> None:
         super().__init__()
         self.config = config
-        self.epoch = 0
+        self.register_buffer("alpha", torch.tensor(config.entropy_weight, dtype=torch.float64), persistent=False)
         self.register_buffer("average_R", torch.zeros(lanes))
         self.register_buffer("weight_R", torch.zeros(lanes))
+
+    def begin(self, epoch: int) -> None:
+        """An epoch begins, counted from 0."""
+        self.alpha.fill_(self.config.entropy_weight * self.config.entropy_decay**epoch)
 
     def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
         """A number for each sentence, objective_RB, whose gradient that of the docstring is; its value means nothing.
@@ -69,7 +75,6 @@ class Reinforce(nn.Module):
         surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
         if self.training:
             self._take_in(rewards)
-        alpha = self.config.entropy_weight * self.config.entropy_decay**self.epoch
         objective_RB = torch.zeros_like(surplus_RUB[:, 0])
         for each in made:
             log_GTBJ = each.choices.log_probabilities()
@@ -84,7 +89,7 @@ class Reinforce(nn.Module):
                 if whole
                 else _from_here_on(surplus_RUB, lengths_RB, taken_RDTB.shape[1])
             )
-            objective_RB = objective_RB + _over_time(taken_RDTB * credit_RDTB + alpha * entropy_RDTB, lengths_RB)
+            objective_RB = objective_RB + _over_time(taken_RDTB * credit_RDTB + self.alpha * entropy_RDTB, lengths_RB)
         return objective_RB
 
     def _baseline(self) -> Tensor:

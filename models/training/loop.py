@@ -1,5 +1,6 @@
 """Training: epochs over a corpus, all lanes at once. It knows neither ray nor mlflow."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +27,10 @@ from skipstack.models.loading import Loader
 from skipstack.models.model import Tokens
 from skipstack.models.products import in_bfloat16
 from skipstack.models.stack import Memory
+from skipstack.models.training.captured import CapturedSteps, obstacle
 from skipstack.models.training.config import TrainingConfig
 from skipstack.models.training.gradients import clip, penalise
+from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.pretraining import pretrain
 from skipstack.models.training.schedule import next_learning_rate
@@ -57,7 +60,8 @@ class Training:
 
     ``order_seed`` orders the bucket lengths, which all lanes share; everything else of a lane
     comes from its own seed. A run resumed by ``load_state_dict`` equals the uninterrupted one; on another kind of
-    device it goes on with the same weights and other draws.
+    device it goes on with the same weights and draws. With ``graphs`` its steps are captured
+    (``models/training/captured.py``); where they cannot be, it warns, and they are done as ever.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Training:
         lanes: Sequence[Lane],
         order_seed: int,
         device: torch.device,
+        graphs: Graphs | None = None,
     ) -> None:
         keep_freed_memory()
         self.config = training
@@ -82,12 +87,19 @@ class Training:
         self.model, self.streams = build(model, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
         self.pretrained = _pretrained(self.model.embedder, corpus)
         self.lexicon = LexiconTensors.on(device, corpus.lexicon)
-        self.loader = Loader(embedder=self.model.embedder, lexicon=self.lexicon, lanes=len(lanes), device=device)
         self.trusting = self.model.head.may_doubt and device.type != "cpu"
         self.optimiser = optimiser(training.optimiser, dict(self.model.named_parameters()))
         for each in self.model.modules():
             if isinstance(each, Lookup):
                 each.by_row = not training.l2 and self.optimiser.by_row(each.table)
+        self.captured = None if graphs is None else self._captured(graphs)
+        self.loader = Loader(
+            embedder=self.model.embedder,
+            lexicon=self.lexicon,
+            lanes=len(lanes),
+            device=device,
+            pads=self.captured is not None,
+        )
         self.epoch = 0
         rates = [
             training.optimiser.learning_rate if lane.learning_rate is None else lane.learning_rate for lane in lanes
@@ -176,6 +188,12 @@ class Training:
         return self.update(*self.loader.load(batch, memory), self.rates())
 
     def update(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
+        """One update, captured where steps are: the loss_R and tags_R of ``launched``."""
+        if self.captured is None:
+            return self.launched(tokens, gold, rate_R)
+        return self.captured(self.launched, tokens, gold, rate_R)
+
+    def launched(self, tokens: Tokens, gold: Gold, rate_R: Tensor) -> tuple[Tensor, Tensor]:
         """One update: the summed loss_R before it, and the tags_R it was summed over.
 
         The objective of a lane is the mean of its loss over tags (wu2017 eq. 3) or sentences (chen2017 eq. 20), and
@@ -198,6 +216,15 @@ class Training:
             clip(self.optimiser.parameters, self.config.clip_norm)
         self.optimiser.step(rate_R)
         return loss_R.detach(), tags_R
+
+    def _captured(self, graphs: Graphs) -> CapturedSteps | None:
+        """Counts where graphs can count on."""
+        if (reason := obstacle(self.model)) is not None:
+            warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
+            return None
+        self.streams.count_on_device()
+        self.optimiser.steps = self.optimiser.steps.to(self.device)
+        return CapturedSteps(self.model.head, graphs)
 
     def rates(self) -> Tensor:
         """The learning rates where updates read them: rate_R."""

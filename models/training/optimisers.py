@@ -61,13 +61,13 @@ class LaneAdam(LaneOptimiser):
         """Along the corrected mean over the root of the corrected square."""
         if not gradients:
             return
-        names, done = tuple(gradients), float(self.steps)
+        names = tuple(gradients)
         gradients_of_lanes = zip(*(gradient.contiguous().unbind() for gradient in gradients.values()), strict=True)
         rates = learning_rate_R.unbind()
         for (parameters, means, squares), own, rate in zip(
             self._by_lane(names), gradients_of_lanes, rates, strict=True
         ):
-            steps = [rate.new_full((), done, dtype=torch.float32)] * len(names)
+            steps = [self._done(rate)] * len(names)
             # what ``torch.optim.Adam(fused=True)`` calls, without what that asks anew at each step
             torch._fused_adam_(
                 parameters,
@@ -84,6 +84,12 @@ class LaneAdam(LaneOptimiser):
                 amsgrad=False,
                 maximize=False,
             )
+
+    def _done(self, rate: Tensor) -> Tensor:
+        """How many updates there were, this one included, where the kernel reads it."""
+        if self.steps.device == rate.device:
+            return self.steps.float()
+        return rate.new_full((), float(self.steps), dtype=torch.float32)
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """As the kernel has it, for rows."""

@@ -60,8 +60,10 @@ def allotted(
         made = _by_need(sizes(), count, machines) if with_gpus and device != "cpu" else _fixed(0.0, machines)
     else:
         made = _fixed(gpus_per_trial, machines)
-    if device == "cuda" and "gpu" not in made.resources:
-        raise UserError(f"--device cuda: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)")
+    if device not in ("auto", "cpu") and "gpu" not in made.resources:
+        raise UserError(
+            f"--device {device}: {made.words} (allowed: GPUs that torch finds, and a share of them above 0)"
+        )
     if not slots(machines, made.resources):
         raise UserError(
             f"no trial fits: it needs {in_words(made.resources)}, and {_described(machines)} (allowed: larger "

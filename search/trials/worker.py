@@ -19,13 +19,14 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.data.tasks.measure import Counts
 from skipstack.models.build import Sizes
-from skipstack.models.device import choose_device, limit_memory
+from skipstack.models.device import CAPTURED, choose_device, limit_memory
 from skipstack.models.evaluate import evaluate
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.trained import lane_of, trained
 from skipstack.models.training.checkpoint import Tensors, read_tensors
+from skipstack.models.training.graphs import CudaGraphs
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.sentences import SentenceCounts
@@ -65,6 +66,7 @@ class TrainingWorker(Worker):
                 lanes=[Lane(seed=seed) for seed in seeds],
                 order_seed=task.order_seed,
                 device=device,
+                graphs=CudaGraphs() if task.device == CAPTURED else None,
             )
             for seeds in lane_groups(task, device)
         ]

@@ -1,7 +1,9 @@
 """``make gpu-check``: in ten minutes and without ray, whether all is right on a machine with a GPU, and how fast.
 
 It runs the tests that are marked ``gpu`` in ``tests/models``, then times steps of training: ours with 1, 4 and 16
-lanes, and ``nn.LSTM`` (cuDNN) of the same depth and width, forward and backward alone.
+lanes, captured (``models/training/captured.py``) and not, and ``nn.LSTM`` (cuDNN) of the same depth and width, forward
+and backward alone. Captured steps may become the default where they are faster, and no further ``apart`` from others
+than these are from themselves: the furthest of all losses and weights after some steps, as a share of the largest.
 """
 
 import argparse
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import cycle
 
 import torch
@@ -16,11 +19,13 @@ from torch import Tensor, nn
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.chain.partition import Doubts
 from skipstack.models.config import StackConfig
 from skipstack.models.device import choose_device, clock
 from skipstack.models.fused.choice import HAS_TRITON
 from skipstack.models.lanes import Lane
 from skipstack.models.stack import Memory
+from skipstack.models.training.graphs import CudaGraphs, Graphs
 from skipstack.models.training.loop import Training
 from tests.models.accelerator import presets
 
@@ -30,7 +35,20 @@ LENGTH = 25
 """Tokens of every sentence."""
 SENTENCES, EPOCHS = 8_000, 10
 """Of a run, where runs an hour are told: each lane is one."""
-COLUMNS = ("network", "lanes", "ms a step", "times nn.LSTM", "tokens a second", "runs an hour")
+COLUMNS = (
+    "network",
+    "lanes",
+    "ms a step",
+    "captured",
+    "times as fast",
+    "apart",
+    "apart again",
+    "times nn.LSTM",
+    "tokens a second",
+    "runs an hour",
+)
+COMPARED = 8
+"""Steps after which losses and weights are compared."""
 
 
 def seconds(step: Callable[[], object], device: torch.device, budget: float) -> float:
@@ -43,8 +61,17 @@ def seconds(step: Callable[[], object], device: torch.device, budget: float) -> 
     return (clock(device) - started) / count
 
 
-def ours(preset: str, lanes: int, device: torch.device) -> tuple[Callable[[], object], int]:
-    """A step of training of a preset's base, and how many numbers its first layer reads of a token."""
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """A run, what does its next step, and how many numbers its first layer reads of a token."""
+
+    run: Training
+    step: Callable[[], Tensor]
+    below: int
+
+
+def ours(preset: str, lanes: int, device: torch.device, graphs: Graphs | None = None) -> Ours:
+    """The training of a preset's base, whose batches are padded alike with graphs and without."""
     config, task = presets.base(preset)
     recipe = config.training.model_copy(update={"pretraining": None})
     run = Training(
@@ -54,14 +81,36 @@ def ours(preset: str, lanes: int, device: torch.device) -> tuple[Callable[[], ob
         lanes=[Lane(seed=seed) for seed in range(lanes)],
         order_seed=0,
         device=device,
+        graphs=graphs,
     )
+    run.loader = replace(run.loader, pads=True)
     run.model.train()
+    if run.trusting:
+        run.model.head.doubts = Doubts()
     memory = Memory() if TASKS[task].continues else None
     loaded = [each for _, each in run.loader(run.batches(), memory)]
     tokens, _ = loaded[0]
     below = run.model.embedder(tokens.forms_RTB, run.lexicon, tokens.distinct).shape[-1]
     rates, again = run.rates(), cycle(loaded)
-    return lambda: run.update(*next(again), rates), below
+    return Ours(run, lambda: run.update(*next(again), rates)[0], below)
+
+
+def apart(one: Ours, other: Ours) -> float:
+    """How far two trainings that should be the same are from each other."""
+    pairs = [(one.step(), other.step()) for _ in range(COMPARED)]
+    pairs += zip(one.run.model.parameters(), other.run.model.parameters(), strict=True)
+    return max(float((a - b).detach().abs().max() / b.detach().abs().max().clamp(min=1e-30)) for a, b in pairs)
+
+
+def captured_beside(name: str, lanes: int, device: torch.device, own: float, budget: float) -> tuple[str, ...]:
+    """What a captured step takes, how many times as fast it is as one that takes ``own`` seconds, how far it is from
+    one, and how far these are from each other.
+    """
+    step = ours(name, lanes, device, CudaGraphs())
+    further = apart(step, ours(name, lanes, device))
+    again = apart(ours(name, lanes, device), ours(name, lanes, device))
+    took = seconds(step.step, device, budget)
+    return f"{1e3 * took:.1f}", f"{own / took:.1f}", f"{further:.0e}", f"{again:.0e}"
 
 
 def theirs(stack: StackConfig, below: int, sentences: int, device: torch.device) -> Callable[[], object]:
@@ -85,12 +134,15 @@ def timed(names: Sequence[str], lanes: Sequence[int], device: torch.device, budg
         stack, size = config.model.stack, config.training.batch_size
         assert isinstance(stack, StackConfig)
         for count in lanes:
-            step, below = ours(name, count, device)
-            own = seconds(step, device, budget)
-            plain = seconds(theirs(stack, below, size, device), device, budget)
+            made = ours(name, count, device)
+            own = seconds(made.step, device, budget)
+            plain = seconds(theirs(stack, made.below, size, device), device, budget)
+            captured: tuple[str, ...] = ("-",) * 4  # there are graphs of a GPU alone
+            if device.type == "cuda":
+                captured = captured_beside(name, count, device, own, budget)
             tokens = count * size * (config.training.window if TASKS[task].continues else LENGTH)
             runs = tokens / own * 3600 / (EPOCHS * SENTENCES * LENGTH)
-            figures = (f"{1e3 * own:.1f}", f"{own / plain:.1f}", f"{tokens / own:,.0f}", f"{runs:,.1f}")
+            figures = (f"{1e3 * own:.1f}", *captured, f"{own / plain:.1f}", f"{tokens / own:,.0f}", f"{runs:,.1f}")
             rows.append([f"`{name}`", str(count), *figures])
             print(f"{name}, {count} lanes: {1e3 * own:.1f} ms a step", file=sys.stderr)
     return rows

@@ -6,7 +6,9 @@ import sys
 import pytest
 import torch
 
+from skipstack.models.compiled import choice
 from tests.benchmarks import gpu_check
+from tests.models.training.standin import ReplayedOnCpu
 
 
 def test_a_row_tells_of_each_network_with_each_number_of_lanes() -> None:
@@ -15,12 +17,23 @@ def test_a_row_tells_of_each_network_with_each_number_of_lanes() -> None:
         [f"`{name}`", lanes] for name in ("quickstart", "gui2019/ner") for lanes in "12"
     ]
     assert all(len(row) == len(gpu_check.COLUMNS) for row in rows)
-    for _, lanes, milliseconds, _, tokens, runs in rows:
+    for _, lanes, milliseconds, *_, tokens, runs in rows:
         assert float(tokens.replace(",", "")) > 0
         assert float(runs.replace(",", "")) == pytest.approx(
             3600 * float(tokens.replace(",", "")) / (gpu_check.EPOCHS * gpu_check.SENTENCES * gpu_check.LENGTH), abs=0.1
         )
         assert float(milliseconds) > 0, lanes
+
+
+def test_captured_steps_are_compared_with_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "HAS_NUMBA", False)
+    monkeypatch.setattr(gpu_check, "CudaGraphs", ReplayedOnCpu)
+    cpu = torch.device("cpu")
+    _, _, further, again = gpu_check.captured_beside("quickstart", 2, cpu, own=1.0, budget=0.0)
+    assert (float(further), float(again)) == (0.0, 0.0)
+    one, other = (gpu_check.ours("quickstart", 2, cpu) for _ in range(2))
+    other.step()
+    assert gpu_check.apart(one, other) > 0.01
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -42,7 +42,10 @@ def test_a_lane_draws_the_same_numbers_in_company_and_compiled(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(draws, "compiles", lambda _: False)
         alone = [drawn(key_R[lane : lane + 1], draw, like_RN[:1]) for lane in range(len(keys))]
+        counted = drawn(key_R, torch.tensor(draw), like_RN)
     assert torch.equal(ours, torch.cat(alone))
+    assert torch.equal(ours, counted)
+    assert torch.equal(ours, drawn(key_R, torch.tensor(draw), like_RN)), "a count in a tensor is never read by Python"
     assert ours.dtype == like_RN.dtype
 
 

@@ -22,6 +22,7 @@ from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
+from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
@@ -67,7 +68,9 @@ def _corpus(config: TrialConfig) -> GrammarCorpus | NumbersCorpus:
     return TREES if config.model.head.kind == "biaffine" else GRAMMAR
 
 
-def training(preset: str, folder: Path, precision: str = "float64", device: str = "cpu") -> Training:
+def training(
+    preset: str, folder: Path, precision: str = "float64", device: str = "cpu", graphs: Graphs | None = None
+) -> Training:
     """Of a preset's base, made small, before its first step."""
     config = small(load_study(preset)[0].space.base, precision)
     corpus = _corpus(config)
@@ -79,6 +82,7 @@ def training(preset: str, folder: Path, precision: str = "float64", device: str 
         lanes=[Lane(seed=seed) for seed in LANES],
         order_seed=0,
         device=torch.device(device),
+        graphs=graphs,
     )
 
 

@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import skipstack.models.build as building
+import skipstack.models.training.captured as capturing
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.sources import task_of
 from skipstack.data.formats.running_text import END
@@ -31,12 +34,16 @@ from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import lstm_layer
+from skipstack.models.training.captured import tensors
 from skipstack.models.training.config import Constant, TrainingConfig
+from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import EpochReport, Training
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
+
+Done = TypeVar("Done")
 
 LANES = (Lane(seed=0), Lane(seed=1))
 LENGTH, FORMS, DIGITS = 8, 1000, 8
@@ -55,6 +62,50 @@ class Counted:
 
     training: Work
     evaluation: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What the host does of a captured step, what stands in its graphs, and how often any was launched."""
+
+    step: Work
+    inside: Work
+    replays: int
+
+
+class _DeviceAlone(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Forbids what is computed on the host: a graph would not do it again."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for each in tensors([list(args), list((kwargs or {}).values()), result]):
+            assert isinstance(each, FakeTensor), f"{func} has a tensor of the host"
+        return result
+
+
+class WatchedGraphs(Graphs):
+    """Records nothing: it does what is to be recorded, on the device that is not there, and counts that apart."""
+
+    def __init__(self, work: Work) -> None:
+        self.work, self.inside, self.replays = work, Work(), 0
+
+    def warmed(self, work: Callable[[], Done]) -> Done:
+        """As ever."""
+        return work()
+
+    def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
+        """Nothing is done by its replays but to count them."""
+        before = copy(self.work)
+        with _DeviceAlone():
+            work()
+        self.inside = self.work - before
+
+        def replay() -> None:
+            self.replays += 1
+
+        return replay
 
 
 def base(preset: str) -> tuple[TrialConfig, str]:
@@ -82,6 +133,17 @@ def trained(config: TrialConfig) -> Work:
     with accelerator:
         run = training(config.model, _recipe(config), task_of(config.data.corpus), accelerator)
         return _step(run, accelerator.work)
+
+
+@functools.cache
+def captured(model: ModelConfig, recipe: TrainingConfig, task: str) -> Captured:
+    """What a captured step does; where it could not be one, whatever that raises."""
+    accelerator = Accelerator()
+    with accelerator:
+        graphs = WatchedGraphs(accelerator.work)
+        run = training(model, recipe, task, accelerator, graphs)
+        run.train_epoch()  # of text that goes on, the first batch is of another shape
+        return Captured(_step(run, accelerator.work), graphs.inside, graphs.replays)
 
 
 def structure(config: TrialConfig) -> str:
@@ -152,7 +214,9 @@ def _recipe(config: TrialConfig) -> TrainingConfig:
     return config.training.model_copy(update={"pretraining": None, "schedule": Constant(), "epochs": 1})
 
 
-def training(model: ModelConfig, recipe: TrainingConfig, task: str, accelerator: Accelerator) -> Training:
+def training(
+    model: ModelConfig, recipe: TrainingConfig, task: str, accelerator: Accelerator, graphs: Graphs | None = None
+) -> Training:
     """A run of two updates an epoch, whose weights nobody fills: they are not there."""
     initialise, building.initialise = building.initialise, lambda *_: None
     try:
@@ -163,6 +227,7 @@ def training(model: ModelConfig, recipe: TrainingConfig, task: str, accelerator:
             lanes=LANES,
             order_seed=0,
             device=accelerator.device,
+            graphs=graphs,
         )
     finally:
         building.initialise = initialise
@@ -247,10 +312,17 @@ def networks() -> dict[str, Work]:
 
 
 def main(what: str) -> None:
-    """Print what is asked for: presets, with the gradients of a loop, or networks."""
+    """Print what is asked for: presets, with the gradients of a loop, networks, or captured steps of presets."""
     torch.set_num_threads(1)
     if what == "networks":
         print(json.dumps({name: asdict(work) for name, work in networks().items()}))
+        return
+    if what == "captured":
+        capturing.WARM = 0
+        found = {
+            name: captured(config.model, _recipe(config), task) for name in presets() for config, task in [base(name)]
+        }
+        print(json.dumps({name: asdict(each) for name, each in found.items()}))
         return
     accelerator = Accelerator()
     with accelerator:

@@ -1,4 +1,7 @@
-"""On a GPU every preset's network computes what it computes on a CPU, and a step of its training waits for nothing."""
+"""On a GPU every preset's network computes what it computes on a CPU, and a step of its training waits for nothing.
+
+Captured steps (``models/training/captured.py``) train there what others train, and wait for nothing either.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,11 +11,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from skipstack.models.chain.partition import Doubts
 from skipstack.models.heads.base import Gold
 from skipstack.models.model import Tokens
+from skipstack.models.training import captured
+from skipstack.models.training.graphs import CudaGraphs, Graphs
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets
 from tests.models.test_golden import training
+from tests.models.training.test_captured import padding, trained
 
 pytestmark = pytest.mark.gpu
 
@@ -54,12 +61,43 @@ def waiting_forbidden() -> Iterator[None]:
 
 @pytest.mark.parametrize("preset", presets())
 def test_a_step_waits_for_nothing(preset: str, tmp_path: Path) -> None:
-    run = training(preset, tmp_path, precision="float32", device="cuda")
+    without_waiting(training(preset, tmp_path, precision="float32", device="cuda"), WARM)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_a_captured_step_waits_for_nothing(preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captured, "WARM", 1)
+    run = training(preset, tmp_path, precision="float32", device="cuda", graphs=CudaGraphs())
+    every = len(list(run.batches()))  # the same ones again and again: an epoch later each shape is captured
+    without_waiting(run, 2 * every)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_captured_steps_train_what_others_train(preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captured, "WARM", 1)
+
+    def found(graphs: Graphs | None) -> dict[str, torch.Tensor]:
+        run = training(preset, tmp_path, device="cuda", graphs=graphs)
+        state = trained(padding(run))
+        assert run.captured is None or run.captured.steps
+        return {name: value.cpu().double() for name, value in state.items()}
+
+    ours, expected = found(CudaGraphs()), found(None)
+    assert ours.keys() == expected.keys()
+    for name, value in ours.items():
+        apart = (value - expected[name]).abs().nan_to_num().max()  # an error that dev did not have yet is none
+        assert apart <= TOLERANCE * (1 + expected[name].abs().nan_to_num().max()), name
+
+
+def without_waiting(run: Training, warm: int) -> None:
+    """Some steps, after ``warm`` ones that may wait."""
     run.pretrain()
     run.model.train()
+    if run.model.head.may_doubt:
+        run.model.head.doubts = Doubts()
     rates = run.rates()
-    steps = islice(_loaded(run), WARM + WATCHED)
-    for tokens, gold in islice(steps, WARM):
+    steps = islice(_loaded(run), warm + WATCHED)
+    for tokens, gold in islice(steps, warm):
         run.update(tokens, gold, rates)
     with waiting_forbidden():
         for tokens, gold in steps:

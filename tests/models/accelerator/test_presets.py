@@ -24,6 +24,9 @@ TORCH = "2.13"
 """The version whose operations are counted: another may launch more or fewer for the same function."""
 WAITS = {"collins/parser": 4}
 """Copies that an evaluation waits for at each batch: trees are found on the host, from scores of the device."""
+AROUND = 4
+"""Operations around a replay at most: the batch is copied to where the graph reads, its loss, states and doubts from
+where it wrote."""
 COLUMNS = ("launches", "MB moved", "KB sent")
 
 
@@ -60,6 +63,18 @@ def test_no_preset_waits_within_a_step_and_each_launches_and_moves_what_was_agre
         other = {preset: works for preset, works in plain(ours).items() if works != agreed.get(preset)}
         assert not other, f"other figures than agreed; if that is meant, write them anew with `{COMMAND}`: {other}"
     assert set(agreed) == set(ours)
+
+
+@pytest.mark.long
+def test_every_presets_step_can_be_captured_and_is_then_all_but_the_copies_of_its_batch() -> None:
+    """No number of the host and no copy is within, of which a graph would keep the value that it had."""
+    found = child("captured")
+    assert set(found) == set(json.loads(FIGURES.read_text()))
+    for preset, steps in found.items():
+        step, inside = steps["step"], steps["inside"]
+        assert steps["replays"] == 3, f"{preset}: all but the first step counted, of two epochs of two steps each"
+        assert step["waits"] == inside["waits"] == inside["sent"] == inside["returned"] == 0, preset
+        assert step["launches"] <= AROUND < inside["launches"], preset
 
 
 @pytest.mark.slow

@@ -41,9 +41,11 @@ def drawn_apart() -> float:
     key_R, apart = torch.tensor([3, 2**62 + 5]), []
     for dtype in (torch.float32, torch.float64):
         for draw, blocks in ((1, 1), (16, 300), (2**33 + 7, 33)):
-            ours = torch.empty(2, 4 * blocks, dtype=dtype)
-            uniform(key_R, draw, ours)
-            apart.append(float((ours - fractions(philox_words(key_R, draw, blocks), dtype)).abs().max()))
+            expected = fractions(philox_words(key_R, draw, blocks), dtype)
+            for own, counted in ((draw, None), (draw - 1, torch.tensor(1)), (0, torch.tensor(draw))):
+                ours = torch.empty(2, 4 * blocks, dtype=dtype)
+                uniform(key_R, own, counted, ours)
+                apart.append(float((ours - expected).abs().max()))
     return max(apart)
 
 

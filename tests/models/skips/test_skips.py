@@ -249,7 +249,7 @@ def test_entropy_is_worth_less_with_every_epoch() -> None:
     lengths, nothing = torch.full((LANES, TEXTS), STEPS), torch.zeros(LANES, TEXTS, dtype=torch.float64)
     reinforce, found = Reinforce(layer.config, lanes=LANES).double(), []
     for epoch in range(4):
-        reinforce.epoch = epoch
+        reinforce.begin(epoch)
         found.append(reinforce(made_by(choices), of_sentences(nothing), lengths).detach())
     assert found[0].abs().min() > 0.1
     for epoch, value in enumerate(found):

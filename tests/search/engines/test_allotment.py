@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,7 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
     taken = made.ordinary(trial)
     assert taken == {"cpu": 1.0, "gpu": math.ceil((700 * 2**20 + 3 * GB) / GB * 10) / 100}
     confined = made.confined(trial, taken)
+    assert made.confined(replace(trial, device="cuda-graphs"), taken).device == "cuda-graphs"
     assert (confined.device, confined.memory_limit) == ("cuda", int(taken["gpu"] * 10 * GB) - 700 * 2**20)
     uncounted = allot("auto", "auto", TWO_GPUS, sizes, counted=UserError("out of memory"))
     assert uncounted.ordinary(trial) == {"cpu": 1.0, "gpu": 1.0}
@@ -110,6 +112,7 @@ def test_auto_gives_each_trial_the_share_of_the_smallest_gpu_that_it_needs_once_
     ("gpus", "device", "machines", "sizes", "wrong"),
     [
         (0.0, "cuda", TWO_GPUS, (), "--device cuda: each trial gets 1 CPU and no GPU"),
+        ("auto", "cuda-graphs", [{"CPU": 4.0}], (), "--device cuda-graphs: each trial gets 1 CPU and no GPU"),
         ("auto", "cuda", [{"CPU": 4.0}], (), "--device cuda: each trial gets 1 CPU and no GPU"),
         ("auto", "cuda", TWO_GPUS, (("a", NONE_HERE),), r"GPUs are left alone \(machine a: no GPU here\)"),
         ("auto", "auto", TWO_GPUS * 2, (("a", NONE_HERE), ("b", GB)), "other machines, but machine a: no GPU here"),

@@ -16,16 +16,20 @@ from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.accuracy import Accuracy
+from skipstack.models.compiled import choice
 from skipstack.models.model import Tokens
+from skipstack.models.training import captured
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.search.study.faults import Fault, OutOfSpaceError, TimeOverError, WeightsLostError
 from skipstack.search.study.records.folder import BEST, CHECKPOINT, GROUP
 from skipstack.search.study.task import EpochResult, TrialTask
 from skipstack.search.study.testing import Measurement, measured
+from skipstack.search.trials import worker as training_worker
 from skipstack.search.trials.metered import MeteredWorkers
 from skipstack.search.trials.trial_files import SupersededError
 from skipstack.search.trials.worker import TrainingWorker, lane_groups
 from skipstack.spaces.trial import TrialConfig
+from tests.models.training.standin import ReplayedOnCpu
 
 CONFIG = TrialConfig.model_validate(
     {
@@ -70,6 +74,20 @@ def told(result: EpochResult) -> tuple[object, ...]:
 def curve(corpus: Path, folder: Path, epochs: int) -> list[tuple[object, ...]]:
     worker = TrainingWorker(task(corpus, folder))
     return [told(worker.run_epoch()) for _ in range(epochs)]
+
+
+def test_captured_steps_are_trained_where_the_device_says_so(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choice, "HAS_NUMBA", False)
+    monkeypatch.setattr(captured, "WARM", 1)
+    whole = curve(corpus, tmp_path / "plain", 3)
+    graphs = list[ReplayedOnCpu]()
+    monkeypatch.setattr(training_worker, "choose_device", lambda _: torch.device("cpu"))
+    monkeypatch.setattr(training_worker, "CudaGraphs", lambda: graphs.append(ReplayedOnCpu()) or graphs[-1])
+    worker = TrainingWorker(replace(task(corpus, tmp_path / "captured"), device="cuda-graphs"))
+    assert [told(worker.run_epoch()) for _ in range(3)] == whole
+    assert [each.replays > 0 for each in graphs] == [True]
 
 
 @pytest.mark.parametrize("reported", [0, 1, 2, 3])
