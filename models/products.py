@@ -1,8 +1,9 @@
 """Matrix products in the precision of the training. G batches, N rows.
 
 All numbers of a network are of one type; where that is float32, products may be taken in bfloat16: both factors are
-rounded to its 8 bits, what they are multiplied to is summed up in float32, and the sum is rounded once more. So are the
-two products of a gradient. Everything else stays as it is: weights, additions, activations, losses, updates.
+rounded to its 8 bits, and what they are multiplied to is summed up in float32; torch, which multiplies where nothing is
+compiled, rounds the sum once more. So are the two products of a gradient. Everything else stays as it is: weights,
+additions, activations, losses, updates.
 """
 
 from collections.abc import Iterator
