@@ -18,8 +18,8 @@ from skipstack.models.compiled.tile import KINDS, ROWS, VECTORS, fill_tile
 
 NEAR: Final = 2**15
 """Numbers of x that stay close to the core while all panels go by."""
-DEEP: Final = 160
-"""Lines of a panel that do so while rows go by: half of the nearest cache is left to whatever else is computed."""
+DEEP: Final = 480
+"""Lines of a panel that do so while rows go by, and the most that are summed up at once."""
 BLOCK: Final = 64
 """Lines of panels that are filled at the same time."""
 LINE: Final = 64
