@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from skipstack.models.compiled.choice import compiles
+
 
 class LookUp(torch.autograd.Function):
     """The rows of a table at some places, whose gradient is a sparse table with an entry for each place."""
@@ -27,11 +29,15 @@ class LookUp(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """The gradient of the table."""
         (rows,) = ctx.saved_tensors
+        if compiles(gradient):
+            from skipstack.models.compiled.lookups import gradient_by_row  # numba takes a quarter of a second to load
+
+            return gradient_by_row(rows, gradient, ctx.shape), None
         lanes, size, _ = ctx.shape
         lane_R1 = torch.arange(lanes, device=rows.device).unsqueeze(1)
         row_RN = rows.flatten(1) - lane_R1 * size
         lane_and_row = torch.stack([lane_R1.expand_as(row_RN), row_RN]).flatten(1)
-        return _sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
+        return sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
 
 
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -49,7 +55,7 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         values_UE = _summed(gradient._values(), place_N, len(at_U))
         lane_U = at_U.div(parameter.shape[1], rounding_mode="floor")
         lane_and_row = torch.stack([lane_U, at_U - lane_U * parameter.shape[1]])
-        parameter.grad = gradient = _sparse(lane_and_row, values_UE, gradient.shape, summed=True)
+        parameter.grad = gradient = sparse(lane_and_row, values_UE, gradient.shape, summed=True)
     lane_U, row_U = gradient.indices()
     return lane_U, row_U, gradient.values()
 
@@ -62,5 +68,6 @@ def _summed(values_NE: Tensor, place_N: Tensor, places: int) -> Tensor:
     return summed_UE
 
 
-def _sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
+def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
+    """A table of zeros but for these rows; ``summed``: they are distinct and ascending."""
     return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

@@ -38,11 +38,31 @@ class Lookup(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors of ``ids`` (lane axis first), concatenated nowhere: one axis more than ``ids``."""
-        rows = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
+        return self.sought(ids).vectors()
+
+    def sought(self, ids: Tensor) -> "Sought":
+        """The same, not yet looked up."""
+        if len(self.first_R) > 1:
+            ids = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
+        return Sought(self.table, ids, self.by_row)
+
+
+class Sought(NamedTuple):
+    """Rows of a table that are read, of any arrangement; they count through all lanes.
+
+    ``by_row``: whether its gradient has only these.
+    """
+
+    table_RVE: Tensor
+    rows: Tensor
+    by_row: bool = False
+
+    def vectors(self) -> Tensor:
+        """The rows: one axis more."""
         if self.by_row:
-            vectors: Tensor = LookUp.apply(self.table, rows)  # type: ignore[no-untyped-call]
+            vectors: Tensor = LookUp.apply(self.table_RVE, self.rows)  # type: ignore[no-untyped-call]
             return vectors
-        return functional.embedding(rows, self.table.flatten(0, 1))
+        return functional.embedding(self.rows, self.table_RVE.flatten(0, 1))
 
 
 class DistinctForms(NamedTuple):
@@ -104,6 +124,6 @@ class Distinct:
         place_RP = self.place_RP + first_R.view(-1, *[1] * (self.place_RP.dim() - 1))
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
-    def spread(self, values_RNF: Tensor) -> Tensor:
+    def spread(self, values_RNF: Tensor) -> Sought:
         """What was computed of each form, at every token that has it: values_RPF."""
-        return functional.embedding(self.place_RP, values_RNF.flatten(0, 1))
+        return Sought(values_RNF, self.place_RP)

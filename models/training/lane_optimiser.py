@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.rows import gradient_rows
 
 Named = Mapping[str, Tensor]
@@ -41,13 +42,23 @@ class LaneOptimiser(ABC):
         """One update of every parameter that has a gradient."""
         self.steps += 1
         gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
-        self.update({name: each for name, each in gradients.items() if not each.is_sparse}, learning_rate_R)
+        if whole := {name: each for name, each in gradients.items() if not each.is_sparse}:
+            self.update(whole, learning_rate_R)
         for name, gradient in gradients.items():
             if gradient.is_sparse:
                 self.update_rows(name, learning_rate_R)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
+        if compiles(learning_rate_R):
+            from skipstack.models.compiled.updates import update  # numba takes a quarter of a second to load
+
+            parts = []
+            for name, gradient in gradients.items():
+                parameter, *slots = self._tensors(name)
+                parts.append([parameter, gradient.contiguous(), *slots])
+            update(self.rule, parts, learning_rate_R, self.constants())
+            return
         for name, gradient in gradients.items():
             rate = learning_rate_R.view(-1, *[1] * (gradient.dim() - 1))
             self._move(self._tensors(name), gradient, rate)
@@ -55,6 +66,11 @@ class LaneOptimiser(ABC):
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
         """The same, for the rows of a table that have a gradient."""
         lane_U, row_U, gradient_UE = gradient_rows(self.parameters[name])
+        if compiles(learning_rate_R):
+            from skipstack.models.compiled.updates import update_rows
+
+            update_rows(self.rule, self._tensors(name), (lane_U, row_U, gradient_UE), learning_rate_R, self.constants())
+            return
         at_U = lane_U * self.parameters[name].shape[1] + row_U
         tables = [each.flatten(0, 1) for each in self._tensors(name)]
         rows = [table.index_select(0, at_U) for table in tables]
@@ -73,6 +89,15 @@ class LaneOptimiser(ABC):
     @abstractmethod
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """Where a parameter, or some rows of it, moves from here; its slots take in the gradient."""
+
+    @property
+    @abstractmethod
+    def rule(self) -> str:
+        """What the same is called where it is compiled (``models/compiled/updates.py``)."""
+
+    @abstractmethod
+    def constants(self) -> tuple[float, ...]:
+        """The numbers beside the learning rate that it computes with there."""
 
     def by_row(self, table: Tensor) -> bool:
         """Whether the gradient of this table is to have only the rows that were looked up."""

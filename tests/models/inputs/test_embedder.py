@@ -141,7 +141,9 @@ def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(forms:
         assert own == expected + [0] * (longest - len(expected))
     lane_R1 = torch.arange(len(forms)).unsqueeze(1)
     values_RNL = (10 * distinct.forms_RN + lane_R1).unsqueeze(-1).double()
-    assert torch.equal(distinct.spread(values_RNL).squeeze(-1), (10 * forms_RTB + lane_R1.unsqueeze(2)).double())
+    assert torch.equal(
+        distinct.spread(values_RNL).vectors().squeeze(-1), (10 * forms_RTB + lane_R1.unsqueeze(2)).double()
+    )
 
 
 SPELLINGS = [CharacterCnnConfig(size=3, filters=4, highways=1), CharacterLstmConfig(size=3, hidden=2, highways=1)]
