@@ -29,10 +29,6 @@ class LookUp(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """The gradient of the table."""
         (rows,) = ctx.saved_tensors
-        if compiles(gradient):
-            from skipstack.models.compiled.lookups import gradient_by_row  # numba takes a quarter of a second to load
-
-            return gradient_by_row(rows, gradient, ctx.shape), None
         lanes, size, _ = ctx.shape
         lane_R1 = torch.arange(lanes, device=rows.device).unsqueeze(1)
         row_RN = rows.flatten(1) - lane_R1 * size
@@ -50,22 +46,24 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     gradient = parameter.grad
     assert gradient is not None
     if not gradient.is_coalesced():
-        lane_N, row_N = gradient._indices()
-        at_U, place_N = torch.unique(lane_N * parameter.shape[1] + row_N, return_inverse=True)
-        values_UE = _summed(gradient._values(), place_N, len(at_U))
-        lane_U = at_U.div(parameter.shape[1], rounding_mode="floor")
-        lane_and_row = torch.stack([lane_U, at_U - lane_U * parameter.shape[1]])
-        parameter.grad = gradient = sparse(lane_and_row, values_UE, gradient.shape, summed=True)
+        lane_and_row_2U, values_UE = _summed(gradient._indices(), gradient._values(), parameter.shape[1])
+        parameter.grad = gradient = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
     lane_U, row_U = gradient.indices()
     return lane_U, row_U, gradient.values()
 
 
-def _summed(values_NE: Tensor, place_N: Tensor, places: int) -> Tensor:
-    """The sums of the values at each place, in their order on every device."""
-    if values_NE.is_cpu:
-        return values_NE.new_zeros(places, values_NE.shape[1]).index_add_(0, place_N, values_NE)
-    summed_UE: Tensor = torch.ops.aten.embedding_dense_backward(values_NE, place_N, places, -1, False)
-    return summed_UE
+def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The distinct rows of lanes of so many, and the sums of their values, in their order on every device."""
+    if compiles(values_NE):
+        from skipstack.models.compiled.places import summed  # numba takes a quarter of a second to load
+
+        places_2U, sums_UE = summed(lane_and_row_2N.numpy(), values_NE.numpy(), size)
+        return torch.from_numpy(places_2U), torch.from_numpy(sums_UE)
+    lane_N, row_N = lane_and_row_2N
+    at_U, place_N = torch.unique(lane_N * size + row_N, return_inverse=True)
+    values_UE = torch.ops.aten.embedding_dense_backward(values_NE, place_N, len(at_U), -1, False)
+    lane_U = at_U.div(size, rounding_mode="floor")
+    return torch.stack([lane_U, at_U - lane_U * size]), values_UE
 
 
 def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:

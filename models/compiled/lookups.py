@@ -53,29 +53,23 @@ class SideBySide(torch.autograd.Function):
         above, found, first = numbers(above_RTBX), [], 0
         for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
             if by_row:
-                gradient, end = by_rows(above, ctx.factors, rows_RSBA, shape, first)
+                gradient, first = sparse_gradient(above, ctx.factors, rows_RSBA, shape, first)
             else:
                 gradient = above_RTBX.new_zeros(shape)
-                end = take_back(above, ctx.factors, rows_RSBA, gradient.numpy().reshape(-1, shape[-1]), first)
+                first = take_back(above, ctx.factors, rows_RSBA, gradient.numpy().reshape(-1, shape[-1]), first)
             found.append(gradient)
-            first = end
         return None, None, None, *found, *[None] * len(found)
 
 
-def gradient_by_row(rows: Tensor, above: Tensor, shape: torch.Size) -> Tensor:
-    """The gradient of a table of this shape of which these rows were read, from that of what was read."""
-    given, absent = arrays(above.reshape(1, -1, 1, shape[-1]), None)
-    return by_rows(given, absent, numbers(rows).reshape(1, -1, 1, 1), shape, 0)[0]
-
-
-def by_rows(
+def sparse_gradient(
     above: Array, factors: Array, rows_RSBA: NDArray[np.int64], shape: torch.Size, first: int
 ) -> tuple[Tensor, int]:
-    """What ``take_back`` gives a table of this shape, as a sparse tensor of distinct rows in ascending order."""
-    lane_and_row_2U, rank_RSBA = ranks(rows_RSBA, shape[1])
-    values_UE = np.zeros((lane_and_row_2U.shape[1], shape[2]), above.dtype)
-    end = take_back(above, factors, rank_RSBA, values_UE, first)
-    return sparse(torch.from_numpy(lane_and_row_2U), torch.from_numpy(values_UE), shape, summed=True), end
+    """What ``take_back`` gives a table of this shape, with an entry for each row that was read."""
+    values_NE = np.zeros((rows_RSBA.size, shape[2]), above.dtype)
+    each_RSBA = np.arange(rows_RSBA.size).reshape(rows_RSBA.shape)
+    end = take_back(above, factors, each_RSBA, values_NE, first)
+    lane_and_row_2N = torch.from_numpy(np.stack(np.divmod(rows_RSBA.ravel(), shape[1])))
+    return sparse(lane_and_row_2N, torch.from_numpy(values_NE), shape), end
 
 
 @compiled
@@ -117,22 +111,3 @@ def take_back(
                     add(row, above)
     following: int = first + each * size
     return following
-
-
-@compiled
-def ranks(rows_RSBA: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct rows of lanes that have ``size`` rows each, lane_and_row_2U in ascending order, and the place of
-    each row among them.
-    """
-    rows_N = rows_RSBA.ravel()
-    order_N, rank_N = np.argsort(rows_N), np.empty_like(rows_N)
-    rank = -1
-    for n in range(len(order_N)):
-        if n == 0 or rows_N[order_N[n]] != rows_N[order_N[n - 1]]:
-            rank += 1
-        rank_N[order_N[n]] = rank
-    lane_and_row_2U = np.empty((2, rank + 1), np.int64)
-    for n in range(len(rows_N)):
-        lane_and_row_2U[0, rank_N[n]] = rows_N[n] // size
-        lane_and_row_2U[1, rank_N[n]] = rows_N[n] % size
-    return lane_and_row_2U, rank_N.reshape(rows_RSBA.shape)
