@@ -45,11 +45,12 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     gradient = parameter.grad
     assert gradient is not None
-    if not gradient.is_coalesced():
+    if gradient.is_coalesced():
+        lane_and_row_2U, values_UE = gradient.indices(), gradient.values()
+    else:
         lane_and_row_2U, values_UE = _summed(gradient._indices(), gradient._values(), parameter.shape[1])
-        parameter.grad = gradient = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
-    lane_U, row_U = gradient.indices()
-    return lane_U, row_U, gradient.values()
+        parameter.grad = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
+    return lane_and_row_2U[0], lane_and_row_2U[1], values_UE
 
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:

@@ -1,27 +1,16 @@
-"""Tensors by where they stand in memory: a call with twenty arrays takes longer than what it computes.
+"""Arrays from addresses in memory: a call with twenty arrays takes longer than what it computes.
 
-Whoever passes addresses holds the tensors, whose numbers stand one after another, until the call is over.
+Whoever passes addresses holds the arrays, whose numbers stand one after another, until the call is over.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic
-from torch import Tensor
 
 from skipstack.models.compiled.compiling import inlined
 from skipstack.models.compiled.steps import Array
-
-
-def addresses(tensors: Iterable[Tensor]) -> list[int]:
-    """Where the numbers of each begin."""
-    found = []
-    for each in tensors:
-        assert each.is_contiguous(), "numbers are read in the order of memory"
-        found.append(each.data_ptr())
-    return found
 
 
 @intrinsic  # type: ignore[untyped-decorator]

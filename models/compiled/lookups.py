@@ -65,11 +65,21 @@ def sparse_gradient(
     above: Array, factors: Array, rows_RSBA: NDArray[np.int64], shape: torch.Size, first: int
 ) -> tuple[Tensor, int]:
     """What ``take_back`` gives a table of this shape, with an entry for each row that was read."""
-    values_NE = np.zeros((rows_RSBA.size, shape[2]), above.dtype)
-    each_RSBA = np.arange(rows_RSBA.size).reshape(rows_RSBA.shape)
-    end = take_back(above, factors, each_RSBA, values_NE, first)
-    lane_and_row_2N = torch.from_numpy(np.stack(np.divmod(rows_RSBA.ravel(), shape[1])))
-    return sparse(lane_and_row_2N, torch.from_numpy(values_NE), shape), end
+    lane_and_row_2N, values_NE, end = entries(above, factors, rows_RSBA, shape[1], shape[2], first)
+    return sparse(torch.from_numpy(lane_and_row_2N), torch.from_numpy(values_NE), shape), end
+
+
+@compiled
+def entries(
+    above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], rows: int, size: int, first: int
+) -> tuple[NDArray[np.int64], Array, int]:
+    """Where each row that was read stands, as lane and row of lanes of so many; its gradient; and as ``take_back``."""
+    count = rows_RSBA.size
+    lane_and_row_2N, values_NE = np.empty((2, count), np.int64), np.zeros((count, size), above_RTBX.dtype)
+    for n, row in enumerate(rows_RSBA.ravel()):
+        lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // rows, row % rows
+    each_RSBA = np.arange(count).reshape(rows_RSBA.shape)
+    return lane_and_row_2N, values_NE, take_back(above_RTBX, factors_RTBX, each_RSBA, values_NE, first)
 
 
 @compiled

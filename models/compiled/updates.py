@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from skipstack.models.compiled.addresses import addresses, numbers_at
+from skipstack.models.compiled.addresses import numbers_at
 from skipstack.models.compiled.arithmetic import ONE
 from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled, inlined
@@ -22,26 +22,31 @@ RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": AD
 """By the names that optimisers have for them."""
 
 
-def update(rule: str, parts_PK: Sequence[Sequence[Tensor]], rate_R: Tensor, constants: Sequence[float]) -> None:
-    """All of some parameters: each is given with its gradient and the slots that the rule has."""
-    addresses_P4 = np.array([addresses(filled(parts, 4)) for parts in parts_PK], dtype=np.int64)
-    sizes_P = np.array([parts[0].numel() for parts in parts_PK], dtype=np.int64) // len(rate_R)
+def update(
+    rule: str, parts_P: Sequence[tuple[list[Tensor], Tensor]], rate_R: Tensor, constants: Sequence[float]
+) -> None:
+    """All of some parameters: each with the slots that the rule has, and with its gradient."""
+    contiguous = [gradient.contiguous() for _, gradient in parts_P]
+    addresses_P4 = []
+    for (tensors, _), gradient in zip(parts_P, contiguous, strict=True):
+        parameter, first, second = (each.data_ptr() for each in filled(tensors))
+        addresses_P4.append((parameter, gradient.data_ptr(), first, second))
+    sizes_P = [gradient.numel() // len(rate_R) for gradient in contiguous]
     rates = numbers(rate_R)
-    all_numbers(RULES[rule], addresses_P4, sizes_P, rates, np.array(constants, rates.dtype))
+    all_numbers(RULES[rule], np.array(addresses_P4), np.array(sizes_P), rates, np.array(constants, rates.dtype))
 
 
 def update_rows(
-    rule: str, tensors_K: Sequence[Tensor], rows: tuple[Tensor, ...], rate_R: Tensor, constants: Sequence[float]
+    rule: str, tensors: list[Tensor], rows: tuple[Tensor, ...], rate_R: Tensor, constants: Sequence[float]
 ) -> None:
     """Those rows of a table, given with its slots, that have a gradient: lane_U, row_U and gradient_UE."""
-    table, first, second, *given, rates = arrays(*filled(tensors_K, 3), *rows, rate_R)
-    lane_U, row_U, gradient_UE = given
+    table, first, second, lane_U, row_U, gradient_UE, rates = arrays(*filled(tensors), *rows, rate_R)
     some_rows(RULES[rule], table, first, second, lane_U, row_U, gradient_UE, rates, np.array(constants, rates.dtype))
 
 
-def filled(tensors: Sequence[Tensor], count: int) -> list[Tensor]:
-    """So many tensors: these, and the first again for those that there are not."""
-    return [*tensors, *[tensors[0]] * (count - len(tensors))]
+def filled(tensors: list[Tensor]) -> list[Tensor]:
+    """A parameter and two slots: itself for those that there are not."""
+    return [*tensors, *[tensors[0]] * (3 - len(tensors))]
 
 
 @compiled

@@ -228,7 +228,7 @@ class Training:
             warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
             return None
         self.streams.count_on_device()
-        self.optimiser.steps = self.optimiser.steps.to(self.device)
+        self.optimiser.count_on(self.device)
         return CapturedSteps(self.model.head, graphs)
 
     def rates(self) -> Tensor:

@@ -71,7 +71,6 @@ class LaneAdam(LaneOptimiser):
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
-        assert all(each.is_contiguous() for each in parameters.values()), "the kernel reads memory in its order"
         self.config = config
         self._by_lane = cache(self._views)
 
@@ -103,9 +102,9 @@ class LaneAdam(LaneOptimiser):
 
     def _done(self, rate: Tensor) -> Tensor:
         """How many updates there were, this one included, where the kernel reads it."""
-        if self.steps.device == rate.device:
-            return self.steps.float()
-        return rate.new_full((), float(self.steps), dtype=torch.float32)
+        if isinstance(self.steps, int):
+            return rate.new_full((), float(self.steps), dtype=torch.float32)
+        return self.steps.float()
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """As the kernel has it, for rows."""
@@ -128,7 +127,7 @@ class LaneAdam(LaneOptimiser):
 
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
         """Of each lane its parameters of these names, their means and squares, all written in place."""
-        by_name = [[each.detach().unbind() for each in self._tensors(name)] for name in names]
+        by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
             tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))
             for lane in range(len(by_name[0][0]))
