@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.compiled.arithmetic import ONE, tanh
@@ -17,6 +16,7 @@ from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, put, zero, zero_row
+from skipstack.models.once import once
 
 
 class CompiledCharacterCnn(torch.autograd.Function):
@@ -37,7 +37,7 @@ class CompiledCharacterCnn(torch.autograd.Function):
         return y_RNF
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_RNF: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the table, W and b."""
         (y_RNF,) = ctx.saved_tensors

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled
 from skipstack.models.compiled.steps import Array, add, put, scale
+from skipstack.models.once import once
 from skipstack.models.rows import sparse
 
 
@@ -47,7 +47,7 @@ class SideBySide(torch.autograd.Function):
         return x_RTBX
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_RTBX: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the tables."""
         above, found, first = numbers(above_RTBX), [], 0

@@ -1,4 +1,7 @@
-"""Rows that were read at several places, compiled: what ``models/rows.py`` defines. N places, U distinct rows."""
+"""What is found at several places, compiled: rows (``models/rows.py``), and forms (``models/inputs/lookup.py``).
+
+N places, U distinct rows; R lanes of P tokens, at most M distinct forms in each.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,3 +25,23 @@ def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> t
         lane_and_row_2U[:, rank_N[n]] = lane_and_row_2N[:, n]
         add(values_UE[rank_N[n]], values_NE[n])
     return lane_and_row_2U, values_UE
+
+
+@compiled
+def distinct(forms_RP: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct forms of each lane, ascending, padded with form 0; and of each token the place of its form among
+    those of all lanes.
+    """
+    found_RP, place_RP, most = np.zeros_like(forms_RP), np.empty_like(forms_RP), 0
+    for r in range(len(forms_RP)):
+        order_P, count = np.argsort(forms_RP[r]), 0
+        for p in range(len(order_P)):
+            form = forms_RP[r, order_P[p]]
+            if p == 0 or form != found_RP[r, count - 1]:
+                found_RP[r, count] = form
+                count += 1
+            place_RP[r, order_P[p]] = count - 1
+        most = max(most, count)
+    for r in range(len(forms_RP)):
+        place_RP[r] += r * most
+    return found_RP[:, :most].copy(), place_RP

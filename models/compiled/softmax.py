@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.models.compiled.arithmetic import ONE
 from skipstack.models.compiled.arrays import arrays, numbers
@@ -17,6 +16,7 @@ from skipstack.models.compiled.compiling import compiled
 from skipstack.models.compiled.products import multiply, packed, packed_turned
 from skipstack.models.compiled.reductions import SIDE_BY_SIDE, exponentials, largest, total
 from skipstack.models.compiled.steps import Array, add, zero_row
+from skipstack.models.once import once
 
 
 class CompiledLogLoss(torch.autograd.Function):
@@ -35,7 +35,7 @@ class CompiledLogLoss(torch.autograd.Function):
         return losses_RUB
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_RUB: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of f, W and b."""
         x_RNF, weight, gold_RN, y_RNK = ctx.known

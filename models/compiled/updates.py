@@ -1,7 +1,7 @@
 """Updates of parameters, compiled: what ``models/training/optimisers.py`` defines, in one call for all parameters.
 
-R lanes; P parameters, each of so many numbers a lane; N numbers of a lane, or of a row. 4: a parameter, its gradient
-and two slots; one that the rule does not have is the parameter again. U rows of a table that have a gradient.
+R lanes; P parameters, each of so many numbers a lane; N numbers of a lane, or of a row. K: a parameter and its slots,
+none to two; one that the rule does not have stands for nothing. U rows of a table that have a gradient.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,13 @@ def update(
     rule: str, parts_P: Sequence[tuple[list[Tensor], Tensor]], rate_R: Tensor, constants: Sequence[float]
 ) -> None:
     """All of some parameters: each with the slots that the rule has, and with its gradient."""
-    contiguous = [gradient.contiguous() for _, gradient in parts_P]
-    addresses_P4 = []
-    for (tensors, _), gradient in zip(parts_P, contiguous, strict=True):
-        parameter, first, second = (each.data_ptr() for each in filled(tensors))
-        addresses_P4.append((parameter, gradient.data_ptr(), first, second))
-    sizes_P = [gradient.numel() // len(rate_R) for gradient in contiguous]
-    rates = numbers(rate_R)
-    all_numbers(RULES[rule], np.array(addresses_P4), np.array(sizes_P), rates, np.array(constants, rates.dtype))
+    lanes, gradients = len(rate_R), [gradient.contiguous() for _, gradient in parts_P]  # which are held until the end
+    addresses = [each.data_ptr() for parts in parts_P for each in parts[0]]
+    of_gradients = [each.data_ptr() for each in gradients]
+    sizes_P = [each.numel() // lanes for each in gradients]
+    rates, addresses_PK = numbers(rate_R), np.array(addresses).reshape(len(gradients), -1)
+    given = addresses_PK, np.array(of_gradients), np.array(sizes_P)
+    all_numbers(RULES[rule], *given, rates, np.array(constants, rates.dtype))
 
 
 def update_rows(
@@ -51,16 +50,22 @@ def filled(tensors: list[Tensor]) -> list[Tensor]:
 
 @compiled
 def all_numbers(
-    rule: int, addresses_P4: NDArray[np.int64], sizes_P: NDArray[np.int64], rate_R: Array, constants: Array
+    rule: int,
+    addresses_PK: NDArray[np.int64],
+    gradients_P: NDArray[np.int64],
+    sizes_P: NDArray[np.int64],
+    rate_R: Array,
+    constants: Array,
 ) -> None:
     """Writes parameters and slots in place."""
+    most = addresses_PK.shape[1] - 1
     for p in range(len(sizes_P)):
-        size = sizes_P[p]
+        size, addresses_K = sizes_P[p], addresses_PK[p]
         for r in range(len(rate_R)):
-            parameter = numbers_at(addresses_P4[p, 0], r * size, size, rate_R)
-            gradient = numbers_at(addresses_P4[p, 1], r * size, size, rate_R)
-            first = numbers_at(addresses_P4[p, 2], r * size, size, rate_R)
-            second = numbers_at(addresses_P4[p, 3], r * size, size, rate_R)
+            parameter = numbers_at(addresses_K[0], r * size, size, rate_R)
+            gradient = numbers_at(gradients_P[p], r * size, size, rate_R)
+            first = numbers_at(addresses_K[min(1, most)], r * size, size, rate_R)
+            second = numbers_at(addresses_K[min(2, most)], r * size, size, rate_R)
             move(rule, parameter, gradient, first, second, rate_R[r], constants)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.basis.arrays import Ids
+from skipstack.models.compiled.choice import compiles_on_host
 from skipstack.models.parameters import TABLE, parameter
 from skipstack.models.rows import LookUp
 
@@ -80,9 +81,11 @@ class DistinctForms(NamedTuple):
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     """Those of a batch. ``lengths_F``: the characters of every form, if they are known."""
-    if len(forms_RP) == 1:  # as below, where there is nothing to keep apart
-        forms_N, row_P = np.unique(forms_RP, return_inverse=True)
-        return _with_longest(forms_N[None], row_P.reshape(forms_RP.shape), lengths_F)
+    if compiles_on_host():
+        from skipstack.models.compiled.places import distinct  # numba takes a quarter of a second to load
+
+        forms_RN, place_RP = distinct(forms_RP.reshape(len(forms_RP), -1).astype(np.int64, copy=False))
+        return _with_longest(forms_RN, place_RP.reshape(forms_RP.shape), lengths_F)
     lanes, forms = len(forms_RP), int(forms_RP.max(initial=0)) + 1
     first_R = np.arange(lanes) * forms
     found_V, row_RP = np.unique(forms_RP + first_R.reshape(-1, *[1] * (forms_RP.ndim - 1)), return_inverse=True)
