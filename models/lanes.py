@@ -102,7 +102,7 @@ class Dropout(nn.Module):
         if not any(self.rates_R):
             self.streams.skip()
             return None
-        if compiles(x):
+        if compiles(x) and isinstance(self.streams.draws, int):
             from skipstack.models.compiled.philox import keep  # numba takes a quarter of a second to load
 
             self.streams.skip()
