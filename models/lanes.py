@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from skipstack.data.basis.seeding import derive
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.draws import WORD, drawn
 
 
@@ -42,7 +43,7 @@ class Streams:
         self.draws: int | Tensor = 0
 
     def uniform(self, like_R: Tensor) -> Tensor:
-        """Numbers in [0, 1), of the shape of ``like_R`` (lane axis first)."""
+        """Numbers in [0, 1), of the shape of ``like_R`` (lanes first, or groups of each lane)."""
         self.skip()
         return drawn(self.key_R, self.draws, like_R)
 
@@ -90,7 +91,7 @@ class Dropout(nn.Module):
         self.streams = streams
 
     def forward(self, x: Tensor) -> Tensor:
-        """``x`` with a lane axis first; the same shape back."""
+        """``x`` with a lane axis first, or with groups of each lane; the same shape back."""
         kept = self.kept(x)
         return x if kept is None else x * kept
 
@@ -101,10 +102,17 @@ class Dropout(nn.Module):
         if not any(self.rates_R):
             self.streams.skip()
             return None
+        if compiles(x) and isinstance(self.streams.draws, int):
+            from skipstack.models.compiled.philox import keep  # numba takes a quarter of a second to load
+
+            self.streams.skip()
+            kept = torch.empty_like(x, memory_format=torch.contiguous_format)
+            kept_RN = kept.numpy().reshape(self.streams.lanes, -1)
+            keep(self.streams.key_R.numpy(), self.streams.draws, self.share_R.numpy(), kept_RN)
+            return kept
+        uniform_RN = self.streams.uniform(x).view(self.streams.lanes, -1)
         share, *others = set(self.rates_R)
         if not others:
-            return self.streams.uniform(x).ge_(share).mul_(1 / (1 - share))
-        share_R, scale_R = (
-            each_R.to(x.dtype).view(-1, *[1] * (x.dim() - 1)) for each_R in (self.share_R, 1 / (1 - self.share_R))
-        )
-        return self.streams.uniform(x).ge_(share_R).mul_(scale_R)
+            return uniform_RN.ge_(share).mul_(1 / (1 - share)).view(x.shape)
+        share_R1, scale_R1 = (each_R.to(x.dtype).unsqueeze(1) for each_R in (self.share_R, 1 / (1 - self.share_R)))
+        return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)

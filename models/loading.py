@@ -107,7 +107,11 @@ def on_device(
     places = {"lane": lane_N, "sentence": sentence_N}
     forms = {} if distinct is None else {"distinct": distinct.forms_RN, "place": distinct.place_RP}
     there = sent({**own, **places, **forms}, device)
-    shared = {name: there[name].expand(lanes, *there[name].shape[1:]) for name in own}
+    shared = (
+        there
+        if len(batch.forms_RTB) == lanes
+        else {name: there[name].expand(lanes, *there[name].shape[1:]) for name in own}
+    )
     gold = Gold(shared["tags"], shared.get("heads"), (there["lane"], there["sentence"]), shared["counted"])
     if distinct is None:
         return Tokens(shared["forms"], shared["lengths"], memory), gold
@@ -119,7 +123,7 @@ def on_device(
 def sent(arrays: Mapping[str, Ids], device: torch.device) -> dict[str, Tensor]:
     """Arrays as tensors on ``device``: on a CPU themselves, elsewhere parts of one copy, for which nobody waits."""
     if device.type == "cpu":
-        return {name: torch.as_tensor(array) for name, array in arrays.items()}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
     whole = torch.from_numpy(np.concatenate([array.ravel() for array in arrays.values()]))
     parts = _apart(whole.pin_memory().to(device, non_blocking=True), [array.shape for array in arrays.values()])
     return dict(zip(arrays, parts, strict=True))

@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from skipstack.models.compiled.choice import compiles
+
 
 class LookUp(torch.autograd.Function):
     """The rows of a table at some places, whose gradient is a sparse table with an entry for each place."""
@@ -31,7 +33,7 @@ class LookUp(torch.autograd.Function):
         lane_R1 = torch.arange(lanes, device=rows.device).unsqueeze(1)
         row_RN = rows.flatten(1) - lane_R1 * size
         lane_and_row = torch.stack([lane_R1.expand_as(row_RN), row_RN]).flatten(1)
-        return _sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
+        return sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
 
 
 def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -43,24 +45,28 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     gradient = parameter.grad
     assert gradient is not None
-    if not gradient.is_coalesced():
-        lane_N, row_N = gradient._indices()
-        at_U, place_N = torch.unique(lane_N * parameter.shape[1] + row_N, return_inverse=True)
-        values_UE = _summed(gradient._values(), place_N, len(at_U))
-        lane_U = at_U.div(parameter.shape[1], rounding_mode="floor")
-        lane_and_row = torch.stack([lane_U, at_U - lane_U * parameter.shape[1]])
-        parameter.grad = gradient = _sparse(lane_and_row, values_UE, gradient.shape, summed=True)
-    lane_U, row_U = gradient.indices()
-    return lane_U, row_U, gradient.values()
+    if gradient.is_coalesced():
+        lane_and_row_2U, values_UE = gradient.indices(), gradient.values()
+    else:
+        lane_and_row_2U, values_UE = _summed(gradient._indices(), gradient._values(), parameter.shape[1])
+        parameter.grad = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
+    return lane_and_row_2U[0], lane_and_row_2U[1], values_UE
 
 
-def _summed(values_NE: Tensor, place_N: Tensor, places: int) -> Tensor:
-    """The sums of the values at each place, in their order on every device."""
-    if values_NE.is_cpu:
-        return values_NE.new_zeros(places, values_NE.shape[1]).index_add_(0, place_N, values_NE)
-    summed_UE: Tensor = torch.ops.aten.embedding_dense_backward(values_NE, place_N, places, -1, False)
-    return summed_UE
+def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The distinct rows of lanes of so many, and the sums of their values, in their order on every device."""
+    if compiles(values_NE):
+        from skipstack.models.compiled.places import summed  # numba takes a quarter of a second to load
+
+        places_2U, sums_UE = summed(lane_and_row_2N.numpy(), values_NE.numpy(), size)
+        return torch.from_numpy(places_2U), torch.from_numpy(sums_UE)
+    lane_N, row_N = lane_and_row_2N
+    at_U, place_N = torch.unique(lane_N * size + row_N, return_inverse=True)
+    values_UE = torch.ops.aten.embedding_dense_backward(values_NE, place_N, len(at_U), -1, False)
+    lane_U = at_U.div(size, rounding_mode="floor")
+    return torch.stack([lane_U, at_U - lane_U * size]), values_UE
 
 
-def _sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
+def sparse(lane_and_row: Tensor, values: Tensor, shape: torch.Size, *, summed: bool = False) -> Tensor:
+    """A table of zeros but for these rows; ``summed``: they are distinct and ascending."""
     return torch.sparse_coo_tensor(lane_and_row, values, shape, is_coalesced=summed, check_invariants=False)

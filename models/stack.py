@@ -75,7 +75,6 @@ class Stack(nn.Module):
         """
         if not self.cells:
             return x_RTBI
-        lanes = x_RTBI.shape[0]
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
@@ -89,7 +88,7 @@ class Stack(nn.Module):
             if passed is not None:
                 passed.append(Passed(cell, below_GTBI, skipped_GTBH, unrolled))
             if number in (1, len(self.cells)):
-                output_GTBF = self.dropout(_lanes_apart(output_GTBF, lanes)).flatten(0, 1)
+                output_GTBF = self.dropout(output_GTBF)
             outputs_GTBF.append(output_GTBF)
             if order is None or not self.join_each or number == len(self.cells):
                 below_GTBI = output_GTBF
@@ -98,8 +97,3 @@ class Stack(nn.Module):
         if memory is not None:
             memory.states = lasts
         return outputs_GTBF[-1] if order is None else order.together(outputs_GTBF[-1])
-
-
-def _lanes_apart(x_GTBF: Tensor, lanes: int) -> Tensor:
-    """x_RDTBF."""
-    return x_GTBF.view(lanes, -1, *x_GTBF.shape[1:])

@@ -6,6 +6,7 @@ S sentence in the split, W distinct lengths, L tags of the split.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,23 +131,42 @@ def _drawn(sorted_S: Ids, layout: Sequence[Bucket], lane_seed: int, epoch: int) 
 
 def _gather(split: Split, sentences_RB: Ids, width: int) -> Batch:
     lengths_RB = split.lengths_S[sentences_RB].astype(np.int64)
-    places_RB = split.tag_offsets_S1[sentences_RB]
-    counts_RB = split.tag_offsets_S1[sentences_RB + 1] - places_RB
     offsets_RB, heads_N = split.offsets_S1[sentences_RB], split.heads_N
+    tokens = _Padded.of(offsets_RB, lengths_RB, width)
+    if split.tags_token_by_token:
+        tags, places_RB, counts_RB = tokens, offsets_RB, lengths_RB
+    else:
+        places_RB, counts_RB = split.tag_offsets_S1[sentences_RB], np.ones_like(lengths_RB)
+        tags = _Padded.of(places_RB, counts_RB, 1)
     return Batch(
-        forms_RTB=padded(split.forms_N, offsets_RB, lengths_RB, width, 0),
-        tags_RUB=padded(split.tags_L, places_RB, counts_RB, width if split.tags_token_by_token else 1, -1),
+        forms_RTB=tokens.read(split.forms_N, 0),
+        tags_RUB=tags.read(split.tags_L, -1),
         lengths_RB=lengths_RB,
         tag_counts_RB=counts_RB,
         sentences_RB=sentences_RB,
         tag_places_RB=places_RB,
-        heads_RTB=None if heads_N is None else padded(heads_N, offsets_RB, lengths_RB, width, -1),
+        heads_RTB=None if heads_N is None else tokens.read(heads_N, -1),
     )
 
 
 def padded(values: NDArray[np.int32], first_RB: Ids, counts_RB: Ids, width: int, padding: int) -> Ids:
     """The ``counts_RB`` values from the ``first_RB`` on, one below the other, ``padding`` up to ``width``."""
-    place_U1 = np.arange(width)[:, None]
-    inside_RUB = place_U1 < counts_RB[:, None, :]
-    places_RUB = np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0)
-    return np.where(inside_RUB, values[places_RUB], padding).astype(np.int64)
+    return _Padded.of(first_RB, counts_RB, width).read(values, padding)
+
+
+class _Padded(NamedTuple):
+    """Where the values of a batch stand in a split, 0 where there are none any more."""
+
+    inside_RUB: NDArray[np.bool_]
+    places_RUB: Ids
+
+    @classmethod
+    def of(cls, first_RB: Ids, counts_RB: Ids, width: int) -> Self:
+        """As ``padded`` has them."""
+        place_U1 = np.arange(width)[:, None]
+        inside_RUB = place_U1 < counts_RB[:, None, :]
+        return cls(inside_RUB, np.where(inside_RUB, first_RB[:, None, :] + place_U1, 0))
+
+    def read(self, values: NDArray[np.int32], padding: int) -> Ids:
+        """The values there."""
+        return np.where(self.inside_RUB, values[self.places_RUB], np.int64(padding))

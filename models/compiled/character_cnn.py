@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.compiled.arithmetic import ONE, tanh
@@ -17,6 +16,7 @@ from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, put, zero, zero_row
+from skipstack.models.once import once
 
 
 class CompiledCharacterCnn(torch.autograd.Function):
@@ -25,27 +25,28 @@ class CompiledCharacterCnn(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, ids_RNC: Tensor, lengths_RN: Tensor, table_RVE: Tensor, weight_RWEF: Tensor, bias_R1F: Tensor
-    ) -> Tensor:
-        """From ids padded with the boundary's at the end, and the lengths, one at least."""
-        y_RNF = table_RVE.new_empty(*lengths_RN.shape, bias_R1F.shape[-1])
-        place_RNF = torch.empty(y_RNF.shape, dtype=torch.int32)
-        forward(*arrays(table_RVE, weight_RWEF, bias_R1F, ids_RNC, lengths_RN, y_RNF, place_RNF))
-        ctx.save_for_backward(table_RVE, weight_RWEF, ids_RNC, y_RNF, place_RNF)
+    def forward(ctx: Any, ids_RNC: Tensor, table_RVE: Tensor, weight_RIF: Tensor, bias_R1F: Tensor) -> Tensor:
+        """From ids padded with the boundary's at the end; I = WE."""
+        y_RNF = table_RVE.new_empty(*ids_RNC.shape[:2], bias_R1F.shape[-1])
+        table, weight, bias, ids, y = arrays(table_RVE, weight_RIF, bias_R1F, ids_RNC, y_RNF)
+        weight_RWEF = weight.reshape(len(weight), -1, table.shape[-1], weight.shape[-1])
+        place_RNF = np.empty(y.shape, np.int32)
+        forward(table, weight_RWEF, bias, ids, y, place_RNF)
+        ctx.save_for_backward(y_RNF)
+        ctx.known = table, weight_RWEF, ids, place_RNF
         return y_RNF
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_RNF: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the table, W and b."""
-        table_RVE, weight_RWEF, *_, y_RNF, _ = ctx.saved_tensors
-        of_table, of_weight = (
-            torch.empty_like(each, memory_format=torch.contiguous_format) for each in (table_RVE, weight_RWEF)
-        )
-        of_bias = y_RNF.new_empty(len(y_RNF), 1, y_RNF.shape[-1])
-        backward(*arrays(*ctx.saved_tensors, above_RNF, of_table, of_weight, of_bias))
-        return None, None, of_table, of_weight, of_bias
+        (y_RNF,) = ctx.saved_tensors
+        table, weight, ids, place_RNF = ctx.known
+        to_table_RVE, to_weight_RWEF = y_RNF.new_empty(table.shape), y_RNF.new_empty(weight.shape)
+        to_bias_R1F = y_RNF.new_empty(len(y_RNF), 1, y_RNF.shape[-1])
+        y, *given = arrays(y_RNF, above_RNF, to_table_RVE, to_weight_RWEF, to_bias_R1F)
+        backward(table, weight, ids, y, place_RNF, *given)
+        return None, to_table_RVE, to_weight_RWEF.flatten(1, 2), to_bias_R1F
 
 
 @compiled
@@ -54,7 +55,6 @@ def forward(
     weight_RWEF: Array,
     bias_R1F: Array,
     ids_RNC: Array,
-    lengths_RN: Array,
     y_RNF: Array,
     place_RNF: Array,
 ) -> None:
@@ -68,10 +68,10 @@ def forward(
         bias = bias_R1F[r, 0]
         for w in range(width):
             multiply(table_RVE[r], packed(weight_RWEF[r, w]), product_WVF[w])
-        for n in range(len(lengths_RN[r])):
+        for n in range(len(y_RNF[r])):
             ids, y, place = ids_RNC[r, n], y_RNF[r, n], place_RNF[r, n]
             zero_row(place)
-            for j in range(lengths_RN[r, n]):
+            for j in range(length(ids)):
                 put(sum_F, product_WVF[0, seen(ids, j, 0, width)])
                 for w in range(1, width):
                     add(sum_F, product_WVF[w, seen(ids, j, w, width)])
@@ -117,6 +117,15 @@ def backward(
         for w in range(width):
             multiply(table_RVE[r], packed(to_product_WVF[w]), to_weight_RWEF[r, w], x_turned=True)
             multiply(to_product_WVF[w], packed_turned(weight_RWEF[r, w]), to_table_RVE[r], added=w > 0)
+
+
+@inlined
+def length(ids_C: Array) -> int:
+    """Characters of a spelling, one at least."""
+    for j in range(1, len(ids_C)):
+        if ids_C[j] == BOUNDARY:
+            return j
+    return len(ids_C)
 
 
 @inlined

@@ -16,7 +16,12 @@ TYPES: Final = frozenset({torch.float32, torch.float64})
 
 def compiles(x: Tensor) -> bool:
     """Those on a CPU, of the types of networks. A program that torch exports has operations of torch alone."""
-    return x.is_cpu and x.dtype in TYPES and not exporting() and HAS_NUMBA and _multiplies()
+    return x.is_cpu and x.dtype in TYPES and not exporting() and compiles_on_host()
+
+
+def compiles_on_host() -> bool:
+    """Whether what is found in the host's arrays, for whatever device, is found by what is compiled."""
+    return HAS_NUMBA and _multiplies()
 
 
 @cache

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.steps import Array, add, put
+from skipstack.models.once import once
 
 
 class Way(NamedTuple):
@@ -42,30 +42,39 @@ class Moved(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str) -> Tensor:
         """As the method of that name gives it."""
-        ctx.save_for_backward(lengths_RB)
         ctx.way, ctx.shape = WAYS[name], x_GTBF.shape
         _, given, parts, _ = ctx.way
         out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
-        move(ctx.way, False, *arrays(x_GTBF, lengths_RB, out_GTBF))
+        x, ctx.lengths, out = arrays(x_GTBF, lengths_RB, out_GTBF)
+        move(ctx.way.taken, given, ctx.way.moves_M4, False, x, ctx.lengths, out)
         return out_GTBF
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None]:
         """Everything goes back to where it came from."""
         to_x_GTBF = above_GTBF.new_zeros(ctx.shape)
-        move(ctx.way, True, *arrays(to_x_GTBF, *ctx.saved_tensors, above_GTBF))
+        to_x, above = arrays(to_x_GTBF, above_GTBF)
+        move(ctx.way.taken, ctx.way.given, ctx.way.moves_M4, True, to_x, ctx.lengths, above)
         return to_x_GTBF, None, None
 
 
 @compiled
-def move(way: Way, back: bool, x_GTBF: Array, lengths_RB: Array, out_GTBF: Array) -> None:
+def move(
+    taken: int,
+    given: int,
+    moves_M4: NDArray[np.int64],
+    back: bool,
+    x_GTBF: Array,
+    lengths_RB: Array,
+    out_GTBF: Array,
+) -> None:
     """From x into ``out``, which is filled; ``back``: what ``out`` has is added to x, where it came from."""
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):
-        for m in range(len(way.moves_M4)):
-            direction, to_direction, part, turned = way.moves_M4[m]
-            x_TBF, out_TBF = x_GTBF[r * way.taken + direction], out_GTBF[r * way.given + to_direction]
+        for m in range(len(moves_M4)):
+            direction, to_direction, part, turned = moves_M4[m]
+            x_TBF, out_TBF = x_GTBF[r * taken + direction], out_GTBF[r * given + to_direction]
             for t in range(steps):
                 for n in range(sentences):
                     row = x_TBF[place(t, lengths_RB[r, n], turned), n]

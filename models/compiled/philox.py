@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from skipstack.models.compiled.compiling import compiled
+from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.steps import Array
 from skipstack.models.draws import FACTORS, ROUNDS, STEPS, WORD
 
@@ -17,25 +17,43 @@ STEP_0, STEP_1 = (np.uint64(step) for step in STEPS)
 
 @compiled
 def fill(key_R: Array, draw: int, uniform_RN: Array) -> None:
-    """All of it; the words of a block stand a quarter of a row apart, so that several blocks are computed at once."""
-    blocks = uniform_RN.shape[1] // 4
-    like = uniform_RN.dtype.type(0)
+    """All of it."""
     for r in range(len(key_R)):
-        row, key = uniform_RN[r], np.uint64(key_R[r])
-        row_0, row_1 = row[:blocks], row[blocks : 2 * blocks]
-        row_2, row_3 = row[2 * blocks : 3 * blocks], row[3 * blocks :]
-        for i in range(blocks):
-            a, b, c, d = np.uint64(i) & MASK, np.uint64(0), np.uint64(draw) & MASK, np.uint64(draw) >> HALF
-            low, high = key & MASK, key >> HALF
-            for _ in range(ROUNDS):
-                first, second = FACTOR_0 * a, FACTOR_1 * c
-                a, b = (second >> HALF) ^ b ^ low, second & MASK
-                c, d = (first >> HALF) ^ d ^ high, first & MASK
-                low, high = (low + STEP_0) & MASK, (high + STEP_1) & MASK
-            row_0[i] = fraction(a, like)
-            row_1[i] = fraction(b, like)
-            row_2[i] = fraction(c, like)
-            row_3[i] = fraction(d, like)
+        fill_row(key_R[r], draw, uniform_RN[r])
+
+
+@compiled
+def keep(key_R: Array, draw: int, share_R: Array, kept_RN: Array) -> None:
+    """1 / (1 - share) where a number is no smaller than the share, elsewhere 0: what dropout multiplies by."""
+    numbers = kept_RN.shape[1]
+    drawn = np.empty(-(-numbers // 4) * 4, kept_RN.dtype)
+    for r in range(len(key_R)):
+        fill_row(key_R[r], draw, drawn)
+        kept, share = kept_RN[r], kept_RN.dtype.type(share_R[r])
+        scale, none = kept_RN.dtype.type(1 / (1 - share_R[r])), kept_RN.dtype.type(0)
+        for j in range(numbers):
+            kept[j] = scale if drawn[j] >= share else none
+
+
+@inlined
+def fill_row(key: int, draw: int, row: Array) -> None:
+    """Of one lane; the words of a block stand a quarter of a row apart, so that several blocks are computed at once."""
+    blocks = len(row) // 4
+    like, word = row.dtype.type(0), np.uint64(key)
+    row_0, row_1 = row[:blocks], row[blocks : 2 * blocks]
+    row_2, row_3 = row[2 * blocks : 3 * blocks], row[3 * blocks :]
+    for i in range(blocks):
+        a, b, c, d = np.uint64(i) & MASK, np.uint64(0), np.uint64(draw) & MASK, np.uint64(draw) >> HALF
+        low, high = word & MASK, word >> HALF
+        for _ in range(ROUNDS):
+            first, second = FACTOR_0 * a, FACTOR_1 * c
+            a, b = (second >> HALF) ^ b ^ low, second & MASK
+            c, d = (first >> HALF) ^ d ^ high, first & MASK
+            low, high = (low + STEP_0) & MASK, (high + STEP_1) & MASK
+        row_0[i] = fraction(a, like)
+        row_1[i] = fraction(b, like)
+        row_2[i] = fraction(c, like)
+        row_3[i] = fraction(d, like)
 
 
 def fraction(word: Any, like: Any) -> Any:

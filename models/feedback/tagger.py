@@ -33,7 +33,7 @@ class FeedbackTagger(Network):
         Fed back is what the config says: own decisions as the network takes them now, or the gold labels.
         """
         known = self._known(tokens, lexicon)
-        kept_GTBH = self._kept(known.pre_GTBX)
+        kept_GTBH = self.dropout.kept(known.pre_GTBX)
         hidden_GTBH = self.layer.hidden(known, self._fed(known, kept_GTBH, gold.tags_RUB, tokens.lengths_RB))
         seen_GTBH = hidden_GTBH if kept_GTBH is None else hidden_GTBH * kept_GTBH
         scores_GTBK = self.head.scores(seen_GTBH.flatten(1, 2)).view(*hidden_GTBH.shape[:3], -1)
@@ -57,8 +57,3 @@ class FeedbackTagger(Network):
             if layer.previous is None:
                 return Fed(gold_GTB, None)
         return layer.decide(known, self.head, kept_GTBH, gold_GTB)[1]
-
-    def _kept(self, pre_GTBX: Tensor) -> Tensor | None:
-        """What dropout multiplies the hidden layer by: kept_GTBH; None where it drops nothing."""
-        kept_RDTBH = self.dropout.kept(pre_GTBX.view(self.dropout.streams.lanes, -1, *pre_GTBX.shape[1:]))
-        return None if kept_RDTBH is None else kept_RDTBH.flatten(0, 1)

@@ -2,7 +2,9 @@
 
 from torch import Tensor
 
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.heads.base import Decoded, Gold, LinearHead, log_losses
+from skipstack.models.products import rounds_rows
 
 
 class SoftmaxHead(LinearHead):
@@ -10,6 +12,13 @@ class SoftmaxHead(LinearHead):
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """-log y_t of each gold tag: losses_RUB (nats). Padding counts nothing, so the counts are not needed."""
+        rows = gold.tags_RUB[0].numel()
+        if not self.together and compiles(features_RUBF) and not rounds_rows(rows):
+            from skipstack.models.compiled.softmax import CompiledLogLoss  # numba takes a quarter of a second to load
+
+            given = features_RUBF, self.weight, self.bias, gold.tags_RUB
+            losses_RUB: Tensor = CompiledLogLoss.apply(*given)  # type: ignore[no-untyped-call]
+            return losses_RUB
         return log_losses(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 
     def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:

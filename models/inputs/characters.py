@@ -32,15 +32,19 @@ class SpellingReader(nn.Module, ABC):
 
     def forward(self, ids_RNC: Tensor) -> Tensor:
         """y_RNF from ids padded with the boundary's at the end."""
-        lengths_RN = (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
-        y_RNF = self.read(ids_RNC, lengths_RN)
+        y_RNF = self.read(ids_RNC)
         for highway in self.highways:
             y_RNF = highway(y_RNF)
         return y_RNF
 
     @abstractmethod
-    def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
-        """y_RNF of spellings of ``lengths_RN`` characters, one at least and C at most."""
+    def read(self, ids_RNC: Tensor) -> Tensor:
+        """y_RNF of spellings, before any highway."""
+
+
+def lengths(ids_RNC: Tensor) -> Tensor:
+    """Characters of each spelling, one at least: lengths_RN."""
+    return (ids_RNC != BOUNDARY).sum(dim=-1).clamp_(min=1)
 
 
 class CharacterCnn(SpellingReader):
@@ -57,17 +61,17 @@ class CharacterCnn(SpellingReader):
         self.weight = parameter(lanes, config.width * config.size, config.filters, role=WEIGHT)
         self.bias = parameter(lanes, 1, config.filters, role=BIAS)
 
-    def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
+    def read(self, ids_RNC: Tensor) -> Tensor:
         """As above."""
         if compiles(self.weight):
             from skipstack.models.compiled.character_cnn import CompiledCharacterCnn
 
-            given = ids_RNC, lengths_RN, self.vectors.table, self._by_place(), self.bias
+            given = ids_RNC, self.vectors.table, self.weight, self.bias
             y_RNF: Tensor = CompiledCharacterCnn.apply(*given)  # type: ignore[no-untyped-call]
             return y_RNF
         (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
         seen_RNCW = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)
-        beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths_RN.unsqueeze(-1)
+        beyond_RNC = torch.arange(longest, device=ids_RNC.device) >= lengths(ids_RNC).unsqueeze(-1)
         rows = torch.arange(lanes * self.width, device=ids_RNC.device) * self.vectors.rows
         rows_RNCW = seen_RNCW + rows.view(lanes, 1, 1, self.width)
         rows_RNCW = rows_RNCW.masked_fill(beyond_RNC.unsqueeze(-1), lanes * self.width * self.vectors.rows)
@@ -79,13 +83,10 @@ class CharacterCnn(SpellingReader):
 
         A filter's value is a sum of such products, and there are far fewer of them than characters in a batch.
         """
-        products = torch.matmul(self.vectors.table.unsqueeze(1), self._by_place()).flatten(0, 2)
-        return torch.cat([products, products.new_full((1, products.shape[1]), -torch.inf)])
-
-    def _by_place(self) -> Tensor:
-        """W_k for each lane and each place k of a filter: weight_RWEF."""
         lanes, _, filters = self.weight.shape
-        return self.weight.view(lanes, self.width, -1, filters)
+        weight_RWEF = self.weight.view(lanes, self.width, -1, filters)
+        products = torch.matmul(self.vectors.table.unsqueeze(1), weight_RWEF).flatten(0, 2)
+        return torch.cat([products, products.new_full((1, products.shape[1]), -torch.inf)])
 
 
 class CharacterLstm(SpellingReader):
@@ -99,9 +100,9 @@ class CharacterLstm(SpellingReader):
         super().__init__(lanes, characters, config)
         self.layer = LstmCell(LayerSizes(lanes=lanes, directions=2, below=config.size, hidden=config.hidden))
 
-    def read(self, ids_RNC: Tensor, lengths_RN: Tensor) -> Tensor:
+    def read(self, ids_RNC: Tensor) -> Tensor:
         """As above."""
-        lanes, spellings, _ = ids_RNC.shape
+        (lanes, spellings, _), lengths_RN = ids_RNC.shape, lengths(ids_RNC)
         e_RCNE = self.vectors(ids_RNC.transpose(1, 2))
         both_GCNE = ReadingOrder(lengths_RN, ids_RNC.shape[2]).apart(e_RCNE)
         h_GCNH = self.layer.run(both_GCNE).output_GTBF

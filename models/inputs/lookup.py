@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from skipstack.data.basis.arrays import Ids
+from skipstack.models.compiled.choice import compiles_on_host
 from skipstack.models.parameters import TABLE, parameter
 from skipstack.models.rows import LookUp
 
@@ -38,11 +39,31 @@ class Lookup(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """The vectors of ``ids`` (lane axis first), concatenated nowhere: one axis more than ``ids``."""
-        rows = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
+        return self.sought(ids).vectors()
+
+    def sought(self, ids: Tensor) -> "Sought":
+        """The same, not yet looked up."""
+        if len(self.first_R) > 1:
+            ids = ids + self.first_R.view(-1, *[1] * (ids.dim() - 1))
+        return Sought(self.table, ids, self.by_row)
+
+
+class Sought(NamedTuple):
+    """Rows of a table that are read, of any arrangement; they count through all lanes.
+
+    ``by_row``: whether its gradient has only these.
+    """
+
+    table_RVE: Tensor
+    rows: Tensor
+    by_row: bool = False
+
+    def vectors(self) -> Tensor:
+        """The rows: one axis more."""
         if self.by_row:
-            vectors: Tensor = LookUp.apply(self.table, rows)  # type: ignore[no-untyped-call]
+            vectors: Tensor = LookUp.apply(self.table_RVE, self.rows)  # type: ignore[no-untyped-call]
             return vectors
-        return functional.embedding(rows, self.table.flatten(0, 1))
+        return functional.embedding(self.rows, self.table_RVE.flatten(0, 1))
 
 
 class DistinctForms(NamedTuple):
@@ -60,9 +81,11 @@ class DistinctForms(NamedTuple):
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     """Those of a batch. ``lengths_F``: the characters of every form, if they are known."""
-    if len(forms_RP) == 1:  # as below, where there is nothing to keep apart
-        forms_N, row_P = np.unique(forms_RP, return_inverse=True)
-        return _with_longest(forms_N[None], row_P.reshape(forms_RP.shape), lengths_F)
+    if compiles_on_host():
+        from skipstack.models.compiled.places import distinct  # numba takes a quarter of a second to load
+
+        forms_RN, place_RP = distinct(forms_RP.reshape(len(forms_RP), -1).astype(np.int64, copy=False))
+        return _with_longest(forms_RN, place_RP.reshape(forms_RP.shape), lengths_F)
     lanes, forms = len(forms_RP), int(forms_RP.max(initial=0)) + 1
     first_R = np.arange(lanes) * forms
     found_V, row_RP = np.unique(forms_RP + first_R.reshape(-1, *[1] * (forms_RP.ndim - 1)), return_inverse=True)
@@ -104,6 +127,6 @@ class Distinct:
         place_RP = self.place_RP + first_R.view(-1, *[1] * (self.place_RP.dim() - 1))
         return Distinct(self.forms_RN.expand(lanes, -1), place_RP, self.longest)
 
-    def spread(self, values_RNF: Tensor) -> Tensor:
+    def spread(self, values_RNF: Tensor) -> Sought:
         """What was computed of each form, at every token that has it: values_RPF."""
-        return functional.embedding(self.place_RP, values_RNF.flatten(0, 1))
+        return Sought(values_RNF, self.place_RP)

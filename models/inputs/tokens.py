@@ -12,10 +12,11 @@ from torch.nn import functional
 
 from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.features import CAPITAL_CLASSES
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.inputs.base import Embedder, LexiconTensors
 from skipstack.models.inputs.characters import SpellingReader
 from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.inputs.lookup import Distinct, DistinctForms, Lookup, distinct_forms
+from skipstack.models.inputs.lookup import Distinct, DistinctForms, Lookup, Sought, distinct_forms
 from skipstack.models.lanes import Dropout, Streams
 from skipstack.models.parameters import BIAS, WEIGHT, parameter
 from skipstack.models.products import product
@@ -77,12 +78,26 @@ class TokenEmbedder(Embedder):
         """x_RTBI from form ids."""
         margin = self.tokens // 2
         forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin)) if margin else forms_RTB
-        parts = [self._window(part) for part in self._parts(forms_RSB, lexicon, distinct)]
+        parts = self._parts(forms_RSB, lexicon, distinct)
+        if self.window_gate is None and compiles(parts[0].table_RVE):
+            return self._compiled(parts)
+        windows = [self._window(each.vectors().flatten(3)) for each in parts]
         if self.window_gate is not None:
-            parts[0] = self.window_gate(parts[0])
-        window_RTBWE = torch.cat(parts, dim=-1)
+            windows[0] = self.window_gate(windows[0])
+        window_RTBWE = torch.cat(windows, dim=-1)
         dropped: Tensor = self.dropout(window_RTBWE.flatten(3))
         return dropped
+
+    def _compiled(self, parts: Sequence[Sought]) -> Tensor:
+        """The windows of all parts, dropout included."""
+        from skipstack.models.compiled.lookups import SideBySide  # numba takes a quarter of a second to load
+
+        tables, rows, by_row = zip(*parts, strict=True)
+        rows_RSBA = [each.unsqueeze(-1) if each.dim() == 3 else each for each in rows]
+        x_RTBX: Tensor = SideBySide.apply(  # type: ignore[no-untyped-call]
+            self.tokens, self.dropout.kept, by_row, *tables, *rows_RSBA
+        )
+        return x_RTBX
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
         """Those of all windows, if their spellings are read."""
@@ -98,17 +113,17 @@ class TokenEmbedder(Embedder):
         steps = token_RSBE.shape[1] - self.tokens + 1
         return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
 
-    def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Tensor]:
-        """The vectors of each token, words first, as far as the config has them."""
+    def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Sought]:
+        """What is read of each token, words first, as far as the config has them: one row of a table, or several."""
         parts = []
         if self.words is not None:
-            parts.append(self.words(lexicon.word_F[forms_RSB]))
+            parts.append(self.words.sought(lexicon.word_F[forms_RSB]))
         if self.capitals is not None:
-            parts.append(self.capitals(lexicon.capital_F[forms_RSB]))
+            parts.append(self.capitals.sought(lexicon.capital_F[forms_RSB]))
         if self.characters is not None:
             kept = self.config.affix_characters
             affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
-            parts.append(self.characters(torch.cat(affixes, dim=-1)).flatten(-2))
+            parts.append(self.characters.sought(torch.cat(affixes, dim=-1)))
         if self.spelling is not None:
             distinct = _distinct(forms_RSB, lexicon) if distinct is None else distinct
             spelling_FC = lexicon.spelling_FC[:, : distinct.longest]

@@ -7,7 +7,7 @@ What that asks for, and where it is met:
 - A graph reads and writes where it did when it was recorded. Batches and learning rates are copied there; parameters,
   what optimisers and policies keep, and counters are updated in place, by ``load_state_dict`` as well.
 - A number of Python's is a constant of a graph. What changes from step to step is therefore in tensors on the device:
-  how many draws and updates there were (``Streams.count_on_device``, ``LaneOptimiser.steps``), what entropy is worth
+  how many draws and updates there were (``Streams.count_on_device``, ``LaneOptimiser.count_on``), what entropy is worth
   (``Reinforce.alpha``), and whether a loss is in doubt (``Doubts``).
 - Shapes are few. Bucket lengths are; numbers of distinct forms are padded (``models/loading.padded``).
 

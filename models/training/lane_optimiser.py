@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
+from skipstack.models.compiled.choice import compiles
 from skipstack.models.rows import gradient_rows
 
 Named = Mapping[str, Tensor]
@@ -33,38 +34,51 @@ class LaneOptimiser(ABC):
             for slot in slots
             for name, parameter in self.parameters.items()
         }
-        self.slot_names = slots
-        self.steps = torch.zeros((), dtype=torch.int64)
+        self.tensors = {
+            name: [parameter, *(self.slots[f"{slot}.{name}"] for slot in slots)]
+            for name, parameter in self.parameters.items()
+        }
+        assert all(part.is_contiguous() for parts in self.tensors.values() for part in parts), "kernels read memory"
+        self.steps: int | Tensor = 0
 
     @torch.no_grad()
     def step(self, learning_rate_R: Tensor) -> None:
         """One update of every parameter that has a gradient."""
         self.steps += 1
-        gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
-        self.update({name: each for name, each in gradients.items() if not each.is_sparse}, learning_rate_R)
+        gradients = {name: each.grad for name, each in self.parameters.items()}
+        if whole := {name: each for name, each in gradients.items() if each is not None and not each.is_sparse}:
+            self.update(whole, learning_rate_R)
         for name, gradient in gradients.items():
-            if gradient.is_sparse:
+            if gradient is not None and gradient.is_sparse:
                 self.update_rows(name, learning_rate_R)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
+        if compiles(learning_rate_R):
+            from skipstack.models.compiled.updates import update  # numba takes a quarter of a second to load
+
+            parts = [(self.tensors[name], gradient) for name, gradient in gradients.items()]
+            update(self.rule, parts, learning_rate_R, self.constants())
+            return
         for name, gradient in gradients.items():
             rate = learning_rate_R.view(-1, *[1] * (gradient.dim() - 1))
-            self._move(self._tensors(name), gradient, rate)
+            self._move(self.tensors[name], gradient, rate)
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
         """The same, for the rows of a table that have a gradient."""
         lane_U, row_U, gradient_UE = gradient_rows(self.parameters[name])
+        if compiles(learning_rate_R):
+            from skipstack.models.compiled.updates import update_rows
+
+            given = lane_U, row_U, gradient_UE
+            update_rows(self.rule, self.tensors[name], given, learning_rate_R, self.constants())
+            return
         at_U = lane_U * self.parameters[name].shape[1] + row_U
-        tables = [each.flatten(0, 1) for each in self._tensors(name)]
+        tables = [each.flatten(0, 1) for each in self.tensors[name]]
         rows = [table.index_select(0, at_U) for table in tables]
         self._move(rows, gradient_UE, learning_rate_R[lane_U].unsqueeze(1))
         for table, row_UE in zip(tables, rows, strict=True):
             table.index_copy_(0, at_U, row_UE)
-
-    def _tensors(self, name: str) -> list[Tensor]:
-        """A parameter and its slots, in the order in which the class names them."""
-        return [self.parameters[name], *(self.slots[f"{slot}.{name}"] for slot in self.slot_names)]
 
     def _move(self, tensors: Sequence[Tensor], gradient: Tensor, rate: Tensor) -> None:
         parameter, *slots = tensors
@@ -74,18 +88,37 @@ class LaneOptimiser(ABC):
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """Where a parameter, or some rows of it, moves from here; its slots take in the gradient."""
 
+    @property
+    @abstractmethod
+    def rule(self) -> str:
+        """What the same is called where it is compiled (``models/compiled/updates.py``)."""
+
+    @abstractmethod
+    def constants(self) -> tuple[float, ...]:
+        """The numbers beside the learning rate that it computes with there."""
+
     def by_row(self, table: Tensor) -> bool:
         """Whether the gradient of this table is to have only the rows that were looked up."""
         return False
 
+    def count_on(self, device: torch.device) -> None:
+        """From now on the number of steps is a tensor there, for steps that are captured, and replayed
+        (``models/training/captured.py``).
+        """
+        self.steps = torch.as_tensor(self.steps, device=device)
+
     def state(self) -> dict[str, Tensor]:
         """The slots and the number of steps."""
-        return {**self.slots, "steps": self.steps}
+        return {**self.slots, "steps": torch.as_tensor(self.steps).clone()}
 
     def load(self, state: Named) -> None:
         """Continue where ``state`` was called."""
-        for name, tensor in self.state().items():
+        for name, tensor in self.slots.items():
             tensor.copy_(state[name])
+        if isinstance(self.steps, int):
+            self.steps = int(state["steps"])
+        else:
+            self.steps.copy_(state["steps"])
 
 
 def many_rows(table: Tensor) -> bool:

@@ -203,11 +203,10 @@ class Training:
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
         with in_bfloat16(self.config.precision == "bfloat16"):
-            loss_R = self.model.loss(tokens, gold, self.lexicon).sum(dim=1)
+            loss_RB = self.model.loss(tokens, gold, self.lexicon)
         for parameter in self.optimiser.parameters.values():
             parameter.grad = None
-        count_R = tags_R if self.config.averaged_over == "tokens" else tokens.lengths_RB.shape[1]
-        torch.autograd.backward((loss_R / count_R).sum())
+        torch.autograd.backward(loss_RB, self._shares(loss_RB, tags_R))
         if self.config.l2:
             penalise(self.optimiser.parameters, self.config.l2)
         if self.pretrained is not None:
@@ -215,7 +214,13 @@ class Training:
         if self.config.clip_norm is not None:
             clip(self.optimiser.parameters, self.config.clip_norm)
         self.optimiser.step(rate_R)
-        return loss_R.detach(), tags_R
+        return loss_RB.detach().sum(dim=1), tags_R
+
+    def _shares(self, loss_RB: Tensor, tags_R: Tensor) -> Tensor:
+        """What the loss of each sentence counts in the objective: share_RB."""
+        if self.config.averaged_over == "sentences":
+            return loss_RB.new_full((), 1 / loss_RB.shape[1]).expand_as(loss_RB)
+        return tags_R.to(loss_RB.dtype).reciprocal().unsqueeze(1).expand_as(loss_RB)
 
     def _captured(self, graphs: Graphs) -> CapturedSteps | None:
         """Counts where graphs can count on."""
@@ -223,7 +228,7 @@ class Training:
             warnings.warn(f"steps are not captured: {reason}", stacklevel=3)
             return None
         self.streams.count_on_device()
-        self.optimiser.steps = self.optimiser.steps.to(self.device)
+        self.optimiser.count_on(self.device)
         return CapturedSteps(self.model.head, graphs)
 
     def rates(self) -> Tensor:

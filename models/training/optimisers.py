@@ -22,6 +22,15 @@ class LaneSgd(LaneOptimiser):
         """The velocity."""
         return slots[0].mul_(self.momentum).add_(gradient) if slots else gradient
 
+    @property
+    def rule(self) -> str:
+        """Without momentum there is no velocity to keep."""
+        return "momentum" if self.momentum else "sgd"
+
+    def constants(self) -> tuple[float, ...]:
+        """What is left of the velocity."""
+        return (self.momentum,)
+
     def by_row(self, table: Tensor) -> bool:
         """Without momentum a row without a gradient stays."""
         return not self.momentum and many_rows(table)
@@ -41,6 +50,15 @@ class LaneAdagrad(LaneOptimiser):
         square = slots[0].addcmul_(gradient, gradient)
         return gradient / square.sqrt().add_(self.epsilon)
 
+    @property
+    def rule(self) -> str:
+        """Its name."""
+        return "adagrad"
+
+    def constants(self) -> tuple[float, ...]:
+        """What keeps the first division from being one by zero."""
+        return (self.epsilon,)
+
     def by_row(self, table: Tensor) -> bool:
         """A row without a gradient stays, and so does its sum."""
         return many_rows(table)
@@ -53,14 +71,11 @@ class LaneAdam(LaneOptimiser):
 
     def __init__(self, parameters: Named, config: Adam | LazyAdam) -> None:
         super().__init__(parameters, ("mean", "square"))
-        assert all(each.is_contiguous() for each in parameters.values()), "the kernel reads memory in its order"
         self.config = config
         self._by_lane = cache(self._views)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Along the corrected mean over the root of the corrected square."""
-        if not gradients:
-            return
         names = tuple(gradients)
         gradients_of_lanes = zip(*(gradient.contiguous().unbind() for gradient in gradients.values()), strict=True)
         rates = learning_rate_R.unbind()
@@ -87,9 +102,9 @@ class LaneAdam(LaneOptimiser):
 
     def _done(self, rate: Tensor) -> Tensor:
         """How many updates there were, this one included, where the kernel reads it."""
-        if self.steps.device == rate.device:
-            return self.steps.float()
-        return rate.new_full((), float(self.steps), dtype=torch.float32)
+        if isinstance(self.steps, int):
+            return rate.new_full((), float(self.steps), dtype=torch.float32)
+        return self.steps.float()
 
     def direction(self, gradient: Tensor, slots: Sequence[Tensor]) -> Tensor:
         """As the kernel has it, for rows."""
@@ -100,9 +115,19 @@ class LaneAdam(LaneOptimiser):
         root = (square / (1 - beta2**done)).sqrt_().add_(self.config.epsilon)
         return mean.div(1 - beta1**done).div_(root)
 
+    @property
+    def rule(self) -> str:
+        """Of rows alone: of all parameters, torch's kernel is as good."""
+        return "adam"
+
+    def constants(self) -> tuple[float, ...]:
+        """As they are named there, and what corrects both averages after so many steps."""
+        beta1, beta2, done = self.config.beta1, self.config.beta2, float(self.steps)
+        return beta1, beta2, self.config.epsilon, 1 - beta1**done, 1 - beta2**done
+
     def _views(self, names: tuple[str, ...]) -> list[tuple[list[Tensor], ...]]:
         """Of each lane its parameters of these names, their means and squares, all written in place."""
-        by_name = [[each.detach().unbind() for each in self._tensors(name)] for name in names]
+        by_name = [[each.detach().unbind() for each in self.tensors[name]] for name in names]
         return [
             tuple([tensors[kind][lane] for tensors in by_name] for kind in range(3))
             for lane in range(len(by_name[0][0]))

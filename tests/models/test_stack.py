@@ -147,7 +147,7 @@ def test_dropout_falls_on_the_first_and_on_the_last_layer_only() -> None:
     seen: list[torch.Size] = []
     stack.dropout.register_forward_hook(lambda _, args, __: seen.append(args[0].shape))
     stack(x, LENGTHS)
-    assert seen == [torch.Size([LANES, 2, STEPS, LENGTHS.shape[1], HIDDEN])] * 2
+    assert seen == [torch.Size([LANES * 2, STEPS, LENGTHS.shape[1], HIDDEN])] * 2
 
 
 @pytest.mark.parametrize("directions", ["both", "forward"])

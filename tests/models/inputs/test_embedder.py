@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.data.store.features import CAPITAL_CLASSES
 from skipstack.data.store.vocabulary import FIRST_KNOWN, UNKNOWN
+from skipstack.models.inputs import lookup
 from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.characters import CharacterCnn, CharacterLstm, SpellingReader
 from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
@@ -130,9 +131,15 @@ def test_every_token_of_every_lane_is_its_own_window_of_features(config: Embedde
         )
     )
 )
-def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(forms: list[list[list[int]]]) -> None:
+@settings(deadline=None)
+@pytest.mark.parametrize("compiled", [True, False])
+def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(
+    compiled: bool, forms: list[list[list[int]]]
+) -> None:
     forms_RTB = torch.tensor(forms)
-    found = distinct_forms(forms_RTB.numpy(), np.array([1, 2, 3, 4, 5, 6, 7]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lookup, "compiles_on_host", lambda: compiled)
+        found = distinct_forms(forms_RTB.numpy(), np.array([1, 2, 3, 4, 5, 6, 7]))
     assert found.longest == 1 + int(forms_RTB.max())
     distinct = Distinct(torch.from_numpy(found.forms_RN), torch.from_numpy(found.place_RP))
     longest = max(len(lane.unique()) for lane in forms_RTB)
@@ -141,7 +148,9 @@ def test_each_form_of_a_lane_is_there_once_and_found_by_every_token_of_it(forms:
         assert own == expected + [0] * (longest - len(expected))
     lane_R1 = torch.arange(len(forms)).unsqueeze(1)
     values_RNL = (10 * distinct.forms_RN + lane_R1).unsqueeze(-1).double()
-    assert torch.equal(distinct.spread(values_RNL).squeeze(-1), (10 * forms_RTB + lane_R1.unsqueeze(2)).double())
+    assert torch.equal(
+        distinct.spread(values_RNL).vectors().squeeze(-1), (10 * forms_RTB + lane_R1.unsqueeze(2)).double()
+    )
 
 
 SPELLINGS = [CharacterCnnConfig(size=3, filters=4, highways=1), CharacterLstmConfig(size=3, hidden=2, highways=1)]

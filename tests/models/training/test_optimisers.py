@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from skipstack.models.parameters import BIAS, TABLE, Parameter, parameter
+from skipstack.models.training import lane_optimiser
 from skipstack.models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
 from skipstack.models.training.gradients import clip, penalise
 from skipstack.models.training.optimisers import optimiser
@@ -38,12 +39,16 @@ def torchs(config: Optimiser, parameters: list[Tensor], rate: float) -> torch.op
     return torch.optim.Adam(parameters, lr=rate, betas=(config.beta1, config.beta2), eps=config.epsilon)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize(
     "config",
     [Sgd(), Sgd(momentum=0.9), Adam(beta1=0.8, beta2=0.95, epsilon=1e-3), Adagrad(), Adagrad(epsilon=0.1)],
     ids=str,
 )
-def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(config: Optimiser) -> None:
+def test_each_lane_moves_as_torchs_optimiser_moves_it_alone(
+    config: Optimiser, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane_optimiser, "compiles", lambda _: compiled)
     ours = lanes()
     fused = optimiser(config, ours)
     for step in range(7):

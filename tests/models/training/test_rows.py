@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from skipstack.models import rows
 from skipstack.models.config import ModelConfig, StackConfig
 from skipstack.models.inputs.config import CharacterLstmConfig, EmbedderConfig
 from skipstack.models.inputs.lookup import Lookup
@@ -51,11 +52,16 @@ def trained(config: Optimiser, *, by_row: bool, longest: float | None = None) ->
 
 @EXACT
 @pytest.mark.parametrize("longest", [None, 8.0])
-def test_by_rows_a_table_is_updated_as_the_whole_of_it_is(config: Optimiser, longest: float | None) -> None:
-    (whole, slots), (rows, own) = (trained(config, by_row=by_row, longest=longest) for by_row in (False, True))
-    assert (whole.table - rows.table).abs().max() < 1e-12
+@pytest.mark.parametrize("compiled", [True, False])
+def test_by_rows_a_table_is_updated_as_the_whole_of_it_is(
+    config: Optimiser, longest: float | None, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (rows, lane_optimiser):
+        monkeypatch.setattr(module, "compiles", lambda _: compiled)
+    (whole, slots), (by_row, own) = (trained(config, by_row=by_row, longest=longest) for by_row in (False, True))
+    assert (whole.table - by_row.table).abs().max() < 1e-12
     assert all((value - own.state()[name]).abs().max() < 1e-12 for name, value in slots.state().items())
-    assert rows.table[0, -1].equal(trained(config, by_row=True)[0].table[0, -1]), "no step has this row"
+    assert by_row.table[0, -1].equal(trained(config, by_row=True)[0].table[0, -1]), "no step has this row"
 
 
 @EXACT
@@ -74,7 +80,9 @@ def test_a_gradient_by_rows_is_the_dense_one_to_the_last_bit(config: Optimiser) 
     assert torch.equal(*tables)
 
 
-def test_lazy_adam_is_torchs_sparse_adam_of_each_lane_alone() -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_lazy_adam_is_torchs_sparse_adam_of_each_lane_alone(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_optimiser, "compiles", lambda _: compiled)
     config = LazyAdam(beta1=0.8, beta2=0.95, epsilon=1e-300)  # torch adds it at another place
     generator = torch.Generator().manual_seed(1)
     lookup = Lookup(LANES, ROWS, SIZE)

@@ -1,0 +1,123 @@
+"""Rows of tables side by side, compiled, with their gradients: what ``models/inputs/lookup.py`` defines.
+
+V rows of a table, those of all lanes one after another, E numbers of each; A rows that a token reads of a table. Each
+of the W tokens of a window has X / W numbers: those of the first table, then those of the next.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from skipstack.models.compiled.arrays import arrays, numbers
+from skipstack.models.compiled.compiling import compiled
+from skipstack.models.compiled.steps import Array, add, put, scale
+from skipstack.models.once import once
+from skipstack.models.rows import sparse
+
+
+class SideBySide(torch.autograd.Function):
+    """x_RTBX from some tables, and from the rows_RSBA that are read of each; times what ``kept`` gives for it, if
+    anything is dropped.
+
+    Where ``by_row`` says so, the gradient of a table has only the rows that were read (``models/rows.py``).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        window: int,
+        kept: Callable[[Tensor], Tensor | None],
+        by_row: tuple[bool, ...],
+        *tables_and_rows: Tensor,
+    ) -> Tensor:
+        """First all tables come, then the rows of each."""
+        tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
+        lanes, margined, sentences, _ = rows[0].shape
+        width = window * sum(table.shape[-1] * each.shape[-1] for table, each in zip(tables, rows, strict=True))
+        x_RTBX = tables[0].new_empty(lanes, margined - window + 1, sentences, width)
+        out, ctx.factors = arrays(x_RTBX, kept(x_RTBX))
+        ctx.rows, ctx.by_row, ctx.shapes = [numbers(each) for each in rows], by_row, [each.shape for each in tables]
+        first = 0
+        for table, each in zip(tables, ctx.rows, strict=True):
+            first = lay(numbers(table).reshape(-1, table.shape[-1]), each, ctx.factors, out, first)
+        return x_RTBX
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_RTBX: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of the tables."""
+        above, found, first = numbers(above_RTBX), [], 0
+        for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
+            if by_row:
+                gradient, first = sparse_gradient(above, ctx.factors, rows_RSBA, shape, first)
+            else:
+                gradient = above_RTBX.new_zeros(shape)
+                first = take_back(above, ctx.factors, rows_RSBA, gradient.numpy().reshape(-1, shape[-1]), first)
+            found.append(gradient)
+        return None, None, None, *found, *[None] * len(found)
+
+
+def sparse_gradient(
+    above: Array, factors: Array, rows_RSBA: NDArray[np.int64], shape: torch.Size, first: int
+) -> tuple[Tensor, int]:
+    """What ``take_back`` gives a table of this shape, with an entry for each row that was read."""
+    lane_and_row_2N, values_NE, end = entries(above, factors, rows_RSBA, shape[1], shape[2], first)
+    return sparse(torch.from_numpy(lane_and_row_2N), torch.from_numpy(values_NE), shape), end
+
+
+@compiled
+def entries(
+    above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], rows: int, size: int, first: int
+) -> tuple[NDArray[np.int64], Array, int]:
+    """Where each row that was read stands, as lane and row of lanes of so many; its gradient; and as ``take_back``."""
+    count = rows_RSBA.size
+    lane_and_row_2N, values_NE = np.empty((2, count), np.int64), np.zeros((count, size), above_RTBX.dtype)
+    for n, row in enumerate(rows_RSBA.ravel()):
+        lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // rows, row % rows
+    each_RSBA = np.arange(count).reshape(rows_RSBA.shape)
+    return lane_and_row_2N, values_NE, take_back(above_RTBX, factors_RTBX, each_RSBA, values_NE, first)
+
+
+@compiled
+def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> int:
+    """Fills the columns of a table, of which ``first`` is the first in each token; where the next table's begin."""
+    lanes, margined, sentences, each = rows_RSBA.shape
+    steps, size = out_RTBX.shape[1], table_VE.shape[1]
+    window = margined - steps + 1
+    for r, t, b in np.ndindex(lanes, steps, sentences):
+        for w in range(window):
+            for a in range(each):
+                begin = w * (out_RTBX.shape[3] // window) + first + a * size
+                out = out_RTBX[r, t, b, begin : begin + size]
+                put(out, table_VE[rows_RSBA[r, t + w, b, a]])
+                if len(factors_RTBX) > 0:
+                    scale(out, factors_RTBX[r, t, b, begin : begin + size])
+    following: int = first + each * size
+    return following
+
+
+@compiled
+def take_back(
+    above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], to_table_VE: Array, first: int
+) -> int:
+    """Adds the gradient of each number to that of the row it came from; where the next table's columns begin."""
+    lanes, margined, sentences, each = rows_RSBA.shape
+    steps, size = above_RTBX.shape[1], to_table_VE.shape[1]
+    window = margined - steps + 1
+    for r, t, b in np.ndindex(lanes, steps, sentences):
+        for w in range(window):
+            for a in range(each):
+                begin = w * (above_RTBX.shape[3] // window) + first + a * size
+                row, above = to_table_VE[rows_RSBA[r, t + w, b, a]], above_RTBX[r, t, b, begin : begin + size]
+                if len(factors_RTBX) > 0:
+                    factors = factors_RTBX[r, t, b, begin : begin + size]
+                    for j in range(size):
+                        row[j] += above[j] * factors[j]
+                else:
+                    add(row, above)
+    following: int = first + each * size
+    return following
