@@ -26,6 +26,11 @@ os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")
 
 
+def load() -> None:
+    """Import MLflow beforehand, which takes seconds."""
+    import mlflow.tracking  # noqa: F401
+
+
 def connected(uri: str) -> "MlflowClient":
     """A client of the store at ``uri``, which is not contacted yet. What fails we tell ourselves, without secrets."""
     hide(uri)
