@@ -172,16 +172,17 @@ Node.start_monitor, Node.start_log_monitor = start_monitor, start_log_monitor
 class ActorClasses(_ActorClassCache):  # type: ignore[misc]
     """18. Tune asks a runtime environment of its own for every actor, with a variable for PyTorch Lightning.
 
-    Ray then leaves the processes alone that it has started in advance, and starts others, which import ray twice: it
-    takes a second or two until they train. Here one is asked for only where a variable has to travel.
+    Ray then leaves the processes alone that it has started in advance, and starts others, which import ray once more: a
+    second or two until they train. Here one is asked for only where a variable has to travel; Lightning's is set where
+    it is read (``search/engines/actor.py``).
     """
 
     def get(self, trainable_cls: type) -> Any:
         """The class as Ray's, the same each time."""
         if trainable_cls not in self._cache:
             variables = {name: os.environ[name] for name in ENV_VARS_TO_PROPAGATE if name in os.environ}
-            options = {"runtime_env": {"env_vars": variables}} if variables else {"num_cpus": 1}
-            self._cache[trainable_cls] = ray.remote(**options)(trainable_cls)
+            remote = ray.remote(runtime_env={"env_vars": variables}) if variables else ray.remote
+            self._cache[trainable_cls] = remote(trainable_cls)
         return self._cache[trainable_cls]
 
 
