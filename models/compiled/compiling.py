@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from numba import config, njit
 from numba.extending import register_jitable
+from numba.np import linalg
 from platformdirs import user_cache_path
 
 P = ParamSpec("P")
@@ -45,6 +46,21 @@ def inlined(function: Function) -> Function:
     """A part of what is compiled, compiled with it; called from elsewhere, it is plain Python."""
     part: Function = register_jitable(function)
     return part
+
+
+def _leave_scipy() -> None:
+    """numba imports scipy's linear algebra, for a fifth of a second, to see whether it is there, which it is.
+
+    What is compiled here asks torch for its products (``products.py``); what asks numba for them still loads it.
+    """
+    kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = kept
+
+
+_leave_scipy()
 
 
 @cache
