@@ -49,7 +49,7 @@ def inlined(function: Function) -> Function:
 
 
 def _leave_scipy() -> None:
-    """numba imports scipy's linear algebra, for a fifth of a second, to see whether it is there, which it is.
+    """Numba imports scipy's linear algebra, for a fifth of a second, to see whether it is there, which it is.
 
     What is compiled here asks torch for its products (``products.py``); what asks numba for them still loads it.
     """
