@@ -5,6 +5,7 @@ Both ends send plain values of ours, pickled. The process ends with whoever star
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,7 +52,7 @@ class Apart:
                 stdin=subprocess.DEVNULL,
                 stdout=last_words,
                 stderr=last_words,
-                env={**os.environ, "TMPDIR": self._scratch.name},  # it may be ended in the midst of a file
+                env={**os.environ, "TMPDIR": self._scratch.name},  # it may end in the midst of a file
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is the driver's, who decides what is still written
             )
@@ -93,13 +94,13 @@ def do(work: Callable[[Link], None], descriptor: int) -> NoReturn:
     for sent_to_all in (signal.SIGINT, signal.SIGTERM):  # all processes of a job: the driver decides
         signal.signal(sent_to_all, lambda *_: None)
     os.set_inheritable(descriptor, False)
-    threading.Thread(target=_end_with_the_driver, args=(descriptor,), daemon=True).start()
+    watching = threading.Thread(target=_end_with_the_driver, args=(descriptor,), daemon=True)
+    watching.start()
     try:
         work(Connection(descriptor))
-    except EOFError:
-        pass  # the driver has died
     except Exception:  # noqa: BLE001 (whatever it is, the last line of it is what the driver will say)
         traceback.print_exc()
+        watching.join(1)  # where the driver has died, this is the end
         os._exit(1)
     os._exit(0)
 
@@ -109,4 +110,5 @@ def _end_with_the_driver(descriptor: int) -> None:
     closed = select.poll()
     closed.register(descriptor, 0)  # no event but that the other end is gone, which is always told
     closed.poll()
+    shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
     os._exit(1)

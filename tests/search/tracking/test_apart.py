@@ -22,7 +22,7 @@ from tests.search.tracking import works
 print("begun", flush=True)  # twice, if the process apart loaded this script
 apart = Apart(getattr(works, sys.argv[1]))
 apart.receive()
-print(apart.pid, flush=True)
+print(apart.pid, apart._scratch.name, flush=True)
 sys.stdin.read()
 """
 
@@ -114,7 +114,9 @@ def test_it_ends_with_a_script_that_is_ended(work: str, sent: signal.Signals) ->
     ) as script:
         assert script.stdout is not None
         assert script.stdout.readline() == "begun\n"
-        pid = int(script.stdout.readline())
+        pid, scratch = script.stdout.readline().split()
+        assert Path(scratch).exists()
         script.send_signal(sent)
         assert script.wait(60) != 0
-        wait_until(lambda: is_gone(pid))
+        wait_until(lambda: is_gone(int(pid)))
+        assert not Path(scratch).exists()
