@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.engines.allotment import nothing_known
 from skipstack.search.engines.serial import SerialEngine
@@ -158,7 +159,8 @@ def start_engine(
         from skipstack.models.device import choose_device  # torch takes seconds to import
 
         return SerialEngine(worker, choose_device(device).type)
-    from skipstack.search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
+    with uncollected():  # and so does ray; torch is loaded where trials are trained
+        from skipstack.search.engines.ray_tune import RayEngine
 
     return RayEngine(
         worker,

@@ -1,19 +1,23 @@
 """What runs in the processes of a Ray cluster: one trial after another, then measurements."""
 
+import gc
 import os
 import socket
 from functools import lru_cache
 from typing import Any
 
-import ray
-from ray import tune
-from ray.tune.execution.class_cache import DEFAULT_ENV_VARS
+from skipstack.data.basis.loading import uncollected
 
-from skipstack.data.basis.errors import UserError
-from skipstack.search.engines.preflight import Preflight
-from skipstack.search.study.faults import fault_of
-from skipstack.search.study.task import Worker
-from skipstack.search.study.testing import Measurement, measured
+with uncollected():  # half of a worker's start
+    import ray
+    from ray import tune
+    from ray.tune.execution.class_cache import DEFAULT_ENV_VARS
+
+    from skipstack.data.basis.errors import UserError
+    from skipstack.search.engines.preflight import Preflight
+    from skipstack.search.study.faults import fault_of
+    from skipstack.search.study.task import Worker
+    from skipstack.search.study.testing import Measurement, measured
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]
@@ -42,6 +46,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
                 if isinstance(self.config["task"], Measurement):
                     return {"outcome": measured(self.config["worker"], self.config["task"])}
                 self.worker = self.config["worker"](self.config["task"])
+                _keep_once()
             return {"outcome": self.worker.run_epoch()}
         except UserError as mistake:
             return {"outcome": mistake}
@@ -54,6 +59,12 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         worker, self.worker = self.worker, None
         if worker is not None:
             worker.close()
+
+
+@lru_cache(maxsize=1)
+def _keep_once() -> None:
+    """What has been loaded stays: nobody needs to look through it for garbage again."""
+    gc.freeze()
 
 
 @lru_cache(maxsize=1)

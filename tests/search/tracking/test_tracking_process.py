@@ -251,3 +251,4 @@ def test_a_script_in_a_folder_of_any_names_needs_no_main_program_and_loads_no_ml
     assert ran.stdout == "over True False\n"
     assert "MLflow at" not in ran.stderr
     assert rows(tmp_path / "study" / "mlflow.db") == 3
+    assert list((tmp_path / "study" / "mlartifacts").rglob("report.html")), "nothing was shown"
