@@ -1,6 +1,5 @@
 """What runs in the processes of a Ray cluster: one trial after another, then measurements."""
 
-import gc
 import os
 import socket
 from functools import lru_cache
@@ -46,7 +45,6 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
                 if isinstance(self.config["task"], Measurement):
                     return {"outcome": measured(self.config["worker"], self.config["task"])}
                 self.worker = self.config["worker"](self.config["task"])
-                _keep_once()
             return {"outcome": self.worker.run_epoch()}
         except UserError as mistake:
             return {"outcome": mistake}
@@ -59,12 +57,6 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
         worker, self.worker = self.worker, None
         if worker is not None:
             worker.close()
-
-
-@lru_cache(maxsize=1)
-def _keep_once() -> None:
-    """What has been loaded stays: nobody needs to look through it for garbage again."""
-    gc.freeze()
 
 
 @lru_cache(maxsize=1)
