@@ -63,7 +63,7 @@ class Run:
     untracked: list[str] = field(default_factory=list)
     """What MLflow could not be told."""
     tracking: list[TrackingProcess] = field(default_factory=list)
-    """What tells MLflow, and then can show it more: one, at the latest since the study runs."""
+    """What tells MLflow of it, and then can show more there: one, once the study runs."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
