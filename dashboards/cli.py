@@ -5,6 +5,8 @@ trials, or kept some from being tested. 130: interrupted, by the user, a full di
 can be resumed.
 """
 
+import atexit
+import gc
 import re
 import sys
 import traceback
@@ -34,6 +36,7 @@ app = typer.Typer(
 def main() -> NoReturn:
     """Run the command that was typed, and exit with its code."""
     print_everywhere()
+    atexit.register(gc.freeze)  # what ends with the process is not looked through for garbage: a second after a study
     try:
         code = app(standalone_mode=False)
     except UserError as error:

@@ -1,16 +1,17 @@
 """Where the trials of a study run and are tracked, and who is shown what happens. Torch and ray are loaded late."""
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.saying import Say, unsaid
 from skipstack.search.engines.allotment import nothing_known
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.events import Event
+from skipstack.search.ledger.ledger import Past
 from skipstack.search.study.engine import Engine
 from skipstack.search.study.history import Reader
 from skipstack.search.study.records.folder import StudyFolder
@@ -18,10 +19,9 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.task import TrialTask, Workers
 from skipstack.search.tracking.logged_models import register
 from skipstack.search.tracking.publication import BestBundle, Publication
-from skipstack.search.tracking.publishing import publish
 from skipstack.search.tracking.runs import experiment_of, study_id
 from skipstack.search.tracking.stores import chosen_store, experiment
-from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.views import address
 from skipstack.search.trials.deferred import DeferredWorker
 from skipstack.search.trials.function_worker import FunctionWorkers
@@ -100,18 +100,21 @@ class Execution:
             function=self.function,
         )
 
-    def tracker(self, folder: StudyFolder, past: Iterable[Event]) -> Tracker:
-        """Writes into MLflow what happens after ``past``, and what it lacks of it."""
-        return Tracker(self.runs(folder), past, folder=folder.path, private=self.store is None)
+    def track(self, tracker: TrackingProcess, folder: StudyFolder, past: Past) -> None:
+        """Let it write into MLflow what happens after ``past``, and what is lacking there of it."""
+        tracker.begin(self.runs(folder), past, folder=folder.path, private=self.store is None)
 
-    def publish(self, folder: StudyFolder, record: StudyRecord, publication: Publication) -> str | None:
-        """Show what there is to show of a study that is over; where a browser sees it, if it is known.
+    def publish(
+        self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, publication: Publication
+    ) -> str | None:
+        """Show what there is to show of a study that is over, and that ``tracker`` has written all of; where a browser
+        sees it, if it is known.
 
         What is missing is a warning.
         """
         assert record.opened is not None, "a ledger begins with study_opened"
         own, named = study_id(record.opened), experiment(experiment_of(record.study))
-        shown = publish(self.runs(folder), named, own, publication)
+        shown = tracker.publish(named, own, publication)
         if shown.missing is not None:
             self.warn(
                 f"{shown.missing}; `{shlex.join(['skipstack', 'sync', str(folder.path)])}` writes what is missing"
@@ -156,7 +159,8 @@ def start_engine(
         from skipstack.models.device import choose_device  # torch takes seconds to import
 
         return SerialEngine(worker, choose_device(device).type)
-    from skipstack.search.engines.ray_tune import RayEngine  # and so does ray; torch is loaded where trials are trained
+    with uncollected():  # and so does ray; torch is loaded where trials are trained
+        from skipstack.search.engines.ray_tune import RayEngine
 
     return RayEngine(
         worker,

@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.study.retention import Retention
 from skipstack.search.study.study import extend_study, open_study, run_study
 from skipstack.search.tracking.publication import Publication
-from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
@@ -62,6 +62,8 @@ class Run:
     ablation: int | None = None
     untracked: list[str] = field(default_factory=list)
     """What MLflow could not be told."""
+    tracking: list[TrackingProcess] = field(default_factory=list)
+    """What tells MLflow of it, and then can show more there: one, once the study runs."""
 
     def folders(self, record: StudyRecord) -> list[Path]:
         """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
@@ -85,15 +87,21 @@ class Run:
         the engine is closed, and MLflow has been written. KeyboardInterrupt and StudyInterruptedError, a UserError,
         leave a study that can be resumed, with both done.
         """
-        if self.engine is None:
-            self._tracked(self.execution.tracker(self.folder, Ledger(self.folder.ledger).read()))
-            yield read_study(self.folder.path)
-            return
         try:
+            if self.engine is None:
+                tracker = self._tracker(Past(self.folder.ledger))
+                tracker.heard_all()
+                record = read_study(self.folder.path)
+                self._tracked(tracker)
+                yield record
+                return
             with Ledger(self.folder.ledger) as ledger, self._finished(ledger, self.engine) as record:
                 yield record
         except BaseException:
-            self.engine.close()
+            for tracker in self.tracking:
+                tracker.end()
+            if self.engine is not None:
+                self.engine.close()
             raise
 
     @contextmanager
@@ -122,7 +130,7 @@ class Run:
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
         past = sum(1 for _ in ledger.replay()) if isinstance(history, AblationHistory) else driver.past
-        tracker = execution.tracker(folder, Past(folder.ledger, past))
+        tracker = self._tracker(Past(folder.ledger, past))
         heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker
         retention = Retention(folder, lambda: driver.record)
         typed = shlex.join(["skipstack", "resume", str(folder.path)])
@@ -148,6 +156,7 @@ class Run:
             preparing.join()  # two threads that import the same could meet half-made modules
             yield driver.record
         finally:
+            tracker.heard_all()
             engine.close()
             self._tracked(tracker)
             self._warn(retention.close())
@@ -163,10 +172,22 @@ class Run:
         """
         if self.untracked:
             return None
-        record = record or read_study(self.folder.path)
-        return self.execution.publish(self.folder, record, made(record, StudyFolder(self.folder.path)))
+        (tracker,) = self.tracking
+        try:
+            record = record or read_study(self.folder.path)
+            publication = made(record, StudyFolder(self.folder.path))
+            return self.execution.publish(tracker, self.folder, record, publication)
+        finally:
+            tracker.end()
 
-    def _tracked(self, tracker: Tracker) -> None:
+    def _tracker(self, past: Past) -> TrackingProcess:
+        if not self.tracking:
+            self.tracking.append(TrackingProcess())
+        (tracker,) = self.tracking
+        self.execution.track(tracker, self.folder, past)
+        return tracker
+
+    def _tracked(self, tracker: TrackingProcess) -> None:
         if (trouble := tracker.close()) is not None:
             self.untracked.append(trouble)
             self._warn(trouble)
@@ -193,17 +214,10 @@ def begin(
     execution = replace(execution, code=tuple(map(str, paths)))
     with full_disk_interrupts(path), new_folder(path) as beside:
         open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
-        engine = _checked(execution, beside, lambda: read_study(beside.path))
+        run = Run(beside, execution, None, again=False, data_dir=data_dir, corpus_folder=corpus_folder)
+        run = _started(run, lambda: read_study(beside.path))
     folder = StudyFolder(path)
-    return Run(
-        folder,
-        execution,
-        engine,
-        again=False,
-        first=placement(execution, folder, time.time()),
-        data_dir=data_dir,
-        corpus_folder=corpus_folder,
-    )
+    return replace(run, folder=folder, first=placement(execution, folder, time.time()))
 
 
 def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
@@ -223,7 +237,7 @@ def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
     first: list[Event] = [*placement(execution, folder, now)]
     if enough:
         first += shortening(record().study, len(record().trials), time=now)
-    return Run(folder, execution, _checked(execution, folder, record), again=True, first=first)
+    return _started(Run(folder, execution, None, again=True, first=first), record)
 
 
 def extend(
@@ -250,15 +264,8 @@ def extend(
         corpus_folder=corpus_folder,
         clock=time.time,
     )
-    return Run(
-        folder,
-        execution,
-        _checked(execution, folder, lambda: record),
-        again=True,
-        first=first,
-        data_dir=data_dir,
-        corpus_folder=corpus_folder,
-    )
+    run = Run(folder, execution, None, again=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
+    return _started(run, lambda: record)
 
 
 def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
@@ -277,27 +284,29 @@ def _ablation(
 ) -> Run:
     folder = StudyFolder(path, number)
     first = [*first, *placement(execution, folder, time.time())]
-    return Run(folder, execution, _checked(execution, folder, record), again=again, first=first, ablation=number)
+    return _started(Run(folder, execution, None, again=again, first=first, ablation=number), record)
 
 
-def _checked(execution: Execution, folder: StudyFolder, record: Callable[[], StudyRecord]) -> Engine:
-    """The engine, once every machine of it has said that it can train the study; it is closed where one cannot.
+def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
+    """With its engine, once every machine of it has said that it can train the study; it is closed where one cannot.
 
     A study of a function is run with it, and no other study is.
 
     ``record`` reads the study, which takes time, where there are machines to ask.
     """
+    folder, execution = run.folder, run.execution
     if (changed := check_function_given(folder, execution.function)) is not None:
         execution.warn(f"warning: {changed}")
     load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
-    engine = execution.start()
-    try:
+    with ExitStack() as ending:
+        tracking = TrackingProcess()  # MLflow is loaded while the engine starts, and out of the way of what trains
+        ending.callback(tracking.end)
+        engine = execution.start()
+        ending.callback(engine.close)
         engine.preflight(folder, record)
         execution.say(engine.words)
-    except BaseException:
-        engine.close()
-        raise
-    return engine
+        ending.pop_all()
+    return replace(run, engine=engine, tracking=[tracking])
 
 
 def _interruptible() -> AbstractContextManager[None]:

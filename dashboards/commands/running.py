@@ -16,6 +16,7 @@ from skipstack.dashboards.progress.progress import Progress
 from skipstack.dashboards.report.printing import print_report, print_sentence, say
 from skipstack.dashboards.report.quantities import reason_in_words
 from skipstack.dashboards.report.warned import warned
+from skipstack.data.basis.loading import uncollected
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution, share
 from skipstack.search.ledger.events import FAULTS
@@ -59,11 +60,12 @@ def watched(where: Execution) -> Execution:
 
 def _prepare() -> None:
     """Load what computes and what draws a report: two seconds, of which nobody has to wait for all."""
-    from skipstack.dashboards.charts import drawing
-    from skipstack.search.exploration import importance
+    with uncollected():
+        from skipstack.dashboards.charts import drawing
+        from skipstack.search.exploration import importance
 
-    importance.load()
-    drawing.load()
+        importance.load()
+        drawing.load()
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from skipstack.dashboards.commands.options import (
     WarmStart,
     studied,
 )
+from skipstack.data.basis.loading import uncollected
 from skipstack.search.study.records.folder import free_name
 
 
@@ -74,8 +75,9 @@ def search(
         lanes=lanes,
         seed=seed,
     )
-    from skipstack.dashboards.commands.running import execution, finish  # takes seconds: for a valid study alone
-    from skipstack.search.running import begin
+    with uncollected():  # takes seconds: for a valid study alone
+        from skipstack.dashboards.commands.running import execution, finish
+        from skipstack.search.running import begin
 
     where = execution(
         engine=engine,
@@ -107,8 +109,9 @@ def resume(
     Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
     are as in the command before; the defaults named below are those of a new study.
     """
-    from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.running import resume as resumed
+    with uncollected():
+        from skipstack.dashboards.commands.running import execution, finish
+        from skipstack.search.running import resume as resumed
 
     where = execution(
         folder,

@@ -16,6 +16,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from llvmlite import binding
 from numba import cfunc, config, njit
 from numba.extending import register_jitable
+from numba.np import linalg
 from platformdirs import user_cache_path
 
 P = ParamSpec("P")
@@ -71,6 +72,21 @@ def _kept() -> Iterator[bool]:
         yield place is not None
     finally:
         config.CACHE_DIR = chosen
+
+
+def _leave_scipy() -> None:
+    """Numba imports scipy's linear algebra, for a fifth of a second, to see whether it is there, which it is.
+
+    What is compiled here has its own products (``panels.py``); what asks numba for them still loads it.
+    """
+    kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = kept
+
+
+_leave_scipy()
 
 
 @cache

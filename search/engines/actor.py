@@ -1,17 +1,22 @@
 """What runs in the processes of a Ray cluster: one trial after another, then measurements."""
 
+import os
 import socket
 from functools import lru_cache
 from typing import Any
 
-import ray
-from ray import tune
+from skipstack.data.basis.loading import uncollected
 
-from skipstack.data.basis.errors import UserError
-from skipstack.search.engines.preflight import Preflight
-from skipstack.search.study.faults import fault_of
-from skipstack.search.study.task import Worker
-from skipstack.search.study.testing import Measurement, measured
+with uncollected():  # half of a worker's start
+    import ray
+    from ray import tune
+    from ray.tune.execution.class_cache import DEFAULT_ENV_VARS
+
+    from skipstack.data.basis.errors import UserError
+    from skipstack.search.engines.preflight import Preflight
+    from skipstack.search.study.faults import fault_of
+    from skipstack.search.study.task import Worker
+    from skipstack.search.study.testing import Measurement, measured
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]
@@ -19,6 +24,7 @@ class TrialActor(tune.Trainable):  # type: ignore[misc]
 
     def setup(self, config: dict[str, Any]) -> None:
         """Without a worker: Tune is not told in time why one cannot be made."""
+        os.environ.update(DEFAULT_ENV_VARS)  # which Tune would start a process of its own for
         self.worker: Worker | None = None
 
     def cleanup(self) -> None:

@@ -3,6 +3,7 @@
 ``tests/search/engines/test_ray_private.py`` says of each of them what is no longer as it is taken to be.
 """
 
+import os
 import time
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from ray._private.node import Node
 from ray.air.execution._internal import RayActorManager
 from ray.exceptions import RayActorError, RayError, RayTaskError
 from ray.tune.execution import tune_controller
+from ray.tune.execution.class_cache import ENV_VARS_TO_PROPAGATE, _ActorClassCache
 
 from skipstack.data.basis.errors import one_line
 from skipstack.search.study.faults import WorkersSilentError
@@ -165,3 +167,23 @@ def start_log_monitor(node: Node) -> None:
 
 
 Node.start_monitor, Node.start_log_monitor = start_monitor, start_log_monitor
+
+
+class ActorClasses(_ActorClassCache):  # type: ignore[misc]
+    """18. Tune asks a runtime environment of its own for every actor, with a variable for PyTorch Lightning.
+
+    Ray then leaves the processes alone that it has started in advance, and starts others, which import ray once more: a
+    second or two until they train. Here one is asked for only where a variable has to travel; Lightning's is set where
+    it is read (``search/engines/actor.py``).
+    """
+
+    def get(self, trainable_cls: type) -> Any:
+        """The class as Ray's, the same each time."""
+        if trainable_cls not in self._cache:
+            variables = {name: os.environ[name] for name in ENV_VARS_TO_PROPAGATE if name in os.environ}
+            remote = ray.remote(runtime_env={"env_vars": variables}) if variables else ray.remote
+            self._cache[trainable_cls] = remote(trainable_cls)
+        return self._cache[trainable_cls]
+
+
+tune_controller._ActorClassCache = ActorClasses

@@ -164,10 +164,10 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The first ``count`` events of the ledger of ``folder``, read anew by everyone who goes through them."""
+    """The first ``count`` events of the ledger of ``folder``, or all, read anew by everyone who goes through them."""
 
     folder: Path
-    count: int
+    count: int | None = None
 
     def __iter__(self) -> Iterator[Event]:
         return islice(Ledger(self.folder).replay(), self.count)

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.redaction import hide, redacted, without_secrets
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")
+
+
+def load() -> None:
+    """Import MLflow beforehand, which takes seconds."""
+    with uncollected():
+        import mlflow.tracking  # noqa: F401
 
 
 def connected(uri: str) -> "MlflowClient":

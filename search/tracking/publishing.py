@@ -49,8 +49,13 @@ def publish(uri: str, experiment: str, study_id: str, publication: Publication) 
     background.start()
     trouble = background.close()
     if trouble is not None:
-        shown.missing = redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
+        shown.missing = unpublished(uri, trouble)
     return shown
+
+
+def unpublished(uri: str, trouble: str) -> str:
+    """One line on why a report is not shown as a whole, without secrets."""
+    return redacted(f"MLflow at {uri}: the report is not all there ({trouble})")
 
 
 def _publish(

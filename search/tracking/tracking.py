@@ -87,8 +87,7 @@ class Tracker:
             trouble = f"its artifacts: {self._writer.without_files}"
         if trouble is None:
             return None
-        message = redacted(f"MLflow at {self._uri}: not everything is recorded ({trouble})")
-        return f"{message}; resuming the study writes what is missing"
+        return unrecorded(self._uri, trouble)
 
     def _work(self, closing: bool) -> None:
         try:
@@ -166,3 +165,9 @@ class Tracker:
                 raise
             del pending[key]
             self._background.advanced()
+
+
+def unrecorded(uri: str, trouble: str) -> str:
+    """One line on why the store lacks some of what happened, without secrets."""
+    message = redacted(f"MLflow at {uri}: not everything is recorded ({trouble})")
+    return f"{message}; resuming the study writes what is missing"

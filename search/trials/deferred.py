@@ -2,6 +2,7 @@
 
 from typing import final
 
+from skipstack.data.basis.loading import uncollected
 from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker
 
 
@@ -11,7 +12,8 @@ class DeferredWorker(Worker):
 
     def __new__(cls, task: TrialTask) -> Worker:  # type: ignore[misc]
         """A ``TrainingWorker`` for ``task``."""
-        from skipstack.search.trials.worker import TrainingWorker
+        with uncollected():
+            from skipstack.search.trials.worker import TrainingWorker
 
         return TrainingWorker(task)
 

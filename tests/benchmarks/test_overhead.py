@@ -15,9 +15,10 @@ from ray.air.integrations.mlflow import MLflowLoggerCallback
 from ray.tune.schedulers import ASHAScheduler
 
 from skipstack.search.engines.ray_tune import RayEngine
-from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.execution import Execution
+from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.study.study import run_study
-from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600), pytest.mark.filterwarnings("default")]
@@ -59,10 +60,12 @@ def ours(path: Path) -> tuple[float, float]:
     folder = open_toy(path, toy_study(trials=TRIALS, epochs=EPOCHS))
     engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
     with Ledger(folder.ledger) as ledger:
-        tracker = Tracker(f"sqlite:///{folder.runs_database}", ledger.read(), private=True)
+        tracker = TrackingProcess()
+        Execution().track(tracker, folder, Past(folder.ledger, len(ledger.read())))
         wait_for_the_first_run(folder.runs_database)
         run_study(toy_driver(folder, ledger, readers=[tracker]), engine)
         assert tracker.close() is None
+        tracker.end()
         written = time.time()
         ends = [event.time for event in ledger.read() if event.kind == "ended"]
     return 1000 * (ends[-1] - ends[0]) / (TRIALS - 1), 1000 * (written - ends[0]) / (TRIALS - 1)

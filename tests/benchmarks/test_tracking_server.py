@@ -24,6 +24,7 @@ from skipstack.search.execution import Execution
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.study.study import run_study
+from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 class Sleeping(ToyWorker):
@@ -34,7 +35,9 @@ class Sleeping(ToyWorker):
 folder = open_toy(Path(sys.argv[1]), toy_study(40, proposer="random", epochs=4))
 with Ledger(folder.ledger) as ledger:
     driver = toy_driver(folder, ledger)
-    tracker = Execution(tracking_uri=sys.argv[2] or None).tracker(folder, ledger.read())
+    tracker = TrackingProcess()
+    where = Execution(tracking_uri=sys.argv[2] or None)
+    where.track(tracker, folder, Past(folder.ledger, len(ledger.read())))
     driver.listen(tracker)
     run_study(driver, SerialEngine(Sleeping))
 assert tracker.close() is None

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search import execution
+from skipstack.search import execution, running
 from skipstack.search.bundles.files import FILES, MANIFEST, seal
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Metrics
@@ -98,7 +98,7 @@ def alike(split: str, metrics: Metrics) -> Metrics:
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Studies whose trials are toys, tracked by nobody."""
     monkeypatch.setattr(execution, "start_engine", lambda name, **options: SerialEngine(AnyWorker))
-    monkeypatch.setattr(execution, "Tracker", Nobody)
+    monkeypatch.setattr(running, "TrackingProcess", Nobody)
 
 
 def copies(original: Path, folder: Path, damages: int, seed: int) -> Iterator[tuple[Path, random.Random]]:

@@ -2,9 +2,11 @@
 
 import shlex
 import signal
+import socket
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from skipstack.search.ledger.events import Ablated
@@ -27,8 +29,11 @@ def struck(study: Path, sent: signal.Signals, *arguments: str) -> str:
     while appends(study) < before + 4:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
+    family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(sent)
     _, error = process.communicate(timeout=120)
+    _, left = psutil.wait_procs(family, timeout=60)
+    assert left == [], "it leaves processes behind"
     if sent == signal.SIGKILL:
         assert process.returncode == -signal.SIGKILL
     else:
@@ -52,6 +57,29 @@ def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tm
     assert list(record.trials) == begun
     assert record.finished
     assert record.ranked()[0].tested
+
+
+@pytest.mark.long
+def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = ("--tracking-uri", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        process = skipstack(*STUDY, "--trials", "30", "--engine", "serial", "--out", str(study), *store)
+        while appends(study) < 4:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        (tracker,) = psutil.Process(process.pid).children()
+        process.send_signal(signal.SIGINT)
+        while Ledger(StudyFolder(study).ledger).read()[-1].kind != "interrupted":
+            time.sleep(0.01)
+        assert process.poll() is None, "the store was not waited for"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    psutil.wait_procs([tracker], timeout=60)
+    assert not tracker.is_running()
+    finish(skipstack("resume", str(study), "--engine", "serial", "--enough", "--tracking-uri", f"sqlite:///{study}.db"))
 
 
 @pytest.mark.slow

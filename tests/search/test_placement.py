@@ -10,11 +10,12 @@ import pytest
 
 import skipstack
 from skipstack.dashboards.cli import main
-from skipstack.search import execution
+from skipstack.search import execution, running
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Placed
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.driver import Driver
+from tests.dashboards.fuzzing import Nobody
 from tests.search.toy import ToyWorker
 
 QUICK = ("--set", "data.corpus.train=20", "--set", "data.corpus.dev=10", "--trials", "2")
@@ -22,14 +23,6 @@ STORE = "http://127.0.0.1:9/mlflow"
 PASSWORD = "c0rrect-h0rse"
 
 Command = Callable[..., object]
-
-
-class Quiet:
-    """Stands for MLflow."""
-
-    def __call__(self, event: object) -> None: ...
-
-    def close(self) -> None: ...
 
 
 @pytest.fixture
@@ -45,13 +38,13 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, A
         all_started.append({"engine": name, **options})
         return Interrupted(ToyWorker)
 
-    def track(uri: str, past: object, *, folder: Path, private: bool) -> Quiet:
-        all_started[-1]["store"] = None if private else uri
-        return Quiet()
+    class Told(Nobody):
+        def begin(self, uri: str, past: object, *, folder: Path, private: bool) -> None:
+            all_started[-1]["store"] = None if private else uri
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(execution, "start_engine", start)
-    monkeypatch.setattr(execution, "Tracker", track)
+    monkeypatch.setattr(running, "TrackingProcess", Told)
     return all_started
 
 

@@ -49,3 +49,26 @@ def test_where_nothing_may_be_kept_the_loops_are_compiled_all_the_same() -> None
     environment = {**os.environ, "NUMBA_CACHE_DIR": "/dev/null"}
     run = subprocess.run([sys.executable, "-c", PASS], env=environment, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (0, "1\n"), run.stderr
+
+
+OWN = """
+import sys
+import numba
+import numpy as np
+import skipstack.models.compiled.__main__ as compiled
+
+compiled.prepare()
+assert "scipy.linalg" not in sys.modules, "numba looks for it elsewhere"
+
+@numba.njit
+def own(x):
+    return np.dot(x, x), np.linalg.inv(x), np.cov(x)
+
+x = np.random.default_rng(0).normal(size=(4, 4))
+for ours, theirs in zip(own(x), (x @ x, np.linalg.inv(x), np.cov(x)), strict=True):
+    np.testing.assert_allclose(ours, theirs, rtol=1e-10)
+"""
+
+
+def test_scipy_is_loaded_for_who_asks_numba_for_linear_algebra_alone() -> None:
+    subprocess.run([sys.executable, "-c", OWN], check=True)

@@ -8,17 +8,20 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 import ray
 from ray._private import node, utils, worker
 from ray._private.authentication import authentication_token_setup as authentication
 from ray._private.parameter import RayParams
+from ray.actor import ActorClass
 from ray.air.execution._internal import RayActorManager
 from ray.tune.analysis import ExperimentAnalysis
-from ray.tune.execution import tune_controller
+from ray.tune.execution import class_cache, tune_controller
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines import machines, ray_private
+from skipstack.search.engines.actor import TrialActor
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.token import VARIABLES
 from skipstack.search.ledger.events import Interrupted
@@ -26,7 +29,9 @@ from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.study.faults import WorkersSilentError
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study.study import run_study
+from skipstack.search.study.task import EpochResult
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
+from tests.search.tracking.test_tracking import wait_until
 
 pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
 
@@ -103,6 +108,54 @@ def test_the_actor_manager_has_the_methods_and_the_actors_that_are_looked_at() -
     assert parameters("_actor_task_failed") == ["self", "tracked_actor_task", "exception"]
     assert parameters("_cleanup_actor") == ["self", "tracked_actor"]
     assert "_live_actors_to_ray_actors_resources[tracked_actor]" in inspect.getsource(RayActorManager)
+
+
+def test_tune_makes_its_classes_of_actors_by_the_name_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tune_controller._ActorClassCache is ray_private.ActorClasses
+    assert "= _ActorClassCache()" in inspect.getsource(tune_controller.TuneController.__init__), "by another name"
+    assert "self._class_cache.get(" in inspect.getsource(tune_controller.TuneController), "it is asked otherwise"
+    assert list(inspect.signature(class_cache._ActorClassCache.get).parameters) == ["self", "trainable_cls"]
+    assert class_cache.DEFAULT_ENV_VARS == {"PL_DISABLE_FORK": "1"}, "more is asked for than is known"
+    for name in class_cache.ENV_VARS_TO_PROPAGATE:
+        monkeypatch.delenv(name, raising=False)
+    made = ray_private.ActorClasses()
+    assert isinstance(made.get(TrialActor), ActorClass)
+    assert made.get(TrialActor) is made.get(TrialActor)
+    assert "runtime_env" not in made.get(TrialActor)._default_options
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of this session")
+    told = ray_private.ActorClasses().get(TrialActor)._default_options["runtime_env"]
+    assert told["env_vars"] == {"AWS_SESSION_TOKEN": "of this session"}
+
+
+class Named(ToyWorker):
+    """Leaves the number of its process, and what Tune would have told it."""
+
+    def run_epoch(self) -> EpochResult:
+        self.task.folder.mkdir(parents=True, exist_ok=True)
+        (self.task.folder / str(os.getpid())).write_text(os.environ["PL_DISABLE_FORK"])
+        return super().run_epoch()
+
+
+@pytest.mark.cluster
+def test_trials_train_in_processes_that_were_started_in_advance(tmp_path: Path) -> None:
+    def workers() -> set[int]:
+        processes = psutil.Process().children(recursive=True)
+        return {
+            each.pid for each in processes if "default_worker.py" in " ".join(each.cmdline()) or "IDLE" in each.name()
+        }
+
+    engine = RayEngine(Named, address=None, gpus_per_trial=0.0)
+    try:
+        wait_until(lambda: len(workers()) >= len(os.sched_getaffinity(0)))
+        before = workers()
+        folder = open_toy(tmp_path / "study", toy_study(trials=4))
+        with Ledger(folder.ledger) as ledger:
+            run_study(toy_driver(folder, ledger), engine)
+    finally:
+        engine.close()
+    left = [path for path in folder.trials.glob("*/*") if path.name.isdigit()]
+    assert {int(path.name) for path in left} <= before
+    assert {path.read_text() for path in left} == {"1"}
 
 
 def test_the_last_words_of_a_worker_are_the_last_line_of_the_latest_log(

@@ -23,20 +23,25 @@ from skipstack.dashboards.cli import main
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.report import report
 from skipstack.data.basis.errors import UserError
+from skipstack.search import running
 from skipstack.search.confirmation.ablated import ablated
 from skipstack.search.execution import Execution
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.running import Run
 from skipstack.search.study.records.folder import StudyFolder
 from skipstack.search.study.records.reading import read_study
+from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.search.synchronised import recorded
 from skipstack.search.tracking import background, publishing
 from skipstack.search.tracking.model_folder import LOADER, save_model
+from skipstack.search.tracking.publication import Publication
 from skipstack.search.tracking.reading import all_located
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
 from tests.search.ablation.toys import planted
 from tests.search.finished import trained
 from tests.search.toy import open_toy, run_toy, toy_study
+from tests.search.tracking.here import TrackingHere
 from tests.search.tracking.test_tracking import KILLED, Call, Calls, Killed
 
 pytestmark = pytest.mark.long
@@ -68,10 +73,17 @@ def uri(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> str:
 
 def sync(folder: Path, uri: str, warn: Callable[[str], None] = pytest.fail) -> None:
     """What `skipstack sync` does."""
-    where = Execution(tracking_uri=uri, warn=warn)
-    assert not recorded(folder, where).untracked
-    study, record = StudyFolder(folder), read_study(folder)
-    assert where.publish(study, record, published(record, study)) is not None
+    assert shown(recorded(folder, Execution(tracking_uri=uri, warn=warn)), published) is not None
+
+
+def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
+    """What ``Run.publish`` does, which does nothing in tests."""
+    assert not run.untracked
+    (tracker,) = run.tracking
+    record = read_study(run.folder.path)
+    page = run.execution.publish(tracker, run.folder, record, made(record, run.folder))
+    tracker.end()
+    return page
 
 
 def runs_of(uri: str, folder: Path) -> dict[tuple[str | None, str | None], Any]:
@@ -261,6 +273,7 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
 
     for at in (3, 9, 12):
         with monkeypatch.context() as patch:
+            patch.setattr(running, "TrackingProcess", TrackingHere)
             Calls(patch, partial(die, at=at))
             assert recorded(folder, Execution(tracking_uri=other)).untracked
     sync(folder, other)
@@ -283,7 +296,8 @@ def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, mon
     told: list[str] = []
     assert record.opened is not None
     made = replace(published(record, study), made_of="something else")
-    Execution(tracking_uri=uri, warn=told.append).publish(study, record, made)
+    monkeypatch.setattr(running, "TrackingProcess", TrackingHere)
+    shown(recorded(folder, Execution(tracking_uri=uri, warn=told.append)), lambda *_: made)
     assert asked.count("report.tex") <= 2 * background.ATTEMPTS
     (line,) = told
     assert "the report is not all there (PermissionError: no such bucket); `skipstack sync" in line

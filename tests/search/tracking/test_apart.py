@@ -1,0 +1,122 @@
+"""A process apart answers, and ends with whoever started it, however that one ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from skipstack.search.tracking.apart import Apart, EndedError
+from tests.search.tracking import works
+from tests.search.tracking.test_tracking import wait_until
+
+ROOT = Path(__file__).parents[3]
+SCRIPT = """
+import sys
+from skipstack.search.tracking.apart import Apart
+from tests.search.tracking import works
+
+print("begun", flush=True)  # twice, if the process apart loaded this script
+apart = Apart(getattr(works, sys.argv[1]))
+apart.receive()
+print(apart.pid, apart._scratch.name, flush=True)
+sys.stdin.read()
+"""
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended; whoever inherits it may not have asked for its end yet."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_it_finds_what_is_found_here_and_loads_nothing_of_the_main_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "multiprocessing.py").write_text("raise SystemExit('the wrong one')")
+    (tmp_path / "search").mkdir()
+    strange = str(tmp_path / "a: 'b'\udcff ü")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(strange)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    apart = Apart(works.answer)
+    try:
+        said = apart.receive()
+        assert said["path"] == sys.path
+        assert said["path"][0] == strange
+        assert Path(said["folder"]) == tmp_path
+        assert set(said["main"]) <= {"sys", "work", "do"}
+        for message in ("a text", 1.5, None):
+            apart.send(message)
+            assert apart.receive() == message
+    finally:
+        apart.end()
+    assert is_gone(apart.pid)
+    assert not Path(said["temporary"]).exists()
+
+
+def test_it_is_asked_to_end_by_nobody_but_its_driver() -> None:
+    apart = Apart(works.answer)
+    try:
+        apart.receive()
+        assert os.getsid(apart.pid) != os.getsid(0), "Ctrl-C and a closed terminal reach it"
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            os.kill(apart.pid, sent)
+        apart.send("still there")
+        assert apart.receive() == "still there"
+    finally:
+        apart.end()
+
+
+def test_one_that_was_killed_says_so_once_it_is_asked() -> None:
+    apart = Apart(works.answer)
+    try:
+        apart.receive()
+        os.kill(apart.pid, signal.SIGKILL)
+        wait_until(lambda: is_gone(apart.pid))
+        for _ in range(3):
+            apart.send("x" * 1_000_000)
+        with pytest.raises(EndedError, match=r"^its process ended by SIGKILL$"):
+            apart.receive()
+    finally:
+        apart.end()
+
+
+def test_one_that_fails_says_why_in_a_line_without_secrets() -> None:
+    apart = Apart(works.fall)
+    try:
+        with pytest.raises(EndedError) as ended:
+            apart.receive()
+    finally:
+        apart.end()
+    assert str(ended.value) == "its process ended with 1: from http://***@host"
+
+
+def test_one_that_hangs_is_ended_at_once() -> None:
+    apart = Apart(works.hang)
+    apart.receive()
+    apart.end()
+    assert is_gone(apart.pid)
+    apart.end()  # once more is no mistake
+
+
+@pytest.mark.parametrize("work", ["answer", "hang"])
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGHUP, signal.SIGINT])
+def test_it_ends_with_a_script_that_is_ended(work: str, sent: signal.Signals) -> None:
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, work], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=own
+    ) as script:
+        assert script.stdout is not None
+        assert script.stdout.readline() == "begun\n"
+        pid, scratch = script.stdout.readline().split()
+        assert Path(scratch).exists()
+        script.send_signal(sent)
+        assert script.wait(60) != 0
+        wait_until(lambda: is_gone(int(pid)))
+        assert not Path(scratch).exists()
