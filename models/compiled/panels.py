@@ -15,13 +15,12 @@ from numba.extending import overload
 from skipstack.models.compiled.compiling import inlined, named
 from skipstack.models.compiled.registers import HAS_BFLOAT16, REGISTERS
 from skipstack.models.compiled.tile import KINDS, ROWS, VECTORS, fill_tile
+from skipstack.models.compiled.turning import turn_block
 
 NEAR: Final = 2**15
 """Numbers of x that stay close to the core while all panels go by."""
 DEEP: Final = 480
 """Lines of a panel that do so while rows go by, and the most that are summed up at once."""
-BLOCK: Final = 64
-"""Lines of panels that are filled at the same time."""
 LINE: Final = 64
 """Bytes of a line of the cache: a vector within one is read at once."""
 _PREFIX: Final = "skipstack_product_of_"
@@ -127,21 +126,23 @@ def packed(weight_KN: Any) -> Any:
 
 @inlined
 def packed_turned(weight_NK: Any) -> Any:
-    """The panels of a matrix that is given transposed."""
+    """The panels of a matrix that is given transposed, whose rows stand one after another."""
     columns, depth = weight_NK.shape
-    panels_PKW, width = panels_for(depth, columns, weight_NK), panel_width(weight_NK)
-    for p in range(len(panels_PKW)):
-        for start in range(0, depth, BLOCK):
-            # So few lines at a time stay in the cache until they are full.
-            block_BW, part_CB = panels_PKW[p, start:][:BLOCK], weight_NK[p * width :, start : start + BLOCK]
-            for j in range(width):
-                if j < len(part_CB):
-                    numbers = part_CB[j]
-                    for k in range(len(numbers)):
-                        block_BW[k, j] = numbers[k]
-                else:
-                    for k in range(len(block_BW)):
-                        block_BW[k, j] = 0
+    panels_PKW = panels_for(depth, columns, weight_NK)
+    width, size = panels_PKW.shape[2], weight_NK.itemsize
+    block = width // VECTORS
+    for first in range(0, columns, block):
+        panel_KW, at = panels_PKW[first // width], first % width
+        whole = depth // block * block if first + block <= columns else 0
+        for k in range(0, whole, block):
+            start, out = (
+                weight_NK.ctypes.data + (first * depth + k) * size,
+                panel_KW.ctypes.data + (k * width + at) * size,
+            )
+            turn_block(weight_NK, start, depth, out, width)
+        for k in range(whole, depth):
+            for j in range(block):
+                panel_KW[k, at + j] = weight_NK[first + j, k] if first + j < columns else 0
     return panels_PKW
 
 
