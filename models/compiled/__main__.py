@@ -3,11 +3,18 @@
 import torch
 
 from skipstack.models.draws import drawn
+from skipstack.models.heads.base import Gold
+from skipstack.models.heads.softmax import SoftmaxHead
+from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.characters import CharacterCnn
-from skipstack.models.inputs.config import CharacterCnnConfig
+from skipstack.models.inputs.config import CharacterCnnConfig, EmbedderConfig
+from skipstack.models.inputs.tokens import TokenEmbedder
+from skipstack.models.lanes import Streams
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import block_layer, lstm_layer
 from skipstack.models.time.reading import ReadingOrder
+from skipstack.models.training.config import Sgd
+from skipstack.models.training.optimisers import optimiser
 
 
 def prepare() -> None:
@@ -15,13 +22,34 @@ def prepare() -> None:
     one = torch.ones(1, 1, dtype=torch.int64)
     x_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
     order = ReadingOrder(one, 1)
-    found = [CharacterCnn(1, 2, CharacterCnnConfig(size=1, filters=1))(one.unsqueeze(0))]
-    found.append(order.together(order.apart(x_GTBI)))
+    found = [order.together(order.apart(x_GTBI))]
     for layer, gates in ((lstm_layer, 4), (block_layer, 3)):
         weights = Weights(*(torch.zeros(1, 1, *shape) for shape in ((1, gates), (gates,), (1, gates))))
         found.append(layer(x_GTBI, weights)[0])
+    embedder, head = _inputs(), SoftmaxHead(lanes=1, features=1, tags=1)
+    known = LexiconTensors(one[0], one[0], one, one, one)
+    found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
+    found.append(head.losses(x_GTBI, Gold(torch.zeros_like(one).unsqueeze(0)), one))
     torch.autograd.backward([each.sum() for each in found])
+    optimiser(Sgd(), {**dict(embedder.named_parameters()), **dict(head.named_parameters())}).step(torch.ones(1))
     drawn(one[0], 1, x_GTBI)
+
+
+def _inputs() -> TokenEmbedder:
+    """Words, whose gradient is by rows, and a character CNN, with dropout."""
+    spelling = CharacterCnnConfig(size=1, filters=1)
+    config = EmbedderConfig(word_size=1, capital_size=0, affix_characters=0, spelling=spelling, window=0)
+    embedder = TokenEmbedder(
+        config,
+        words=2,
+        characters=2,
+        spelling=CharacterCnn(1, 2, spelling),
+        dropout_R=[0.5],
+        streams=Streams([1], "dropout", torch.device("cpu")),
+    )
+    assert embedder.words is not None
+    embedder.words.by_row = True
+    return embedder
 
 
 if __name__ == "__main__":

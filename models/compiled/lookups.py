@@ -43,7 +43,8 @@ class SideBySide(torch.autograd.Function):
         ctx.rows, ctx.by_row, ctx.shapes = [numbers(each) for each in rows], by_row, [each.shape for each in tables]
         first = 0
         for table, each in zip(tables, ctx.rows, strict=True):
-            first = lay(numbers(table).reshape(-1, table.shape[-1]), each, ctx.factors, out, first)
+            lay(numbers(table).reshape(-1, table.shape[-1]), each, ctx.factors, out, first)
+            first += table.shape[-1] * each.shape[3]
         return x_RTBX
 
     @staticmethod
@@ -52,39 +53,20 @@ class SideBySide(torch.autograd.Function):
         """The gradients of the tables."""
         above, found, first = numbers(above_RTBX), [], 0
         for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
+            values_NE = take_back(above, ctx.factors, rows_RSBA, shape[-1], first)
             if by_row:
-                gradient, first = sparse_gradient(above, ctx.factors, rows_RSBA, shape, first)
+                lane_and_row_2N = torch.from_numpy(apart(rows_RSBA, shape[1]))
+                found.append(sparse(lane_and_row_2N, torch.from_numpy(values_NE), shape))
             else:
-                gradient = above_RTBX.new_zeros(shape)
-                first = take_back(above, ctx.factors, rows_RSBA, gradient.numpy().reshape(-1, shape[-1]), first)
-            found.append(gradient)
+                found.append(above_RTBX.new_zeros(shape))
+                add_rows(values_NE, rows_RSBA, found[-1].numpy().reshape(-1, shape[-1]))
+            first += shape[-1] * rows_RSBA.shape[3]
         return None, None, None, *found, *[None] * len(found)
 
 
-def sparse_gradient(
-    above: Array, factors: Array, rows_RSBA: NDArray[np.int64], shape: torch.Size, first: int
-) -> tuple[Tensor, int]:
-    """What ``take_back`` gives a table of this shape, with an entry for each row that was read."""
-    lane_and_row_2N, values_NE, end = entries(above, factors, rows_RSBA, shape[1], shape[2], first)
-    return sparse(torch.from_numpy(lane_and_row_2N), torch.from_numpy(values_NE), shape), end
-
-
 @compiled
-def entries(
-    above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], rows: int, size: int, first: int
-) -> tuple[NDArray[np.int64], Array, int]:
-    """Where each row that was read stands, as lane and row of lanes of so many; its gradient; and as ``take_back``."""
-    count = rows_RSBA.size
-    lane_and_row_2N, values_NE = np.empty((2, count), np.int64), np.zeros((count, size), above_RTBX.dtype)
-    for n, row in enumerate(rows_RSBA.ravel()):
-        lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // rows, row % rows
-    each_RSBA = np.arange(count).reshape(rows_RSBA.shape)
-    return lane_and_row_2N, values_NE, take_back(above_RTBX, factors_RTBX, each_RSBA, values_NE, first)
-
-
-@compiled
-def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> int:
-    """Fills the columns of a table, of which ``first`` is the first in each token; where the next table's begin."""
+def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> None:
+    """Fills the columns of a table, of which ``first`` is the first in each token."""
     lanes, margined, sentences, each = rows_RSBA.shape
     steps, size = out_RTBX.shape[1], table_VE.shape[1]
     window = margined - steps + 1
@@ -96,28 +78,40 @@ def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_
                 put(out, table_VE[rows_RSBA[r, t + w, b, a]])
                 if len(factors_RTBX) > 0:
                     scale(out, factors_RTBX[r, t, b, begin : begin + size])
-    following: int = first + each * size
-    return following
 
 
 @compiled
-def take_back(
-    above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], to_table_VE: Array, first: int
-) -> int:
-    """Adds the gradient of each number to that of the row it came from; where the next table's columns begin."""
+def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], size: int, first: int) -> Array:
+    """The gradient of each row that was read, values_NE, over all windows that it is in."""
     lanes, margined, sentences, each = rows_RSBA.shape
-    steps, size = above_RTBX.shape[1], to_table_VE.shape[1]
+    steps = above_RTBX.shape[1]
     window = margined - steps + 1
+    values_RSBAE = np.zeros((lanes, margined, sentences, each, size), above_RTBX.dtype)
     for r, t, b in np.ndindex(lanes, steps, sentences):
         for w in range(window):
             for a in range(each):
                 begin = w * (above_RTBX.shape[3] // window) + first + a * size
-                row, above = to_table_VE[rows_RSBA[r, t + w, b, a]], above_RTBX[r, t, b, begin : begin + size]
+                row, above = values_RSBAE[r, t + w, b, a], above_RTBX[r, t, b, begin : begin + size]
                 if len(factors_RTBX) > 0:
                     factors = factors_RTBX[r, t, b, begin : begin + size]
                     for j in range(size):
                         row[j] += above[j] * factors[j]
                 else:
                     add(row, above)
-    following: int = first + each * size
-    return following
+    return values_RSBAE.reshape(rows_RSBA.size, size)
+
+
+@compiled
+def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) -> None:
+    """Each to its row of a table, in their order."""
+    for n, row in enumerate(rows_RSBA.ravel()):
+        add(table_VE[row], values_NE[n])
+
+
+@compiled
+def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Rows that count through all lanes, of ``size`` rows each, as those of a lane: lane_and_row_2N."""
+    lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
+    for n, row in enumerate(rows_RSBA.ravel()):
+        lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size
+    return lane_and_row_2N

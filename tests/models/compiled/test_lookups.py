@@ -97,6 +97,25 @@ def test_tokens_and_gradients_are_those_of_the_operations_of_torch(
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
 
+@given(config=PARTS, sizes=st.tuples(st.integers(1, 6), st.integers(1, 4)), seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_gradients_by_row_are_those_of_whole_tables_to_the_last_bit(
+    config: Any, sizes: tuple[int, int], seed: int
+) -> None:
+    source = torch.Generator().manual_seed(seed)
+    known = lexicon(source)
+    forms_RTB = torch.randint(FORMS, (2, *sizes), generator=source)
+    state, found = source.get_state(), []
+    for by_row in (False, True):
+        embedder = made(EmbedderConfig(**config), [0.3, 0.3], by_row=by_row).float()
+        passes(embedder, forms_RTB, known, source.set_state(state))
+        for each in embedder.parameters():
+            if each.grad is not None and each.grad.is_sparse:
+                gradient_rows(each)
+        found.append([each.grad.to_dense() for each in embedder.parameters() if each.grad is not None])
+    assert all(torch.equal(*each) for each in zip(*found, strict=True))
+
+
 @given(
     rows_RN=st.lists(st.lists(st.integers(0, 6), min_size=5, max_size=5), min_size=1, max_size=3),
     seed=st.integers(0, 2**32 - 1),
