@@ -105,7 +105,7 @@ class LaneOptimiser(ABC):
         """From now on the number of steps is a tensor there, for steps that are captured, and replayed
         (``models/training/captured.py``).
         """
-        self.steps = torch.as_tensor(self.steps, device=device)
+        self.steps = torch.as_tensor(self.steps).to(device)
 
     def state(self) -> dict[str, Tensor]:
         """The slots and the number of steps."""
