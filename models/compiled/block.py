@@ -30,7 +30,7 @@ def forward(
     a_GTBH: Array,
     b_GTBH: Array,
     q_GTBH: Array,
-    start_G1BH: Array,
+    start_1GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
     read_GTBH: Array,
@@ -42,7 +42,7 @@ def forward(
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 3
     for g in range(groups):
-        start_11BH, step_PKX = start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        start_11BH, step_PKX = start_1GBH[:, g : g + 1], packed(down(weight_GHX[g], step_like))
         bias, bias_of_s = bias_GX[g], bias_GX[g, 2 * hidden :]
         read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
@@ -77,7 +77,7 @@ def backward(
     x_GTBI: Array,
     below_GIX: Array,
     weight_GHX: Array,
-    start_G1BH: Array,
+    start_1GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
     read_GTBH: Array,
@@ -98,7 +98,7 @@ def backward(
     to_h_BH, to_m_H = np.empty((sentences, hidden), kind), np.empty(hidden, kind)
     to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
-        start_11BH, back_PKH = start_G1BH[g : g + 1], packed_turned(across(weight_GHX[g], step_like))
+        start_11BH, back_PKH = start_1GBH[:, g : g + 1], packed_turned(across(weight_GHX[g], step_like))
         for t in range(steps - 1, -1, -1):
             return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)
             for n in range(sentences):

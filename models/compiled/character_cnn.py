@@ -100,7 +100,7 @@ def backward(
     """Fills the last three."""
     lanes, width, _, filters = weight_RWEF.shape
     to_product_WVF = np.empty((width, table_RVE.shape[1], filters), y_RNF.dtype)
-    to_sum_F = np.empty(filters, y_RNF.dtype)
+    to_sum_F, seen_C = np.empty(filters, y_RNF.dtype), np.empty(ids_RNC.shape[2] + width, ids_RNC.dtype)
     for r in range(lanes):
         to_bias = to_bias_R1F[r, 0]
         zero_row(to_bias)
@@ -111,9 +111,11 @@ def backward(
             for f in range(filters):
                 to_sum_F[f] = above[f] * (ONE - y[f] * y[f])
             add(to_bias, to_sum_F)
+            for at in range(len(seen_C)):
+                seen_C[at] = seen(ids, at, 0, width)
             for w in range(width):
                 for f in range(filters):
-                    to_product_WVF[w, seen(ids, place[f], w, width), f] += to_sum_F[f]
+                    to_product_WVF[w, seen_C[place[f] + w], f] += to_sum_F[f]
         for w in range(width):
             multiply(table_RVE[r], packed(to_product_WVF[w]), to_weight_RWEF[r, w], x_turned=True)
             multiply(to_product_WVF[w], packed_turned(weight_RWEF[r, w]), to_table_RVE[r], added=w > 0)

@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.models.compiled.arrays import ABSENT, arrays
 from skipstack.models.compiled.compiling import compiled
 from skipstack.models.compiled.pairs import PAIRS, across, down
 from skipstack.models.compiled.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, sum_rows
+from skipstack.models.once import once
 
 
 class CompiledProduct(torch.autograd.Function):
@@ -27,7 +27,7 @@ class CompiledProduct(torch.autograd.Function):
         return y_GNO
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of X, W and b; None of what asks for none."""
         x_GNI, weight_GIO = ctx.saved_tensors

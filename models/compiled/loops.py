@@ -1,22 +1,22 @@
 """Compiled layers as operations of torch, with the gradients that ``models/time/`` defines.
 
 X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
-apart, R and D, as parameters do.
+apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
+small operations.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from skipstack.models.compiled import block, lstm
 from skipstack.models.compiled.arrays import ABSENT, arrays
 from skipstack.models.compiled.pairs import PAIRS
+from skipstack.models.once import once
 from skipstack.models.products import rounds_rows, rounds_steps
-from skipstack.models.time import block_loop, lstm_loop
-from skipstack.models.time.lstm_loop import ended
 
 
 class CompiledLstm(torch.autograd.Function):
@@ -35,21 +35,23 @@ class CompiledLstm(torch.autograd.Function):
         start_2GBH: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         """h_GTBH, and last_2GBH: h and c."""
-        weights = [each.flatten(0, 1) for each in (below_RDIX, bias_RDX, recurrent_RDHX)]
-        gates_GTBX = x_GTBI.new_empty(*x_GTBI.shape[:3], bias_RDX.shape[-1])
-        h_GTBH, c_GSBH, tanh_GTBH = lstm_loop.begun(gates_GTBX, recurrent_RDHX.shape[2], start_2GBH)
+        (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
+        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+        h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+        c_GSBH = x_GTBI.new_empty(groups, steps + 1, sentences, hidden)
         v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
-        start_G1BH = None if start_2GBH is None else start_2GBH[0].unsqueeze(1)
-        parts = internal_GTBH, output_GTBH, kept_GTBH, start_G1BH
+        last_2GBH = x_GTBI.new_empty(2, groups, sentences, hidden)
+        x, a, b, k, start = arrays(x_GTBI, internal_GTBH, output_GTBH, kept_GTBH, start_2GBH)
+        *made, last = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
+        below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
         ctx.factors = factors(x_GTBI)
-        lstm.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH), *ctx.factors)
-        made = gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH
-        ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
-        ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, kept_GTBH)]
-        return ended(ctx, h_GTBH, c_GSBH)
+        lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, last, *ctx.factors)
+        ctx.known, ctx.shapes = (x, below, recurrent, start, *made, k), shapes(below_RDIX, bias_RDX, recurrent_RDHX)
+        ctx.mark_non_differentiable(last_2GBH)
+        return h_GTBH, last_2GBH
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x, the weights, and the parts of the skip."""
         return *returned(lstm.backward, ctx, above_GTBH), None
@@ -71,20 +73,21 @@ class CompiledBlock(torch.autograd.Function):
         start_GBH: Tensor | None,
     ) -> Tensor:
         """h_GTBH."""
-        weights = [each.flatten(0, 1) for each in (below_RDIX, bias_RDX, recurrent_RDHX)]
-        gates_GTBX = x_GTBI.new_empty(*x_GTBI.shape[:3], bias_RDX.shape[-1])
-        h_GTBH, read_GTBH, tanh_GTBH = block_loop.begun(gates_GTBX, recurrent_RDHX.shape[2], shared_GTBH)
-        start_G1BH = None if start_GBH is None else start_GBH.unsqueeze(1)
-        parts = internal_GTBH, output_GTBH, shared_GTBH, start_G1BH
+        (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
+        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+        h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+        read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
+        start_1GBH = None if start_GBH is None else start_GBH.unsqueeze(0)
+        x, a, b, q, start = arrays(x_GTBI, internal_GTBH, output_GTBH, shared_GTBH, start_1GBH)
+        made = arrays(gates_GTBX, h_GTBH.detach(), read_GTBH, tanh_GTBH)
+        below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
         ctx.factors = factors(x_GTBI)
-        block.forward(*arrays(x_GTBI, *weights, *parts, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH), *ctx.factors)
-        made = gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH
-        ctx.save_for_backward(x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, *made)
-        ctx.added = [part is not None for part in (internal_GTBH, output_GTBH, shared_GTBH)]
+        block.forward(x, below, bias, recurrent, a, b, q, start, *made, *ctx.factors)
+        ctx.known, ctx.shapes = (x, below, recurrent, start, *made), shapes(below_RDIX, bias_RDX, recurrent_RDHX)
         return h_GTBH
 
     @staticmethod
-    @once_differentiable
+    @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x, the weights, and what the skip adds."""
         return *returned(block.backward, ctx, above_GTBH), None
@@ -97,18 +100,22 @@ def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
     return PAIRS if rounds_rows(steps * sentences) else own, PAIRS if rounds_steps(sentences) else own
 
 
-def returned(backward: Any, ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]:
+def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
+    """Weights whose lanes and directions are one axis."""
+    return [each.reshape(-1, *each.shape[2:]) for each in arrays(*weights_RD)]
+
+
+def shapes(*weights_RD: Tensor) -> list[torch.Size]:
+    """Those of the gradients of weights."""
+    return [each.shape for each in weights_RD]
+
+
+def returned(backward: Callable[..., None], ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]:
     """The gradients of x, W, b, U and the three parts of the skip; None of what asks for none."""
-    x_GTBI, below_RDIX, recurrent_RDHX, start_G1BH, gates_GTBX, h_GTBH, *others = ctx.saved_tensors
-    to_x_GTBI = torch.empty_like(x_GTBI, memory_format=torch.contiguous_format) if ctx.needs_input_grad[0] else None
-    lanes, directions, *_, width = below_RDIX.shape
-    to_below_RDIX, to_recurrent_RDHX = (
-        torch.empty_like(each, memory_format=torch.contiguous_format) for each in (below_RDIX, recurrent_RDHX)
-    )
-    to_weights = [to_below_RDIX, below_RDIX.new_empty(lanes, directions, width), to_recurrent_RDHX]
-    to_added = [torch.empty_like(h_GTBH) if wanted else None for wanted in ctx.added]
-    given = x_GTBI, below_RDIX.flatten(0, 1), recurrent_RDHX.flatten(0, 1), start_G1BH, gates_GTBX, h_GTBH, *others
-    backward(
-        *arrays(above_GTBH, *given, to_x_GTBI, *(each.flatten(0, 1) for each in to_weights), *to_added), *ctx.factors
-    )
+    asked = ctx.needs_input_grad
+    to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if asked[0] else None
+    to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
+    to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in asked[4:7]]
+    above, to_x, *to_parts = arrays(above_GTBH, to_x_GTBI, *to_added)
+    backward(above, *ctx.known, to_x, *in_groups(*to_weights), *to_parts, *ctx.factors)
     return [to_x_GTBI, *to_weights, *to_added]

@@ -33,23 +33,28 @@ def forward(
     a_GTBH: Array,
     b_GTBH: Array,
     k_GTBH: Array,
-    start_G1BH: Array,
+    start_2GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
     c_GSBH: Array,
     tanh_GTBH: Array,
     v_GTBH: Array,
+    last_2GBH: Array,
     below_like: Array,
     step_like: Array,
 ) -> None:
-    """Fills gates, h, c, tanh and v, of which c begins with the first state; v only where there is k, otherwise it is c
-    less a.
+    """Fills gates, h, c, tanh, v and last: c begins with the first state; v is filled only where there is k, otherwise
+    it is c less a.
     """
     groups, steps, sentences, width = gates_GTBX.shape
     hidden = width // 4
     for g in range(groups):
-        start_11BH, step_PKX = start_G1BH[g : g + 1], packed(down(weight_GHX[g], step_like))
+        start_11BH, step_PKX = start_2GBH[:1, g : g + 1], packed(down(weight_GHX[g], step_like))
         bias, bias_of_s = bias_GX[g], bias_GX[g, 3 * hidden :]
+        if len(start_2GBH) > 0:
+            c_GSBH[g, 0] = start_2GBH[1, g]
+        else:
+            zero(c_GSBH[g, 0])
         read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
         for t in range(steps):
             read_previous(t, h_GTBH[g], start_11BH, step_PKX, gates_GTBX[g], step_like)
@@ -75,6 +80,7 @@ def forward(
                     add(after, a_GTBH[g, t, n])
                 if len(b_GTBH) > 0:
                     add(out, b_GTBH[g, t, n])
+        last_2GBH[0, g], last_2GBH[1, g] = h_GTBH[g, -1], c_GSBH[g, -1]
 
 
 @compiled
@@ -83,13 +89,13 @@ def backward(
     x_GTBI: Array,
     below_GIX: Array,
     weight_GHX: Array,
-    start_G1BH: Array,
+    start_2GBH: Array,
     gates_GTBX: Array,
     h_GTBH: Array,
     c_GSBH: Array,
     tanh_GTBH: Array,
-    k_GTBH: Array,
     v_GTBH: Array,
+    k_GTBH: Array,
     to_x_GTBI: Array,
     to_below_GIX: Array,
     to_bias_GX: Array,
@@ -110,7 +116,7 @@ def backward(
     )
     to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
     for g in range(groups):
-        start_11BH, back_PKH = start_G1BH[g : g + 1], packed_turned(across(weight_GHX[g], step_like))
+        start_11BH, back_PKH = start_2GBH[:1, g : g + 1], packed_turned(across(weight_GHX[g], step_like))
         zero(to_c_BH)
         for t in range(steps - 1, -1, -1):
             return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)
