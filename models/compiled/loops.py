@@ -42,11 +42,14 @@ class CompiledLstm(torch.autograd.Function):
         v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
         last_2GBH = x_GTBI.new_empty(2, groups, sentences, hidden)
         x, a, b, k, start = arrays(x_GTBI, internal_GTBH, output_GTBH, kept_GTBH, start_2GBH)
-        *made, last = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
+        made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
         below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
         ctx.factors = factors(x_GTBI)
-        lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, last, *ctx.factors)
-        ctx.known, ctx.shapes = (x, below, recurrent, start, *made, k), shapes(below_RDIX, bias_RDX, recurrent_RDHX)
+        lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
+        ctx.known, ctx.shapes = (
+            (x, below, recurrent, start, *made[:-1], k),
+            shapes(below_RDIX, bias_RDX, recurrent_RDHX),
+        )
         ctx.mark_non_differentiable(last_2GBH)
         return h_GTBH, last_2GBH
 
