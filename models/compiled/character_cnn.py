@@ -14,7 +14,7 @@ from skipstack.data.store.vocabulary import BOUNDARY
 from skipstack.models.compiled.arithmetic import ONE, tanh
 from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
-from skipstack.models.compiled.panels import multiply, packed, packed_turned
+from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, put, zero, zero_row
 from skipstack.models.once import once
 

@@ -27,7 +27,7 @@ def compiles_on_host() -> bool:
 @cache
 def _multiplies() -> bool:
     """Whether matrix products are compiled for this CPU."""
-    from skipstack.models.compiled.registers import REGISTERS
+    from skipstack.models.compiled.products.registers import REGISTERS
 
     return REGISTERS is not None
 
@@ -35,6 +35,6 @@ def _multiplies() -> bool:
 @cache
 def multiplies_bfloat16() -> bool:
     """Whether those of bfloat16 are."""
-    from skipstack.models.compiled.registers import HAS_BFLOAT16
+    from skipstack.models.compiled.products.registers import HAS_BFLOAT16
 
     return HAS_BFLOAT16

@@ -77,7 +77,7 @@ def _kept() -> Iterator[bool]:
 def _leave_scipy() -> None:
     """Numba imports scipy's linear algebra, for a fifth of a second, to see whether it is there, which it is.
 
-    What is compiled here has its own products (``panels.py``); what asks numba for them still loads it.
+    What is compiled here has its own products (``products/``); what asks numba for them still loads it.
     """
     kept, linalg.ensure_blas = linalg.ensure_blas, lambda: None
     try:
@@ -101,7 +101,7 @@ def _place() -> Path | None:
 def place_of(sources: Path, chosen: str) -> Path:
     """Where the machine code of what is written in this folder is kept: under what the user chose, or in the cache."""
     digest = hashlib.sha256()
-    for file in sorted(sources.glob("*.py")):
+    for file in sorted(sources.rglob("*.py")):
         digest.update(file.read_bytes())
     kept = Path(chosen) if chosen else user_cache_path("skipstack", appauthor=False) / "compiled"
     return kept / digest.hexdigest()[:16]

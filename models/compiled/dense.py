@@ -7,8 +7,8 @@ from torch import Tensor
 
 from skipstack.models.compiled.arrays import ABSENT, arrays
 from skipstack.models.compiled.compiling import compiled
-from skipstack.models.compiled.pairs import PAIRS, across, down
-from skipstack.models.compiled.panels import multiply, packed, packed_turned
+from skipstack.models.compiled.products.pairs import PAIRS, across, down
+from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, sum_rows
 from skipstack.models.once import once
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from skipstack.models.compiled import block, lstm
 from skipstack.models.compiled.arrays import ABSENT, arrays
-from skipstack.models.compiled.pairs import PAIRS
+from skipstack.models.compiled.products.pairs import PAIRS
 from skipstack.models.once import once
 from skipstack.models.products import rounds_rows, rounds_steps
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from skipstack.models.compiled.arithmetic import ONE, sigmoid, tanh
 from skipstack.models.compiled.compiling import compiled, inlined
-from skipstack.models.compiled.pairs import across, down
-from skipstack.models.compiled.panels import packed, packed_turned
+from skipstack.models.compiled.products.pairs import across, down
+from skipstack.models.compiled.products.panels import packed, packed_turned
 from skipstack.models.compiled.steps import (
     Array,
     add,

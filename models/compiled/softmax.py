@@ -13,7 +13,7 @@ from torch import Tensor
 from skipstack.models.compiled.arithmetic import ONE
 from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled
-from skipstack.models.compiled.panels import multiply, packed, packed_turned
+from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.reductions import SIDE_BY_SIDE, exponentials, largest, total
 from skipstack.models.compiled.steps import Array, add, zero_row
 from skipstack.models.once import once

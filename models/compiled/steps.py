@@ -2,7 +2,7 @@
 
 Each loop over a row writes one array, from its first number on: then several numbers are computed at once, which is
 not done where numba thinks that an index may be negative. ``like`` says in which numbers products are taken
-(``pairs.py``). What may be absent comes as an array of one group (1), or of none.
+(``products/pairs.py``). What may be absent comes as an array of one group (1), or of none.
 """
 
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from skipstack.models.compiled.compiling import inlined
-from skipstack.models.compiled.pairs import across, down
-from skipstack.models.compiled.panels import multiply, packed, packed_turned
+from skipstack.models.compiled.products.pairs import across, down
+from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 
 Array = NDArray[Any]
 

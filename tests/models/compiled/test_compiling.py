@@ -21,11 +21,12 @@ print(made)
 
 
 def test_a_change_in_any_file_of_the_folder_moves_the_place(tmp_path: Path) -> None:
-    for name in ("one.py", "other.py"):
+    (tmp_path / "part").mkdir()
+    for name in ("one.py", "part/other.py"):
         (tmp_path / name).write_text("x = 1\n")
     before = place_of(tmp_path, "")
     assert place_of(tmp_path, "") == before
-    (tmp_path / "other.py").write_text("x = 2\n")
+    (tmp_path / "part/other.py").write_text("x = 2\n")
     after = place_of(tmp_path, "")
     assert (after.parent, after != before) == (before.parent, True)
     assert place_of(tmp_path, "/chosen") == Path("/chosen") / after.name

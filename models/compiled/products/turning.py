@@ -6,7 +6,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from skipstack.models.compiled.tile import KINDS, WHOLE
+from skipstack.models.compiled.products.tile import KINDS, WHOLE
 
 
 @intrinsic  # type: ignore[untyped-decorator]

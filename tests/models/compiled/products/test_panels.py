@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numba import njit
 from numpy.typing import NDArray
 
-from skipstack.models.compiled.pairs import PAIRS, across, down
-from skipstack.models.compiled.panels import multiply, packed, packed_turned
-from skipstack.models.compiled.registers import HAS_BFLOAT16, Registers, registers_of
+from skipstack.models.compiled.products.pairs import PAIRS, across, down
+from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
+from skipstack.models.compiled.products.registers import HAS_BFLOAT16, Registers, registers_of
 
 Array = NDArray[Any]
 BEYOND = 40
@@ -125,8 +125,8 @@ def test_registers_are_those_of_the_cpu() -> None:
 
 OTHER_CPU = """
 from itertools import product
-from skipstack.models.compiled.registers import HAS_BFLOAT16, REGISTERS
-from tests.models.compiled.test_panels import check
+from skipstack.models.compiled.products.registers import HAS_BFLOAT16, REGISTERS
+from tests.models.compiled.products.test_panels import check
 assert (REGISTERS.size, HAS_BFLOAT16) == (32, False)
 for sizes in product((1, 6, 13), (0, 1, 170), (1, 8, 9, 16, 37)):
     for kind, turned in (("float32", (False, True)), ("float64", (True, False))):
@@ -141,7 +141,7 @@ def test_a_cpu_with_smaller_registers_gets_the_same(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", OTHER_CPU],
         env={**os.environ, **chosen},
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
         capture_output=True,
         text=True,
         check=False,

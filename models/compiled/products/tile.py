@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from skipstack.models.compiled.registers import REGISTERS
+from skipstack.models.compiled.products.registers import REGISTERS
 
 VECTORS: Final = 2
 """Side by side in a panel, at most."""

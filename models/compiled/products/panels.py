@@ -13,9 +13,9 @@ from numba import types
 from numba.extending import overload
 
 from skipstack.models.compiled.compiling import inlined, named
-from skipstack.models.compiled.registers import HAS_BFLOAT16, REGISTERS
-from skipstack.models.compiled.tile import KINDS, ROWS, VECTORS, fill_tile
-from skipstack.models.compiled.turning import turn_block
+from skipstack.models.compiled.products.registers import HAS_BFLOAT16, REGISTERS
+from skipstack.models.compiled.products.tile import KINDS, ROWS, VECTORS, fill_tile
+from skipstack.models.compiled.products.turning import turn_block
 
 NEAR: Final = 2**15
 """Numbers of x that stay close to the core while all panels go by."""
