@@ -10,6 +10,7 @@ from skipstack.models.inputs.characters import CharacterCnn
 from skipstack.models.inputs.config import CharacterCnnConfig, EmbedderConfig
 from skipstack.models.inputs.tokens import TokenEmbedder
 from skipstack.models.lanes import Streams
+from skipstack.models.products import FEW_ROWS, product
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import block_layer, lstm_layer
 from skipstack.models.time.reading import ReadingOrder
@@ -30,6 +31,7 @@ def prepare() -> None:
     known = LexiconTensors(one[0], one[0], one, one, one)
     found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
     found.append(head.losses(x_GTBI, Gold(torch.zeros_like(one).unsqueeze(0)), one))
+    found.append(product(*(torch.zeros(1, *shape, requires_grad=True) for shape in ((FEW_ROWS, 1), (1, 1), (1, 1)))))
     torch.autograd.backward([each.sum() for each in found])
     optimiser(Sgd(), {**dict(embedder.named_parameters()), **dict(head.named_parameters())}).step(torch.ones(1))
     drawn(one[0], 1, x_GTBI)
