@@ -2,7 +2,7 @@
 
 X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
 apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
-small operations.
+small operations. torch is told of it all the same, for whoever counts what a step keeps (``search/planning/``).
 """
 
 from collections.abc import Callable
@@ -50,6 +50,7 @@ class CompiledLstm(torch.autograd.Function):
             (x, below, recurrent, start, *made[:-1], k),
             shapes(below_RDIX, bias_RDX, recurrent_RDHX),
         )
+        ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, kept_GTBH)
         ctx.mark_non_differentiable(last_2GBH)
         return h_GTBH, last_2GBH
 
@@ -87,6 +88,7 @@ class CompiledBlock(torch.autograd.Function):
         ctx.factors = factors(x_GTBI)
         block.forward(x, below, bias, recurrent, a, b, q, start, *made, *ctx.factors)
         ctx.known, ctx.shapes = (x, below, recurrent, start, *made), shapes(below_RDIX, bias_RDX, recurrent_RDHX)
+        ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
         return h_GTBH
 
     @staticmethod

@@ -15,7 +15,9 @@ from tests.search.tracking.test_tracking import wait_until
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
-import sys
+import signal, sys
+for sent, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    signal.signal(sent, usual)  # whatever started the tests may ignore them
 from skipstack.search.tracking.apart import Apart
 from tests.search.tracking import works
 

@@ -154,6 +154,15 @@ def silent() -> Iterator[str]:
         yield f"http://ann:s3cret-w0rd@127.0.0.1:{listening.getsockname()[1]}/?token=t0ken-t0ken"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C does what it usually does, whatever started the tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_no_secret_is_on_a_command_line_and_who_waits_for_a_store_can_be_interrupted(
     tracker: TrackingProcess, silent: str, study: Path, events: list[Event]
 ) -> None:
