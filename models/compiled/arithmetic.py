@@ -45,13 +45,19 @@ def _of_float64(x: Any) -> Any:
 
 @inlined
 def _of_float32(x: Any) -> Any:
-    """exp(x) = 2^k exp(r), with x = k log 2 + r and k whole, so exp(x) - 1 = 2^k (exp(r) - 1) + (2^k - 1)."""
+    """2^k (exp(r) - 1) + (2^k - 1)."""
+    two_to_k, exp_r_minus_1 = parts_of_exp(x)
+    return two_to_k * exp_r_minus_1 + (two_to_k - ONE)
+
+
+@inlined
+def parts_of_exp(x: Any) -> Any:
+    """2^k and exp(r) - 1, in float32: exp(x) = 2^k exp(r), with x = k log 2 + r and k whole."""
     k = (x * PER_DOUBLING + WHOLE) - WHOLE
     r = (x - k * DOUBLING[0]) - k * DOUBLING[1]
     tail = SERIES[5] + r * (SERIES[6] + r * SERIES[7])
     exp_r_minus_1 = r + r * r * (SERIES[2] + r * (SERIES[3] + r * (SERIES[4] + r * tail)))
-    two_to_k = float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23))
-    return two_to_k * exp_r_minus_1 + (two_to_k - ONE)
+    return float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23)), exp_r_minus_1
 
 
 @inlined

@@ -46,10 +46,8 @@ class CompiledLstm(torch.autograd.Function):
         below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
         ctx.factors = factors(x_GTBI)
         lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
-        ctx.known, ctx.shapes = (
-            (x, below, recurrent, start, *made[:-1], k),
-            shapes(below_RDIX, bias_RDX, recurrent_RDHX),
-        )
+        ctx.known = x, below, recurrent, start, *made[:-1], k
+        ctx.shapes = below_RDIX.shape, bias_RDX.shape, recurrent_RDHX.shape
         ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, kept_GTBH)
         ctx.mark_non_differentiable(last_2GBH)
         return h_GTBH, last_2GBH
@@ -87,7 +85,8 @@ class CompiledBlock(torch.autograd.Function):
         below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
         ctx.factors = factors(x_GTBI)
         block.forward(x, below, bias, recurrent, a, b, q, start, *made, *ctx.factors)
-        ctx.known, ctx.shapes = (x, below, recurrent, start, *made), shapes(below_RDIX, bias_RDX, recurrent_RDHX)
+        ctx.known = x, below, recurrent, start, *made
+        ctx.shapes = below_RDIX.shape, bias_RDX.shape, recurrent_RDHX.shape
         ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
         return h_GTBH
 
@@ -108,11 +107,6 @@ def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
 def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
     """Weights whose lanes and directions are one axis."""
     return [each.reshape(-1, *each.shape[2:]) for each in arrays(*weights_RD)]
-
-
-def shapes(*weights_RD: Tensor) -> list[torch.Size]:
-    """Those of the gradients of weights."""
-    return [each.shape for each in weights_RD]
 
 
 def returned(backward: Callable[..., None], ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]:

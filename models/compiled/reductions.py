@@ -7,7 +7,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from skipstack.models.compiled.arithmetic import DOUBLING, ONE, PER_DOUBLING, SERIES, WHOLE, float_of_bits
+from skipstack.models.compiled.arithmetic import ONE, parts_of_exp
 from skipstack.models.compiled.compiling import inlined
 from skipstack.models.compiled.steps import Array, zero_row
 
@@ -73,10 +73,6 @@ def _of_float64(x: Any) -> Any:
 
 @inlined
 def _of_float32(x: Any) -> Any:
-    """exp(x) = 2^k exp(r), with x = k log 2 + r and k whole (``arithmetic.py`` has the constants)."""
-    at = LEAST if x < LEAST else x  # noqa: FURB136 (a maximum may forget what is no number)
-    k = (at * PER_DOUBLING + WHOLE) - WHOLE
-    r = (at - k * DOUBLING[0]) - k * DOUBLING[1]
-    tail = SERIES[5] + r * (SERIES[6] + r * SERIES[7])
-    exp_r = ONE + (r + r * r * (SERIES[2] + r * (SERIES[3] + r * (SERIES[4] + r * tail))))
-    return float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23)) * exp_r
+    """2^k exp(r)."""
+    two_to_k, exp_r_minus_1 = parts_of_exp(LEAST if x < LEAST else x)  # noqa: FURB136 (a maximum may forget what is no number)
+    return two_to_k * (ONE + exp_r_minus_1)
