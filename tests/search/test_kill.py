@@ -70,8 +70,9 @@ def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(tmp_pat
             time.sleep(0.01)
         (tracker,) = psutil.Process(process.pid).children()
         process.send_signal(signal.SIGINT)
-        while Ledger(StudyFolder(study).ledger).read()[-1].kind != "interrupted":
-            time.sleep(0.01)
+        assert process.stderr is not None
+        assert any(line.startswith("interrupted; ") for line in process.stderr), "it ends without saying so"
+        assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
         assert process.poll() is None, "the store was not waited for"
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
