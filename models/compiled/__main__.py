@@ -10,7 +10,8 @@ from skipstack.models.inputs.characters import CharacterCnn
 from skipstack.models.inputs.config import CharacterCnnConfig, EmbedderConfig
 from skipstack.models.inputs.tokens import TokenEmbedder
 from skipstack.models.lanes import Streams
-from skipstack.models.products import FEW_ROWS, product
+from skipstack.models.precision import FEW_ROWS
+from skipstack.models.products import product
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import block_layer, lstm_layer
 from skipstack.models.time.reading import ReadingOrder

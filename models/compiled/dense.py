@@ -19,6 +19,7 @@ class CompiledProduct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias_G1O: Tensor | None, rounds: bool) -> Tensor:
         """y_GNO."""
+        assert x_GNI.shape[2] == weight_GIO.shape[1], "what is compiled reads on, whatever stands there"
         ctx.save_for_backward(x_GNI, weight_GIO)
         ctx.factors = (PAIRS if rounds else ABSENT[x_GNI.dtype],)
         y_GNO = x_GNI.new_empty(*x_GNI.shape[:2], weight_GIO.shape[2])

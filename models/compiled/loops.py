@@ -16,7 +16,7 @@ from skipstack.models.compiled import block, lstm
 from skipstack.models.compiled.arrays import ABSENT, arrays
 from skipstack.models.compiled.products.pairs import PAIRS
 from skipstack.models.once import once
-from skipstack.models.products import rounds_rows, rounds_steps
+from skipstack.models.precision import rounds_rows, rounds_steps
 
 
 class CompiledLstm(torch.autograd.Function):

@@ -12,11 +12,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from skipstack.models.fused.operators import OPERATIONS
+from skipstack.models.precision import multiplies
 from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time import block_loop, lstm_loop
 from skipstack.models.time.lstm_loop import ended, recurrent_gradient
 
 
+@multiplies
 class FusedLstm(torch.autograd.Function):
     """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing."""
 
@@ -55,6 +57,7 @@ class FusedLstm(torch.autograd.Function):
         return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
 
 
+@multiplies
 class FusedBlock(torch.autograd.Function):
     """``BlockLoop``."""
 

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from skipstack.models.compiled.choice import compiles
 from skipstack.models.heads.base import Decoded, Gold, LinearHead, log_losses
-from skipstack.models.products import rounds_rows
+from skipstack.models.precision import rounds_rows
 
 
 class SoftmaxHead(LinearHead):

@@ -6,10 +6,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.precision import multiplies
 from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time.lstm_loop import pre_activation, recurrent_gradient
 
 
+@multiplies
 class BlockLoop(torch.autograd.Function):
     """m_t = i_t s_t + a_t,   h_t = o_t (tanh(m_t) + q_t) + b_t                        (wu2017 eqs 7-8, Table 2)
 

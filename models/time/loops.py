@@ -9,7 +9,7 @@ from torch import Tensor
 
 from skipstack.models.compiled.choice import compiles, multiplies_bfloat16
 from skipstack.models.fused.choice import fuses
-from skipstack.models.products import rounds
+from skipstack.models.precision import rounds
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.layer import Weights, project
 from skipstack.models.time.lstm_loop import LstmLoop

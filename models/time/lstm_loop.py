@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.precision import multiplies
 from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
 
 
+@multiplies
 class LstmLoop(torch.autograd.Function):
     """h_t for all t, and the last state, from pre_t = W below_t + b, U and the first state, zeros where none is given
 

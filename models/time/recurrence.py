@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx
 
+from skipstack.models.precision import multiplies
 from skipstack.models.products import plus_product, step_weight, weight_gradient
 
 
@@ -31,6 +32,7 @@ class Recurrence:
         return plus_product(self.x_TGBX[step], h_GBF, self.constant_GFX)
 
 
+@multiplies
 class _Tap(torch.autograd.Function):
     """x as it is; backward, also the gradient of U from that of x and the states that the loop has left."""
 

@@ -10,11 +10,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from skipstack.models.precision import multiplies
 from skipstack.models.products import plus_product, step_weight, transposed
 from skipstack.models.time.block_loop import each_step
 from skipstack.models.time.lstm_loop import begun, ended, factors, pre_activation, recurrent_gradient
 
 
+@multiplies
 class ShortcutLoop(torch.autograd.Function):
     """v_t = i_t s_t + f_t c_{t-1},   c_t = k_t v_t + a_t,   h_t = k_t o_t tanh(v_t) + b_t   (wu2017 eqs 5-6, Table 2)
 

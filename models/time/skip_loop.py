@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from skipstack.models.precision import multiplies
 from skipstack.models.products import plus_product, step_weight, transposed, weight_gradient
 from skipstack.models.time.lstm_loop import factors
 
@@ -17,6 +18,7 @@ Choose = Callable[[int, Tensor], Tensor]
 """From the step and h_{t-1}, before_GBH, to how many states further back than that one is read: back_GB, 0 to J-1."""
 
 
+@multiplies
 class SkipLoop(torch.autograd.Function):
     """The states of an LSTM over [h^; c^] = lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a = back + 1
 

@@ -134,8 +134,9 @@ class TrainingConfig(Frozen):
     window: PositiveInt = 35
     """Tokens after which running text is cut: gradients go no further back, states do. ``batch_size`` is then at how
     many places the text is read side by side. Other corpora do not read this."""
-    precision: Literal["float32", "float64", "bfloat16"] = "float32"
-    """Of all numbers of the network. ``bfloat16``: they are of float32, and in updates the factors of large matrix
-    products are rounded to bfloat16 (``models/products.py``): those of wide layers take half the time where processors
-    multiply it, from 16 sentences an update on, and several times as long where they do not. Chains, trees, evaluations
-    and what a network decides are in float32."""
+    precision: Literal["float32", "float64", "tf32", "bfloat16"] = "float32"
+    """Of all numbers of the network. ``tf32`` and ``bfloat16``: they are of float32, and in updates the factors of
+    matrix products are rounded (``models/precision.py``). ``tf32``: to 11 bits, by GPUs since Ampere, which multiply
+    such numbers faster; elsewhere it is ``float32``. ``bfloat16``: to 8 bits, in large products: those of wide layers
+    take half the time where processors multiply it, from 16 sentences an update on, and several times as long where
+    they do not. Chains, trees, evaluations and what a network decides are in float32."""

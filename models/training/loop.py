@@ -25,7 +25,7 @@ from skipstack.models.inputs.pretrained import PretrainedRows
 from skipstack.models.lanes import Lane
 from skipstack.models.loading import Loader
 from skipstack.models.model import Tokens
-from skipstack.models.products import in_bfloat16
+from skipstack.models.precision import products_in
 from skipstack.models.stack import Memory
 from skipstack.models.training.captured import CapturedSteps, obstacle
 from skipstack.models.training.config import TrainingConfig
@@ -202,7 +202,7 @@ class Training:
         """
         tags_R = gold.counted_R
         assert tags_R is not None, "a batch knows how many tags it has"
-        with in_bfloat16(self.config.precision == "bfloat16"):
+        with products_in(self.config.precision):
             loss_RB = self.model.loss(tokens, gold, self.lexicon)
         for parameter in self.optimiser.parameters.values():
             parameter.grad = None

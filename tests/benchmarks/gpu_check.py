@@ -1,8 +1,9 @@
 """``make gpu-check``: in ten minutes and without ray, whether all is right on a machine with a GPU, and how fast.
 
 It runs the tests that are marked ``gpu`` in ``tests/models``, then times steps of training: ours with 1, 4 and 16
-lanes, captured (``models/training/captured.py``) and not, and ``nn.LSTM`` (cuDNN) of the same depth and width, forward
-and backward alone. Captured steps may become the default where they are faster, and no further ``apart`` from others
+lanes, captured (``models/training/captured.py``) and not, in float32 and how many times as fast in less
+(``models/precision.py``), and ``nn.LSTM`` (cuDNN, in float32 too) of the same depth and width, forward and backward
+alone. Captured steps may become the default where they are faster, and no further ``apart`` from others
 than these are from themselves: the furthest of all losses and weights after some steps, as a share of the largest.
 """
 
@@ -24,6 +25,7 @@ from skipstack.models.config import StackConfig
 from skipstack.models.device import choose_device, clock
 from skipstack.models.fused.choice import HAS_TRITON
 from skipstack.models.lanes import Lane
+from skipstack.models.precision import Precision
 from skipstack.models.stack import Memory
 from skipstack.models.training.graphs import CudaGraphs, Graphs
 from skipstack.models.training.loop import Training
@@ -43,10 +45,13 @@ COLUMNS = (
     "times as fast",
     "apart",
     "apart again",
+    "times as fast in TF32",
+    "in bfloat16",
     "times nn.LSTM",
     "tokens a second",
     "runs an hour",
 )
+REDUCED: Sequence[Precision] = ("tf32", "bfloat16")
 COMPARED = 8
 """Steps after which losses and weights are compared."""
 
@@ -70,10 +75,17 @@ class Ours:
     below: int
 
 
-def ours(preset: str, lanes: int, device: torch.device, graphs: Graphs | None = None) -> Ours:
+def ours(
+    preset: str,
+    lanes: int,
+    device: torch.device,
+    graphs: Graphs | None = None,
+    *,
+    precision: Precision = "float32",
+) -> Ours:
     """The training of a preset's base, whose batches are padded alike with graphs and without."""
     config, task = presets.base(preset)
-    recipe = config.training.model_copy(update={"pretraining": None})
+    recipe = config.training.model_copy(update={"pretraining": None, "precision": precision})
     run = Training(
         model=config.model,
         training=recipe,
@@ -142,8 +154,10 @@ def timed(names: Sequence[str], lanes: Sequence[int], device: torch.device, budg
                 captured = captured_beside(name, count, device, own, budget)
             tokens = count * size * (config.training.window if TASKS[task].continues else LENGTH)
             runs = tokens / own * 3600 / (EPOCHS * SENTENCES * LENGTH)
-            figures = (f"{1e3 * own:.1f}", *captured, f"{own / plain:.1f}", f"{tokens / own:,.0f}", f"{runs:,.1f}")
-            rows.append([f"`{name}`", str(count), *figures])
+            steps = (ours(name, count, device, precision=each).step for each in REDUCED)
+            fast = (f"{own / seconds(step, device, budget):.1f}" for step in steps)
+            beside = (f"{own / plain:.1f}", f"{tokens / own:,.0f}", f"{runs:,.1f}")
+            rows.append([f"`{name}`", str(count), f"{1e3 * own:.1f}", *captured, *fast, *beside])
             print(f"{name}, {count} lanes: {1e3 * own:.1f} ms a step", file=sys.stderr)
     return rows
 
@@ -154,7 +168,7 @@ def main() -> int:
     parser.add_argument("--device", default="cuda", help="cpu: only to try this program")
     parser.add_argument("--presets", nargs="+", default=TIMED)
     parser.add_argument("--lanes", nargs="+", type=int, default=LANES)
-    parser.add_argument("--seconds", type=float, default=4.0, help="for each figure")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each figure")
     parser.add_argument("--without-tests", action="store_true")
     chosen = parser.parse_args()
     try:
@@ -166,6 +180,7 @@ def main() -> int:
         failed = subprocess.run([sys.executable, "-m", "pytest", "-m", "gpu", "tests/models"], check=False).returncode
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "one thread of a CPU"
     steps = "fused by Triton" if device.type == "cuda" and HAS_TRITON else "not fused"
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"  # unasked, cuDNN multiplies in TF32
     print(f"\n{where}, torch {torch.__version__}, steps {steps}; sentences of {LENGTH} tokens\n")
     rows = timed(chosen.presets, chosen.lanes, device, chosen.seconds)
     for cells in (COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 1)], *rows):

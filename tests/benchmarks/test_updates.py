@@ -13,7 +13,7 @@ from skipstack.models.inputs.base import LexiconTensors
 from skipstack.models.inputs.lookup import Lookup
 from skipstack.models.lanes import Lane
 from skipstack.models.model import Tokens
-from skipstack.models.products import in_bfloat16
+from skipstack.models.precision import Precision, products_in
 from skipstack.models.training.config import Adagrad, LazyAdam, Optimiser, Sgd
 from skipstack.models.training.optimisers import optimiser
 from skipstack.search.study_files.study_file import load_study
@@ -74,14 +74,14 @@ def test_an_update_of_wu2017_in_bfloat16(sentences: int, capsys: pytest.CaptureF
     tokens = Tokens(torch.randint(1, sizes.words, (1, STEPS, sentences)), torch.full((1, sentences), STEPS))
     gold = Gold(torch.randint(TAGS, (1, STEPS, sentences)))
 
-    def step(rounded: bool) -> None:
-        with in_bfloat16(rounded):
+    def step(precision: Precision) -> None:
+        with products_in(precision):
             loss = model.loss(tokens, gold, lexicon).sum()
         model.zero_grad()
         torch.autograd.backward(loss)
         learnt.step(rate_R)
 
-    exact, rounded = milliseconds([lambda: step(rounded=False), lambda: step(rounded=True)], 5)
+    exact, rounded = milliseconds([lambda: step("float32"), lambda: step("bfloat16")], 5)
     with capsys.disabled():
         print(f"\nwu2017/default, {sentences} sentences of {STEPS}: float32 {exact:.0f} ms, bfloat16 {rounded:.0f} ms")
     assert exact / rounded >= (1.7 if sentences > 1 else 0.9)

@@ -14,11 +14,14 @@ import torch
 from skipstack.models.chain.partition import Doubts
 from skipstack.models.heads.base import Gold
 from skipstack.models.model import Tokens
+from skipstack.models.precision import Precision, products_in
+from skipstack.models.products import product
 from skipstack.models.training import captured
 from skipstack.models.training.graphs import CudaGraphs, Graphs
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets
 from tests.models.test_golden import training
+from tests.models.test_products import UNIT
 from tests.models.training.test_captured import padding, trained
 
 pytestmark = pytest.mark.gpu
@@ -87,6 +90,25 @@ def test_captured_steps_train_what_others_train(preset: str, tmp_path: Path, mon
     for name, value in ours.items():
         apart = (value - expected[name]).abs().nan_to_num().max()  # an error that dev did not have yet is none
         assert apart <= TOLERANCE * (1 + expected[name].abs().nan_to_num().max()), name
+
+
+@pytest.mark.parametrize("precision", ["tf32", "bfloat16"])
+def test_a_product_is_rounded_as_asked(precision: Precision) -> None:
+    """Beside float64; in float32 it is over a hundred times as near."""
+    x, weight = (torch.randn(2, 512, 512, generator=torch.Generator().manual_seed(seed)) for seed in (1, 2))
+    exact = x.double() @ weight.double()
+
+    def apart(asked: Precision) -> list[float]:
+        leaf = x.cuda().requires_grad_()
+        with products_in(asked):
+            made = product(leaf, weight.cuda())
+        made.backward(made.detach())
+        assert leaf.grad is not None
+        of_x = exact @ weight.double().mT
+        return [float((each.cpu() - true).norm() / true.norm()) for each, true in ((made, exact), (leaf.grad, of_x))]
+
+    for near, rounded in zip(apart("float32"), apart(precision), strict=True):
+        assert 100 * near < rounded < 2 * UNIT[precision]
 
 
 def without_waiting(run: Training, warm: int) -> None:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from skipstack.models import products
-from skipstack.models.products import FEW_ROWS, product
+from skipstack.models.precision import FEW_ROWS
+from skipstack.models.products import product
 
 SIZES = st.tuples(st.integers(1, 3), st.integers(FEW_ROWS, FEW_ROWS + 20), st.integers(1, 40), st.integers(1, 40))
 """Batches, rows, and numbers of a row before and after."""

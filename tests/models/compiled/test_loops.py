@@ -12,7 +12,7 @@ from torch import Tensor
 from skipstack.models import products
 from skipstack.models.compiled import choice
 from skipstack.models.compiled.loops import CompiledBlock, CompiledLstm
-from skipstack.models.products import in_bfloat16
+from skipstack.models.precision import products_in
 from skipstack.models.time import loops
 from skipstack.models.time.block_loop import BlockLoop
 from skipstack.models.time.layer import Weights
@@ -66,7 +66,7 @@ def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
     monkeypatch.setattr(products, "compiles", lambda _: False)
     exact, _ = both(layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT)
     monkeypatch.setattr(torch, "bmm", lambda x, y: rows(x.float(), y.float()))
-    with in_bfloat16(True):
+    with products_in("bfloat16"):
         ours, theirs = both(
             layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT
         )
@@ -94,7 +94,7 @@ def test_where_the_cpu_does_not_multiply_so_or_there_is_no_numba_the_loops_of_to
         ]
 
     assert is_compiled(numbers[0])
-    with monkeypatch.context() as patch, in_bfloat16(True):
+    with monkeypatch.context() as patch, products_in("bfloat16"):
         patch.setattr(loops, "multiplies_bfloat16", lambda: False)
         patch.setattr(products, "multiplies_bfloat16", lambda: False)
         rounded = chosen_and_defined()
