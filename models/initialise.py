@@ -36,15 +36,15 @@ def _values(start: Start, shape: torch.Size, scale: float, spread: float | None,
     if start == "zero":
         return torch.zeros(shape)
     if spread is not None:
-        return (2 * torch.rand(shape, generator=generator) - 1) * spread
+        return torch.rand(shape, generator=generator).mul_(2).sub_(1).mul_(spread)
     normal = torch.randn(shape, generator=generator)
     match start:
         case "orthogonal":
             return _orthogonal(normal)
         case "width":
-            return normal * (scale / math.sqrt(max(shape[-1], 1)))
+            return normal.mul_(scale / math.sqrt(max(shape[-1], 1)))
         case "fan_in":
-            return normal * (scale / math.sqrt(shape[-2]))
+            return normal.mul_(scale / math.sqrt(shape[-2]))
         case _:
             assert_never(start)
 
@@ -54,11 +54,13 @@ def _orthogonal(normal_DHX: Tensor) -> Tensor:
 
     The lecture's LSTM has two such rows of blocks, an axis more: from h_{t-1} and from s~_{t-1}.
     """
-    hidden = normal_DHX.shape[-2]
-    return torch.cat([_block(block) for block in torch.split(normal_DHX, hidden, dim=-1)], dim=-1)
+    hidden, orthogonal_DHX = normal_DHX.shape[-2], torch.empty_like(normal_DHX, dtype=torch.float64)
+    for block, made in zip(*(torch.split(each, hidden, dim=-1) for each in (normal_DHX, orthogonal_DHX)), strict=True):
+        _make_orthogonal(block, made)
+    return orthogonal_DHX
 
 
-def _block(normal_DHH: Tensor) -> Tensor:
+def _make_orthogonal(normal_DHH: Tensor, made_DHH: Tensor) -> None:
     """Orthogonal matrices, each equally likely: the Q of A = QR, where A is normal and R's diagonal positive.
 
     The k-th Householder reflection of such an A is made from a vector that is normal, too, and independent of those
@@ -70,5 +72,5 @@ def _block(normal_DHH: Tensor) -> Tensor:
     first_DH = x_DHH.diagonal(dim1=-2, dim2=-1).clone()
     r_DH = -torch.linalg.vector_norm(x_DHH, dim=-2).copysign(first_DH)
     v_DHH = x_DHH.div_((first_DH - r_DH).unsqueeze(-2))
-    q_DHH: Tensor = torch.linalg.householder_product(v_DHH, 1 - first_DH / r_DH)
-    return q_DHH.mul_(r_DH.sign().unsqueeze(-2))
+    q_DHH = torch.linalg.householder_product(v_DHH, 1 - first_DH / r_DH)
+    torch.mul(q_DHH, r_DH.sign().unsqueeze(-2), out=made_DHH)
