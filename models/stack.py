@@ -87,13 +87,15 @@ class Stack(nn.Module):
             output_GTBF = unrolled.output_GTBF
             if passed is not None:
                 passed.append(Passed(cell, below_GTBI, skipped_GTBH, unrolled))
-            if number in (1, len(self.cells)):
+            if number == len(self.cells):
+                break
+            if number == 1:
                 output_GTBF = self.dropout(output_GTBF)
             outputs_GTBF.append(output_GTBF)
-            if order is None or not self.join_each or number == len(self.cells):
-                below_GTBI = output_GTBF
-            else:
-                below_GTBI = order.joined(output_GTBF)
+            below_GTBI = order.joined(output_GTBF) if order is not None and self.join_each else output_GTBF
         if memory is not None:
             memory.states = lasts
-        return outputs_GTBF[-1] if order is None else order.together(outputs_GTBF[-1])
+        kept_GTBF = self.dropout.kept(output_GTBF)
+        if order is not None:
+            return order.together(output_GTBF, kept_GTBF)
+        return output_GTBF if kept_GTBF is None else output_GTBF * kept_GTBF

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled
+from skipstack.models.compiled.places import summed
 from skipstack.models.compiled.steps import Array, add, put, scale
 from skipstack.models.once import once
 from skipstack.models.rows import sparse
@@ -55,8 +56,8 @@ class SideBySide(torch.autograd.Function):
         for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
             values_NE = take_back(above, ctx.factors, rows_RSBA, shape[-1], first)
             if by_row:
-                lane_and_row_2N = torch.from_numpy(apart(rows_RSBA, shape[1]))
-                found.append(sparse(lane_and_row_2N, torch.from_numpy(values_NE), shape))
+                places_2U, sums_UE = summed(apart(rows_RSBA, shape[1]), values_NE, shape[1])
+                found.append(sparse(torch.from_numpy(places_2U), torch.from_numpy(sums_UE), shape, summed=True))
             else:
                 found.append(above_RTBX.new_zeros(shape))
                 add_rows(values_NE, rows_RSBA, found[-1].numpy().reshape(-1, shape[-1]))

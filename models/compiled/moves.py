@@ -37,26 +37,26 @@ WAYS: Final = {
 
 
 class Moved(torch.autograd.Function):
-    """x_GTBF in one of the ``WAYS``; each sentence is turned within its own length."""
+    """x_GTBF, times what is kept of it, in one of the ``WAYS``; each sentence is turned within its own length."""
 
     @staticmethod
-    def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str) -> Tensor:
+    def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None) -> Tensor:
         """As the method of that name gives it."""
         ctx.way, ctx.shape = WAYS[name], x_GTBF.shape
         _, given, parts, _ = ctx.way
         out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
-        x, ctx.lengths, out = arrays(x_GTBF, lengths_RB, out_GTBF)
-        move(ctx.way.taken, given, ctx.way.moves_M4, False, x, ctx.lengths, out)
+        x, ctx.lengths, ctx.kept, out = arrays(x_GTBF, lengths_RB, kept_GTBF, out_GTBF)
+        move(ctx.way.taken, given, ctx.way.moves_M4, False, x, ctx.lengths, ctx.kept, out)
         return out_GTBF
 
     @staticmethod
     @once
-    def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None, None]:
         """Everything goes back to where it came from."""
         to_x_GTBF = above_GTBF.new_zeros(ctx.shape)
         to_x, above = arrays(to_x_GTBF, above_GTBF)
-        move(ctx.way.taken, ctx.way.given, ctx.way.moves_M4, True, to_x, ctx.lengths, above)
-        return to_x_GTBF, None, None
+        move(ctx.way.taken, ctx.way.given, ctx.way.moves_M4, True, to_x, ctx.lengths, ctx.kept, above)
+        return to_x_GTBF, None, None, None
 
 
 @compiled
@@ -67,9 +67,12 @@ def move(
     back: bool,
     x_GTBF: Array,
     lengths_RB: Array,
+    kept_GTBF: Array,
     out_GTBF: Array,
 ) -> None:
-    """From x into ``out``, which is filled; ``back``: what ``out`` has is added to x, where it came from."""
+    """From x into ``out``, which is filled; ``back``: what ``out`` has is added to x, where it came from. Where there
+    is a factor for each number of x, times that.
+    """
     _, steps, sentences, width = x_GTBF.shape
     for r in range(len(lengths_RB)):
         for m in range(len(moves_M4)):
@@ -77,9 +80,17 @@ def move(
             x_TBF, out_TBF = x_GTBF[r * taken + direction], out_GTBF[r * given + to_direction]
             for t in range(steps):
                 for n in range(sentences):
-                    row = x_TBF[place(t, lengths_RB[r, n], turned), n]
-                    out = out_TBF[t, n, part * width : (part + 1) * width]
-                    if back:
+                    step = place(t, lengths_RB[r, n], turned)
+                    row, out = x_TBF[step, n], out_TBF[t, n, part * width : (part + 1) * width]
+                    if len(kept_GTBF) > 0:
+                        kept = kept_GTBF[r * taken + direction, step, n]
+                        if back:
+                            for j in range(width):
+                                row[j] += out[j] * kept[j]
+                        else:
+                            for j in range(width):
+                                out[j] = row[j] * kept[j]
+                    elif back:
                         add(row, out)
                     else:
                         put(out, row)

@@ -32,10 +32,11 @@ class ReadingOrder:
         both_N = torch.stack(self._lanes, dim=1).flatten()
         return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
 
-    def together(self, x_GTBF: Tensor) -> Tensor:
-        """[forward; backward] in the order in which a sentence is written: x_RTB(2F)."""
+    def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
+        """[forward; backward] in the order in which a sentence is written, times what is ``kept`` of x: x_RTB(2F)."""
         if compiles(x_GTBF):
-            return _moved(x_GTBF, self.lengths_RB, "together")
+            return _moved(x_GTBF, self.lengths_RB, "together", kept_GTBF)
+        x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
         groups, *shape, features = x_GTBF.shape
         return _rows(x_GTBF, self._written.flatten()).view(groups // 2, *shape, 2 * features)
 
@@ -84,9 +85,9 @@ def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
     return x_RTBF.flatten(0, 2).index_select(0, rows_N)
 
 
-def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str) -> Tensor:
+def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
     """What the method of this name gives, by compiled copies."""
     from skipstack.models.compiled.moves import Moved  # numba takes a quarter of a second to load
 
-    found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name)  # type: ignore[no-untyped-call]
+    found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)  # type: ignore[no-untyped-call]
     return found_GTBF

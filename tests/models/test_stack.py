@@ -4,6 +4,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from skipstack.models.build import build_stack
 from skipstack.models.cells.config import CellKind, GateKind
@@ -142,12 +143,22 @@ def test_the_opposite_order_turns_each_sentence_by_itself_and_is_its_own_inverse
     assert torch.equal(order.turned(turned), x)
 
 
-def test_dropout_falls_on_the_first_and_on_the_last_layer_only() -> None:
-    stack, x = random_stack(2, "both"), random_input()
-    seen: list[torch.Size] = []
-    stack.dropout.register_forward_hook(lambda _, args, __: seen.append(args[0].shape))
-    stack(x, LENGTHS)
-    assert seen == [torch.Size([LANES * 2, STEPS, LENGTHS.shape[1], HIDDEN])] * 2
+@pytest.mark.parametrize("directions", ["both", "forward"])
+def test_dropout_falls_on_the_first_and_on_the_last_layer_only(
+    directions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack, x = random_stack(4, directions), random_input()
+    whole = stack(x, LENGTHS)
+
+    def kept(first: float, last: float) -> Tensor:
+        shares = [last, first]
+        monkeypatch.setattr(stack.dropout, "kept", lambda output: torch.full_like(output, shares.pop()))
+        dropped: Tensor = stack(x, LENGTHS)
+        assert not shares
+        return dropped
+
+    assert torch.equal(kept(1.0, 0.5), whole / 2)
+    assert not torch.equal(kept(0.5, 1.0), whole)
 
 
 @pytest.mark.parametrize("directions", ["both", "forward"])
