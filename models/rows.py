@@ -56,7 +56,7 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """The distinct rows of lanes of so many, and the sums of their values, in their order on every device."""
     if compiles(values_NE):
-        from skipstack.models.compiled.places import summed  # numba takes a quarter of a second to load
+        from skipstack.models.compiled.inputs.places import summed  # numba takes a quarter of a second to load
 
         places_2U, sums_UE = summed(lane_and_row_2N.numpy(), values_NE.numpy(), size)
         return torch.from_numpy(places_2U), torch.from_numpy(sums_UE)

@@ -64,7 +64,7 @@ class CharacterCnn(SpellingReader):
     def read(self, ids_RNC: Tensor) -> Tensor:
         """As above."""
         if compiles(self.weight):
-            from skipstack.models.compiled.character_cnn import CompiledCharacterCnn
+            from skipstack.models.compiled.inputs.character_cnn import CompiledCharacterCnn
 
             given = ids_RNC, self.vectors.table, self.weight, self.bias
             y_RNF: Tensor = CompiledCharacterCnn.apply(*given)  # type: ignore[no-untyped-call]

@@ -82,7 +82,7 @@ class DistinctForms(NamedTuple):
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
     """Those of a batch. ``lengths_F``: the characters of every form, if they are known."""
     if compiles_on_host():
-        from skipstack.models.compiled.places import distinct  # numba takes a quarter of a second to load
+        from skipstack.models.compiled.inputs.places import distinct  # numba takes a quarter of a second to load
 
         forms_RN, place_RP = distinct(forms_RP.reshape(len(forms_RP), -1).astype(np.int64, copy=False))
         return _with_longest(forms_RN, place_RP.reshape(forms_RP.shape), lengths_F)

@@ -90,7 +90,7 @@ class TokenEmbedder(Embedder):
 
     def _compiled(self, parts: Sequence[Sought]) -> Tensor:
         """The windows of all parts, dropout included."""
-        from skipstack.models.compiled.lookups import SideBySide  # numba takes a quarter of a second to load
+        from skipstack.models.compiled.inputs.lookups import SideBySide  # numba takes a quarter of a second to load
 
         tables, rows, by_row = zip(*parts, strict=True)
         rows_RSBA = [each.unsqueeze(-1) if each.dim() == 3 else each for each in rows]

@@ -31,7 +31,7 @@ def lstm_layer(
     """
     skip = internal_GTBH, output_GTBH, kept_GTBH
     if is_compiled(below_GTBI):
-        from skipstack.models.compiled.loops import CompiledLstm  # numba takes a quarter of a second to load
+        from skipstack.models.compiled.time.loops import CompiledLstm  # numba takes a quarter of a second to load
 
         return *_applied(CompiledLstm, below_GTBI, *weights, *skip, start_2GBH), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)
@@ -56,7 +56,7 @@ def block_layer(
     """A shortcut block: h_GTBH (``BlockLoop`` has the equations); and pre_GTBX, as ``lstm_layer`` has it."""
     parts = internal_GTBH, output_GTBH, shared_GTBH, start_GBH
     if is_compiled(below_GTBI):
-        from skipstack.models.compiled.loops import CompiledBlock
+        from skipstack.models.compiled.time.loops import CompiledBlock
 
         return _applied(CompiledBlock, below_GTBI, *weights, *parts), None
     pre_GTBX = project(below_GTBI, weights.below_RDIX, weights.bias_RDX)

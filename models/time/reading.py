@@ -87,7 +87,7 @@ def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
 
 def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
     """What the method of this name gives, by compiled copies."""
-    from skipstack.models.compiled.moves import Moved  # numba takes a quarter of a second to load
+    from skipstack.models.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
     found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)  # type: ignore[no-untyped-call]
     return found_GTBF

@@ -11,7 +11,7 @@ from skipstack.models.compiled.compiling import place_of, writable
 
 PASS = """
 import torch
-from skipstack.models.compiled import lstm
+from skipstack.models.compiled.time import lstm
 from skipstack.models.time.layer import Weights
 from skipstack.models.time.loops import lstm_layer
 lstm_layer(torch.zeros(1, 2, 3, 5), Weights(torch.zeros(1, 1, 5, 8), torch.zeros(1, 1, 8), torch.zeros(1, 1, 2, 8)))

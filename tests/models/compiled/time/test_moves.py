@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from skipstack.models.compiled.moves import WAYS
+from skipstack.models.compiled.time.moves import WAYS
 from skipstack.models.time import reading
 from skipstack.models.time.reading import ReadingOrder
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled
-from skipstack.models.compiled.places import summed
+from skipstack.models.compiled.inputs.places import summed
 from skipstack.models.compiled.steps import Array, add, put, scale
 from skipstack.models.once import once
 from skipstack.models.rows import sparse

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from skipstack.models.compiled import block, lstm
 from skipstack.models.compiled.arrays import ABSENT, arrays
 from skipstack.models.compiled.products.pairs import PAIRS
+from skipstack.models.compiled.time import block, lstm
 from skipstack.models.once import once
 from skipstack.models.precision import rounds_rows, rounds_steps
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from skipstack.models import products
 from skipstack.models.compiled import choice
-from skipstack.models.compiled.loops import CompiledBlock, CompiledLstm
+from skipstack.models.compiled.time.loops import CompiledBlock, CompiledLstm
 from skipstack.models.precision import products_in
 from skipstack.models.time import loops
 from skipstack.models.time.block_loop import BlockLoop
