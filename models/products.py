@@ -16,7 +16,8 @@ from skipstack.models.precision import FEW_ROWS, in_tf32, multiplies, rounds, ro
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
     """X W, or X W + b."""
     rows = x_GNI.shape[1]
-    if rows >= FEW_ROWS and compiles(x_GNI) and (not rounds() or multiplies_bfloat16()):
+    # How many rows there are is asked last: a program that torch exports takes any number.
+    if compiles(x_GNI) and (not rounds() or multiplies_bfloat16()) and rows >= FEW_ROWS:
         from skipstack.models.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
 
         compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())  # type: ignore[no-untyped-call]

@@ -65,7 +65,6 @@ def test_what_can_be_no_program_is_refused_before_anything_is_written(plain: Stu
     assert list(tmp_path.iterdir()) == [there]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_program_tags_what_its_bundle_tags(name: str, tmp_path: Path) -> None:
     folder = study(tmp_path, *NETWORKS[name], stack="{kind: feedback, hidden: 5}" if name == "feedback" else STACK)
