@@ -30,7 +30,7 @@ def session_folder() -> Path | None:
         return None
     for place in SHORT:
         try:
-            return Path(tempfile.mkdtemp(prefix="skipstack-", dir=place))
+            return Path(tempfile.mkdtemp(prefix="skipstack-ray-", dir=place))
         except OSError:
             continue
     raise UserError(

@@ -126,7 +126,7 @@ def check_enough_happened(chaos: Chaos) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_fifty_troubles_change_nothing_in_a_serial_study(small_disk: Path, earlier: Path, tmp_path: Path) -> None:
-    stages = commands(earlier, trials=20, more=8, epochs=6)
+    stages = commands(earlier, trials=30, more=20, epochs=6)
     (search, *first), *others = stages
     whole = tmp_path / "whole"
     finish(skipstack(search, *first, "--engine", "serial", "--out", str(whole)))
