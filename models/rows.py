@@ -36,8 +36,8 @@ class LookUp(torch.autograd.Function):
         return sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
 
 
-def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradient of a table as lane_U, row_U and values_UE, its distinct rows in ascending order.
+def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient of a table as lane_and_row_2U, its distinct rows in ascending order, and values_UE.
 
     The sums over the places of a row are taken in the order of a dense gradient, so its numbers are the same to the
     last bit. They are taken once: from then on ``parameter.grad`` holds them, and what is written into values_UE
@@ -46,11 +46,10 @@ def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     gradient = parameter.grad
     assert gradient is not None
     if gradient.is_coalesced():
-        lane_and_row_2U, values_UE = gradient.indices(), gradient.values()
-    else:
-        lane_and_row_2U, values_UE = _summed(gradient._indices(), gradient._values(), parameter.shape[1])
-        parameter.grad = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
-    return lane_and_row_2U[0], lane_and_row_2U[1], values_UE
+        return gradient.indices(), gradient.values()
+    lane_and_row_2U, values_UE = _summed(gradient._indices(), gradient._values(), parameter.shape[1])
+    parameter.grad = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
+    return lane_and_row_2U, values_UE
 
 
 def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:

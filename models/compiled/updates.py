@@ -22,30 +22,31 @@ RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": AD
 """By the names that optimisers have for them."""
 
 
-def update(
-    rule: str, parts_P: Sequence[tuple[list[Tensor], Tensor]], rate_R: Tensor, constants: Sequence[float]
-) -> None:
-    """All of some parameters: each with the slots that the rule has, and with its gradient."""
-    lanes, gradients = len(rate_R), [gradient.contiguous() for _, gradient in parts_P]  # which are held until the end
-    addresses = [each.data_ptr() for parts in parts_P for each in parts[0]]
-    of_gradients = [each.data_ptr() for each in gradients]
-    sizes_P = [each.numel() // lanes for each in gradients]
-    rates, addresses_PK = numbers(rate_R), np.array(addresses).reshape(len(gradients), -1)
-    given = addresses_PK, np.array(of_gradients), np.array(sizes_P)
-    all_numbers(RULES[rule], *given, rates, np.array(constants, rates.dtype))
+class Update:
+    """Moves some parameters, each with the slots that the rule has, in one call, or rows of one that is a table.
 
+    They are written where they stood when this was made: they are to be changed in place, by whoever changes them.
+    """
 
-def update_rows(
-    rule: str, tensors: list[Tensor], rows: tuple[Tensor, ...], rate_R: Tensor, constants: Sequence[float]
-) -> None:
-    """Those rows of a table, given with its slots, that have a gradient: lane_U, row_U and gradient_UE."""
-    table, first, second, lane_U, row_U, gradient_UE, rates = arrays(*filled(tensors), *rows, rate_R)
-    some_rows(RULES[rule], table, first, second, lane_U, row_U, gradient_UE, rates, np.array(constants, rates.dtype))
+    def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
+        self.rule = RULES[rule]
+        self.held = [[each.detach() for each in tensors] for tensors in tensors_P]
+        self.addresses_PK = np.array([[each.data_ptr() for each in tensors] for tensors in tensors_P])
+        self.sizes_P = np.array([tensors[0][0].numel() for tensors in tensors_P])
 
+    def __call__(self, gradients_P: Sequence[Tensor], rate_R: Tensor, constants: Sequence[float]) -> None:
+        """By the gradient of each."""
+        gradients_P = [each.contiguous() for each in gradients_P]  # which are held until the end
+        rates, addresses_P = numbers(rate_R), np.array([each.data_ptr() for each in gradients_P])
+        known = self.rule, self.addresses_PK, addresses_P, self.sizes_P
+        all_numbers(*known, rates, np.array(constants, rates.dtype))
 
-def filled(tensors: list[Tensor]) -> list[Tensor]:
-    """A parameter and two slots: itself for those that there are not."""
-    return [*tensors, *[tensors[0]] * (3 - len(tensors))]
+    def rows(self, places_2U: Tensor, gradient_UE: Tensor, rate_R: Tensor, constants: Sequence[float]) -> None:
+        """Those rows of the one table that have a gradient: lane and row of each."""
+        gradient, places, rates = arrays(gradient_UE, places_2U, rate_R)
+        some_rows(
+            self.rule, self.addresses_PK[0], places, self.sizes_P[0], gradient, rates, np.array(constants, rates.dtype)
+        )
 
 
 @compiled
@@ -58,33 +59,40 @@ def all_numbers(
     constants: Array,
 ) -> None:
     """Writes parameters and slots in place."""
-    most = addresses_PK.shape[1] - 1
     for p in range(len(sizes_P)):
-        size, addresses_K = sizes_P[p], addresses_PK[p]
+        size = sizes_P[p]
         for r in range(len(rate_R)):
-            parameter = numbers_at(addresses_K[0], r * size, size, rate_R)
             gradient = numbers_at(gradients_P[p], r * size, size, rate_R)
-            first = numbers_at(addresses_K[min(1, most)], r * size, size, rate_R)
-            second = numbers_at(addresses_K[min(2, most)], r * size, size, rate_R)
-            move(rule, parameter, gradient, first, second, rate_R[r], constants)
+            move_at(rule, addresses_PK[p], r * size, gradient, rate_R[r], constants)
 
 
 @compiled
 def some_rows(
     rule: int,
-    table_RVE: Array,
-    first_RVE: Array,
-    second_RVE: Array,
-    lane_U: NDArray[np.int64],
-    row_U: NDArray[np.int64],
+    addresses_K: NDArray[np.int64],
+    places_2U: NDArray[np.int64],
+    size: int,
     gradient_UE: Array,
     rate_R: Array,
     constants: Array,
 ) -> None:
-    """The same, of these rows."""
-    for u in range(len(row_U)):
-        r, v = lane_U[u], row_U[u]
-        move(rule, table_RVE[r, v], gradient_UE[u], first_RVE[r, v], second_RVE[r, v], rate_R[r], constants)
+    """The same, of these rows; a lane's table has so many numbers."""
+    for u in range(len(gradient_UE)):
+        lane, row = places_2U[0, u], places_2U[1, u]
+        first = lane * size + row * gradient_UE.shape[1]
+        move_at(rule, addresses_K, first, gradient_UE[u], rate_R[lane], constants)
+
+
+@inlined
+def move_at(
+    rule: int, addresses_K: NDArray[np.int64], first: int, gradient_N: Array, rate: float, constants: Array
+) -> None:
+    """As ``move``, from the ``first`` number on that stands at each of the addresses."""
+    count, most = len(gradient_N), len(addresses_K) - 1
+    parameter = numbers_at(addresses_K[0], first, count, gradient_N)
+    one = numbers_at(addresses_K[min(1, most)], first, count, gradient_N)
+    other = numbers_at(addresses_K[min(2, most)], first, count, gradient_N)
+    move(rule, parameter, gradient_N, one, other, rate, constants)
 
 
 @inlined

@@ -37,7 +37,7 @@ class PretrainedRows:
         if not self.frozen or self.table.grad is None:
             return
         if self.table.grad.is_sparse:
-            _, row_U, values_UE = gradient_rows(self.table)
+            (_, row_U), values_UE = gradient_rows(self.table)
             values_UE[torch.isin(row_U, self.rows_P)] = 0
         else:
             self.table.grad[:, self.rows_P] = 0

@@ -28,7 +28,7 @@ def clip(parameters: Named, longest: float) -> None:
     scale_R = (longest / norm_R).clamp(max=1)
     for parameter, gradient in learnt:
         if gradient.is_sparse:
-            lane_U, _, values_UE = gradient_rows(parameter)
+            (lane_U, _), values_UE = gradient_rows(parameter)
             values_UE.mul_(scale_R[lane_U].unsqueeze(1))
         else:
             gradient.mul_(scale_R.view(-1, *[1] * (gradient.dim() - 1)))
@@ -38,7 +38,7 @@ def _norm(parameter: Tensor, gradient: Tensor) -> Tensor:
     """The Euclidean norm of each lane's gradient: norm_R."""
     norm_R: Tensor
     if gradient.is_sparse:
-        lane_U, _, values_UE = gradient_rows(parameter)
+        (lane_U, _), values_UE = gradient_rows(parameter)
         norm_U = torch.linalg.vector_norm(values_UE, dim=1)
         norm_R = norm_U.new_zeros(len(parameter)).index_add_(0, lane_U, norm_U.square()).sqrt_()
     else:

@@ -5,12 +5,17 @@ Every parameter, gradient and slot has the lanes first. U rows of a table that w
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from skipstack.models.compiled.choice import compiles
 from skipstack.models.rows import gradient_rows
+
+if TYPE_CHECKING:
+    from skipstack.models.compiled.updates import Update
 
 Named = Mapping[str, Tensor]
 
@@ -40,25 +45,23 @@ class LaneOptimiser(ABC):
         }
         assert all(part.is_contiguous() for parts in self.tensors.values() for part in parts), "kernels read memory"
         self.steps: int | Tensor = 0
+        self._compiled = cache(self._update)
 
     @torch.no_grad()
     def step(self, learning_rate_R: Tensor) -> None:
         """One update of every parameter that has a gradient."""
         self.steps += 1
-        gradients = {name: each.grad for name, each in self.parameters.items()}
-        if whole := {name: each for name, each in gradients.items() if each is not None and not each.is_sparse}:
+        gradients = {name: each.grad for name, each in self.parameters.items() if each.grad is not None}
+        by_row = [name for name, each in gradients.items() if each.is_sparse]
+        if whole := {name: each for name, each in gradients.items() if name not in by_row}:
             self.update(whole, learning_rate_R)
-        for name, gradient in gradients.items():
-            if gradient is not None and gradient.is_sparse:
-                self.update_rows(name, learning_rate_R)
+        for name in by_row:
+            self.update_rows(name, learning_rate_R)
 
     def update(self, gradients: Named, learning_rate_R: Tensor) -> None:
         """Subtract each lane's learning rate times the direction from the parameters that have these gradients."""
         if compiles(learning_rate_R):
-            from skipstack.models.compiled.updates import update  # numba takes a quarter of a second to load
-
-            parts = [(self.tensors[name], gradient) for name, gradient in gradients.items()]
-            update(self.rule, parts, learning_rate_R, self.constants())
+            self._compiled(tuple(gradients))(list(gradients.values()), learning_rate_R, self.constants())
             return
         for name, gradient in gradients.items():
             rate = learning_rate_R.view(-1, *[1] * (gradient.dim() - 1))
@@ -66,19 +69,22 @@ class LaneOptimiser(ABC):
 
     def update_rows(self, name: str, learning_rate_R: Tensor) -> None:
         """The same, for the rows of a table that have a gradient."""
-        lane_U, row_U, gradient_UE = gradient_rows(self.parameters[name])
+        places_2U, gradient_UE = gradient_rows(self.parameters[name])
         if compiles(learning_rate_R):
-            from skipstack.models.compiled.updates import update_rows
-
-            given = lane_U, row_U, gradient_UE
-            update_rows(self.rule, self.tensors[name], given, learning_rate_R, self.constants())
+            self._compiled((name,)).rows(places_2U, gradient_UE, learning_rate_R, self.constants())
             return
+        lane_U, row_U = places_2U
         at_U = lane_U * self.parameters[name].shape[1] + row_U
         tables = [each.flatten(0, 1) for each in self.tensors[name]]
         rows = [table.index_select(0, at_U) for table in tables]
         self._move(rows, gradient_UE, learning_rate_R[lane_U].unsqueeze(1))
         for table, row_UE in zip(tables, rows, strict=True):
             table.index_copy_(0, at_U, row_UE)
+
+    def _update(self, names: tuple[str, ...]) -> "Update":
+        from skipstack.models.compiled.updates import Update  # numba takes a quarter of a second to load
+
+        return Update(self.rule, [self.tensors[name] for name in names])
 
     def _move(self, tensors: Sequence[Tensor], gradient: Tensor, rate: Tensor) -> None:
         parameter, *slots = tensors
