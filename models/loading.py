@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -22,7 +23,10 @@ from skipstack.models.stack import Memory
 Made = TypeVar("Made")
 
 AHEAD = 2
-"""Batches that are made before they are asked for."""
+"""Batches that are made before they are asked for, while a device computes."""
+AT_ONCE = 8
+"""Batches that are made one after another where the CPU computes, too: what makes them is then still in its caches, out
+of which each step drives it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,8 +34,8 @@ class Loader:
     """Makes batches what a network reads on ``device``, for ``lanes`` lanes.
 
     What is known of a batch is found on the host, in numpy: nobody has to ask the device for it. A CPU reads arrays
-    where they are. Another device gets them in one copy from pinned memory, for which nothing waits, while a thread
-    makes the batches that follow.
+    where they are, of some batches at once. Another device gets them in one copy from pinned memory, for which nothing
+    waits, while a thread makes the batches that follow.
     """
 
     embedder: Embedder
@@ -46,8 +50,12 @@ class Loader:
     ) -> Iterator[tuple[Batch, tuple[Tokens, Gold]]]:
         """Each batch, and what is read of it and right; ``memory`` is what they go on from."""
         made = ((batch, self.distinct(batch)) for batch in batches)
-        for batch, distinct in made if self.device.type == "cpu" else ahead(made):
-            yield batch, on_device(batch, self.lanes, self.device, memory, distinct)
+        here = self.device.type == "cpu"
+        there = (
+            (batch, on_device(batch, self.lanes, self.device, memory, distinct))
+            for batch, distinct in (made if here else ahead(made))
+        )
+        return at_once(there) if here else there
 
     def load(self, batch: Batch, memory: Memory | None = None) -> tuple[Tokens, Gold]:
         """A batch by itself."""
@@ -73,6 +81,12 @@ def padded(found: DistinctForms, widest: int) -> DistinctForms:
 def _power_of_two(count: int) -> int:
     """The smallest that is no smaller."""
     return 1 << max(count - 1, 0).bit_length()
+
+
+def at_once(made: Iterator[Made]) -> Iterator[Made]:
+    """The same, some made before the first of them is used."""
+    while some := list(islice(made, AT_ONCE)):
+        yield from some
 
 
 def ahead(made: Iterator[Made]) -> Iterator[Made]:

@@ -1,4 +1,4 @@
-"""Gradients that have no gradient themselves."""
+"""Functions with a gradient of their own, which has no gradient itself, at as little cost of calls as torch allows."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -19,3 +19,12 @@ def once(backward: Callable[..., Any]) -> Callable[..., Any]:
         return guarded(ctx, *above) if torch.is_grad_enabled() else backward(ctx, *above)
 
     return chosen
+
+
+class Once(torch.autograd.Function):
+    """A function whose ``backward`` is ``once``, in no transform of ``torch.func``, for which torch looks each time."""
+
+    @classmethod
+    def apply(cls, *given: Any) -> Any:
+        """As ever."""
+        return super(torch.autograd.Function, cls).apply(*given)  # type: ignore[misc]

@@ -20,7 +20,7 @@ def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Te
     if compiles(x_GNI) and (not rounds() or multiplies_bfloat16()) and rows >= FEW_ROWS:
         from skipstack.models.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
 
-        compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())  # type: ignore[no-untyped-call]
+        compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())
         return compiled_GNO
     if rounds_rows(rows):
         return _applied(x_GNI, weight_GIO, bias, torch.bfloat16)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from skipstack.models.compiled.arrays import ABSENT, arrays
@@ -10,10 +9,10 @@ from skipstack.models.compiled.compiling import compiled
 from skipstack.models.compiled.products.pairs import PAIRS, across, down
 from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, sum_rows
-from skipstack.models.once import once
+from skipstack.models.once import Once, once
 
 
-class CompiledProduct(torch.autograd.Function):
+class CompiledProduct(Once):
     """X W + b, or X W. ``rounds``: its factors, and those of the gradients, are in bfloat16."""
 
     @staticmethod

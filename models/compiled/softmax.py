@@ -6,7 +6,6 @@ R lanes; N = UB tags, of which each is decided alone; F features, K tags to choo
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -16,10 +15,10 @@ from skipstack.models.compiled.compiling import compiled
 from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.reductions import SIDE_BY_SIDE, exponentials, largest, total
 from skipstack.models.compiled.steps import Array, add, zero_row
-from skipstack.models.once import once
+from skipstack.models.once import Once, once
 
 
-class CompiledLogLoss(torch.autograd.Function):
+class CompiledLogLoss(Once):
     """-log y_t of each gold tag, y_t = softmax(W f_t + b): losses_RUB (nats); 0 at -1."""
 
     @staticmethod

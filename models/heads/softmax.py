@@ -17,7 +17,7 @@ class SoftmaxHead(LinearHead):
             from skipstack.models.compiled.softmax import CompiledLogLoss  # numba takes a quarter of a second to load
 
             given = features_RUBF, self.weight, self.bias, gold.tags_RUB
-            losses_RUB: Tensor = CompiledLogLoss.apply(*given)  # type: ignore[no-untyped-call]
+            losses_RUB: Tensor = CompiledLogLoss.apply(*given)
             return losses_RUB
         return log_losses(self._log_likelihoods(features_RUBF), gold.tags_RUB)
 

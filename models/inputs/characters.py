@@ -67,7 +67,7 @@ class CharacterCnn(SpellingReader):
             from skipstack.models.compiled.inputs.character_cnn import CompiledCharacterCnn
 
             given = ids_RNC, self.vectors.table, self.weight, self.bias
-            y_RNF: Tensor = CompiledCharacterCnn.apply(*given)  # type: ignore[no-untyped-call]
+            y_RNF: Tensor = CompiledCharacterCnn.apply(*given)
             return y_RNF
         (lanes, spellings, longest), margin = ids_RNC.shape, self.width // 2
         seen_RNCW = functional.pad(ids_RNC, (margin, margin)).unfold(-1, self.width, 1)

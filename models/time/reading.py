@@ -89,5 +89,5 @@ def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | No
     """What the method of this name gives, by compiled copies."""
     from skipstack.models.compiled.time.moves import Moved  # numba takes a quarter of a second to load
 
-    found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)  # type: ignore[no-untyped-call]
+    found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)
     return found_GTBF

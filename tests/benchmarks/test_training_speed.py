@@ -58,11 +58,12 @@ class Ours:
         )
 
     def training(self) -> Iterator[int]:
-        """An update a batch, and its tokens."""
+        """An update a batch, as an epoch makes them, and its tokens."""
         self.run.model.train()
-        train = self.run.corpus.stored.splits["train"]
-        for batch in training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=self.seeds, epoch=0):
-            self.run.step(batch)
+        train, rates_R = self.run.corpus.stored.splits["train"], self.run.rates()
+        batches = training_batches(train, batch_size=BATCH, order_seed=0, lane_seeds=self.seeds, epoch=0)
+        for batch, (tokens, gold) in self.run.loader(batches):
+            self.run.update(tokens, gold, rates_R)
             yield self.tokens(batch)
 
     def tokens(self, batch: Batch) -> int:
@@ -73,8 +74,8 @@ class Ours:
     def tagging(self) -> Iterator[int]:
         """Dev, decided on batch by batch, as an evaluation does."""
         self.run.model.eval()
-        for batch in evaluated(self.run.corpus.stored, "dev"):
-            self.run.model.decode(self.run.loader.load(batch)[0], self.run.lexicon)
+        for batch, (tokens, _) in self.run.loader(evaluated(self.run.corpus.stored, "dev")):
+            self.run.model.decode(tokens, self.run.lexicon)
             yield self.tokens(batch)
 
 

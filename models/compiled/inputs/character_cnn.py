@@ -7,7 +7,6 @@ numbers of each; F filters.
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from skipstack.data.store.vocabulary import BOUNDARY
@@ -16,10 +15,10 @@ from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.products.panels import multiply, packed, packed_turned
 from skipstack.models.compiled.steps import Array, add, put, zero, zero_row
-from skipstack.models.once import once
+from skipstack.models.once import Once, once
 
 
-class CompiledCharacterCnn(torch.autograd.Function):
+class CompiledCharacterCnn(Once):
     """y_RNF = max_j tanh(sum_w W_w e_{j+w-k} + b), over the places j of characters; W = 2k + 1. A gradient goes to the
     first of the largest sums.
     """

@@ -16,11 +16,11 @@ from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled
 from skipstack.models.compiled.inputs.places import summed
 from skipstack.models.compiled.steps import Array, add, put, scale
-from skipstack.models.once import once
+from skipstack.models.once import Once, once
 from skipstack.models.rows import sparse
 
 
-class SideBySide(torch.autograd.Function):
+class SideBySide(Once):
     """x_RTBX from some tables, and from the rows_RSBA that are read of each; times what ``kept`` gives for it, if
     anything is dropped.
 

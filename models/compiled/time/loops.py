@@ -15,11 +15,11 @@ from torch import Tensor
 from skipstack.models.compiled.arrays import ABSENT, arrays
 from skipstack.models.compiled.products.pairs import PAIRS
 from skipstack.models.compiled.time import block, lstm
-from skipstack.models.once import once
+from skipstack.models.once import Once, once
 from skipstack.models.precision import rounds_rows, rounds_steps
 
 
-class CompiledLstm(torch.autograd.Function):
+class CompiledLstm(Once):
     """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing, with the products of what is below."""
 
     @staticmethod
@@ -59,7 +59,7 @@ class CompiledLstm(torch.autograd.Function):
         return *returned(lstm.backward, ctx, above_GTBH), None
 
 
-class CompiledBlock(torch.autograd.Function):
+class CompiledBlock(Once):
     """``BlockLoop``, likewise."""
 
     @staticmethod

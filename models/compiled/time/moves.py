@@ -6,14 +6,13 @@ R lanes, with one direction or two; G groups, the directions of all lanes; F fea
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from skipstack.models.compiled.arrays import arrays
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.steps import Array, add, put
-from skipstack.models.once import once
+from skipstack.models.once import Once, once
 
 
 class Way(NamedTuple):
@@ -36,7 +35,7 @@ WAYS: Final = {
 """Those of ``ReadingOrder``."""
 
 
-class Moved(torch.autograd.Function):
+class Moved(Once):
     """x_GTBF, times what is kept of it, in one of the ``WAYS``; each sentence is turned within its own length."""
 
     @staticmethod
