@@ -105,11 +105,11 @@ class Stacked(Network):
         Where layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), J_1 the loss and J_2 what
         ``models/skips/reinforce.py`` makes larger.
         """
-        passed: list[Passed] = []
+        passed: list[Passed] | None = None if self.reinforce is None else []
         features_RUBF, counts_RB = self.read(tokens, lexicon, passed)
         losses_RUB = self.head.losses(features_RUBF, gold, counts_RB)
         loss_RB = losses_RUB.sum(dim=1)
-        if self.reinforce is None:
+        if self.reinforce is None or passed is None:
             return loss_RB
         rewards = self._rewards(features_RUBF, gold, counts_RB, losses_RUB)
         made = [

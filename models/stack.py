@@ -6,8 +6,10 @@ from itertools import count
 
 from torch import Tensor, nn
 
+from skipstack.models.cells.lstm import LstmCell
 from skipstack.models.lanes import Dropout
 from skipstack.models.time.layer import Layer, Unrolled
+from skipstack.models.time.loops import is_compiled, lstm_both_ways
 from skipstack.models.time.reading import ReadingOrder
 
 
@@ -76,6 +78,11 @@ class Stack(nn.Module):
         if not self.cells:
             return x_RTBI
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
+        if order is not None and passed is None and memory is None and len(self.cells) == 1 and is_compiled(x_RTBI):
+            (cell,) = self.cells
+            if isinstance(cell, LstmCell):
+                output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
+                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.kept(output_GTBH))
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)

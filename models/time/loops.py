@@ -45,6 +45,16 @@ def lstm_layer(
     return *_applied(LstmLoop, *given, start_2GBH), pre_GTBX
 
 
+def lstm_both_ways(x_RTBI: Tensor, lengths_RB: Tensor, weights: Weights, kept_GTBH: Tensor | None) -> Tensor:
+    """An LSTM over both directions of sentences as they are written, h_RTB(2H), times what is kept of it. Only where
+    it ``is_compiled``.
+    """
+    from skipstack.models.compiled.time.both_ways import CompiledLstmBothWays
+
+    h_RTBF: Tensor = _applied(CompiledLstmBothWays, x_RTBI, lengths_RB, kept_GTBH, *weights)
+    return h_RTBF
+
+
 def block_layer(
     below_GTBI: Tensor,
     weights: Weights,

@@ -5,7 +5,7 @@ apart, R and D, as parameters do. What the way back reads is kept as arrays: to 
 small operations. torch is told of it all the same, for whoever counts what a step keeps (``search/planning/``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -35,20 +35,8 @@ class CompiledLstm(Once):
         start_2GBH: Tensor | None,
     ) -> tuple[Tensor, Tensor]:
         """h_GTBH, and last_2GBH: h and c."""
-        (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
-        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
-        h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
-        c_GSBH = x_GTBI.new_empty(groups, steps + 1, sentences, hidden)
-        v_GTBH = None if kept_GTBH is None else torch.empty_like(tanh_GTBH)
-        last_2GBH = x_GTBI.new_empty(2, groups, sentences, hidden)
-        x, a, b, k, start = arrays(x_GTBI, internal_GTBH, output_GTBH, kept_GTBH, start_2GBH)
-        made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
-        below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
-        ctx.factors = factors(x_GTBI)
-        lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
-        ctx.known = x, below, recurrent, start, *made[:-1], k
-        ctx.shapes = below_RDIX.shape, bias_RDX.shape, recurrent_RDHX.shape
-        ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, kept_GTBH)
+        weights, skip_GTBH = (below_RDIX, bias_RDX, recurrent_RDHX), (internal_GTBH, output_GTBH, kept_GTBH)
+        h_GTBH, last_2GBH = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH)
         ctx.mark_non_differentiable(last_2GBH)
         return h_GTBH, last_2GBH
 
@@ -56,7 +44,33 @@ class CompiledLstm(Once):
     @once
     def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x, the weights, and the parts of the skip."""
-        return *returned(lstm.backward, ctx, above_GTBH), None
+        asked = ctx.needs_input_grad
+        return *returned(lstm.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
+
+
+def lstm_through_time(
+    ctx: Any,
+    x_GTBI: Tensor,
+    weights: Sequence[Tensor],
+    skip_GTBH: Sequence[Tensor | None] = (None, None, None),
+    start_2GBH: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """What ``CompiledLstm`` gives; ``ctx`` keeps what the way back reads."""
+    (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
+    gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+    h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+    c_GSBH = x_GTBI.new_empty(groups, steps + 1, sentences, hidden)
+    v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
+    last_2GBH = x_GTBI.new_empty(2, groups, sentences, hidden)
+    x, a, b, k, start = arrays(x_GTBI, *skip_GTBH, start_2GBH)
+    made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
+    below, bias, recurrent = in_groups(*weights)
+    ctx.factors = factors(x_GTBI)
+    lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
+    ctx.known = x, below, recurrent, start, *made[:-1], k
+    ctx.shapes = [each.shape for each in weights]
+    ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, skip_GTBH[2])
+    return h_GTBH, last_2GBH
 
 
 class CompiledBlock(Once):
@@ -94,7 +108,8 @@ class CompiledBlock(Once):
     @once
     def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of x, the weights, and what the skip adds."""
-        return *returned(block.backward, ctx, above_GTBH), None
+        asked = ctx.needs_input_grad
+        return *returned(block.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
 
 
 def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -109,12 +124,13 @@ def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
     return [each.reshape(-1, *each.shape[2:]) for each in arrays(*weights_RD)]
 
 
-def returned(backward: Callable[..., None], ctx: Any, above_GTBH: Tensor) -> list[Tensor | None]:
+def returned(
+    backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = (False,) * 3
+) -> list[Tensor | None]:
     """The gradients of x, W, b, U and the three parts of the skip; None of what asks for none."""
-    asked = ctx.needs_input_grad
-    to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if asked[0] else None
+    to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
     to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
-    to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in asked[4:7]]
+    to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in of_skip]
     above, to_x, *to_parts = arrays(above_GTBH, to_x_GTBI, *to_added)
     backward(above, *ctx.known, to_x, *in_groups(*to_weights), *to_parts, *ctx.factors)
     return [to_x_GTBI, *to_weights, *to_added]

@@ -3,13 +3,14 @@
 R lanes, with one direction or two; G groups, the directions of all lanes; F features of a group; M moves of a lane.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from skipstack.models.compiled.arrays import arrays
+from skipstack.models.compiled.arrays import arrays, numbers
 from skipstack.models.compiled.compiling import compiled, inlined
 from skipstack.models.compiled.steps import Array, add, put
 from skipstack.models.once import Once, once
@@ -41,21 +42,31 @@ class Moved(Once):
     @staticmethod
     def forward(ctx: Any, x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None) -> Tensor:
         """As the method of that name gives it."""
-        ctx.way, ctx.shape = WAYS[name], x_GTBF.shape
-        _, given, parts, _ = ctx.way
-        out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
-        x, ctx.lengths, ctx.kept, out = arrays(x_GTBF, lengths_RB, kept_GTBF, out_GTBF)
-        move(ctx.way.taken, given, ctx.way.moves_M4, False, x, ctx.lengths, ctx.kept, out)
-        return out_GTBF
+        ctx.name, ctx.shape = name, x_GTBF.shape
+        ctx.known = arrays(x_GTBF, lengths_RB, kept_GTBF)[1:]
+        return moved(name, x_GTBF, *ctx.known)
 
     @staticmethod
     @once
     def backward(ctx: Any, above_GTBF: Tensor) -> tuple[Tensor, None, None, None]:
         """Everything goes back to where it came from."""
-        to_x_GTBF = above_GTBF.new_zeros(ctx.shape)
-        to_x, above = arrays(to_x_GTBF, above_GTBF)
-        move(ctx.way.taken, ctx.way.given, ctx.way.moves_M4, True, to_x, ctx.lengths, ctx.kept, above)
-        return to_x_GTBF, None, None, None
+        return moved_back(ctx.name, above_GTBF, ctx.shape, *ctx.known), None, None, None
+
+
+def moved(name: str, x_GTBF: Tensor, lengths_RB: Array, kept_GTBF: Array) -> Tensor:
+    """What the method of this name gives."""
+    taken, given, parts, moves_M4 = WAYS[name]
+    out_GTBF = x_GTBF.new_empty(len(lengths_RB) * given, *x_GTBF.shape[1:3], x_GTBF.shape[-1] * parts)
+    move(taken, given, moves_M4, False, numbers(x_GTBF), lengths_RB, kept_GTBF, out_GTBF.numpy())
+    return out_GTBF
+
+
+def moved_back(name: str, above_GTBF: Tensor, shape: Sequence[int], lengths_RB: Array, kept_GTBF: Array) -> Tensor:
+    """The gradient of x, which is of that shape."""
+    taken, given, _, moves_M4 = WAYS[name]
+    to_x_GTBF = above_GTBF.new_zeros(shape)
+    move(taken, given, moves_M4, True, to_x_GTBF.numpy(), lengths_RB, kept_GTBF, numbers(above_GTBF))
+    return to_x_GTBF
 
 
 @compiled
