@@ -1,5 +1,5 @@
-"""A layer in both directions from the order in which sentences are written, and back into it, compiled as one function:
-what small networks of one layer would else spend most of their time on is calls.
+"""A layer in both directions from the order in which sentences are written, and back into it, compiled as one function.
+Three functions of torch would take longer to be called than what they move.
 """
 
 from typing import Any
