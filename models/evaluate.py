@@ -21,8 +21,9 @@ from skipstack.models.loading import Loader, returned
 from skipstack.models.model import Network
 from skipstack.models.stack import Memory
 
-SENTENCES_AT_ONCE, POSITIONS_AT_ONCE = 64, 1024
-"""A matter of speed alone: so many sentences, or more where they are short."""
+SENTENCES_AT_ONCE, POSITIONS_AT_ONCE, POSITIONS_ON_DEVICE = 64, 1024, 4096
+"""A matter of speed alone: so many sentences, or more where they are short. On another device than a CPU a launch costs
+the same however much it computes; there, the last of these says how many more."""
 
 STREAMS, STREAM_WINDOW = 10, 50
 """At how many places running text is read side by side, and how far at once: each place but the first begins without
@@ -119,7 +120,7 @@ def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconT
 def _read(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Iterator[_Read]:
     loader = Loader(embedder=model.embedder, lexicon=lexicon, lanes=lanes, device=lexicon.word_F.device)
     memory = Memory() if TASKS[corpus.task].continues else None
-    for batch, (tokens, gold) in loader(evaluated(corpus, split), memory):
+    for batch, (tokens, gold) in loader(evaluated(corpus, split, loader.device), memory):
         yield _Read(batch, *model.measure(tokens, gold, lexicon))
 
 
@@ -128,9 +129,10 @@ def _heads(decoded: Decoded) -> Tensor:
     return decoded.heads_RTB
 
 
-def evaluated(corpus: StoredCorpus, split: str) -> Iterator[Batch]:
+def evaluated(corpus: StoredCorpus, split: str, device: torch.device) -> Iterator[Batch]:
     """What an evaluation reads: all sentences of a split, or its running text."""
     chosen = corpus.splits[split]
     if TASKS[corpus.task].continues:
         return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
-    return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE, positions=POSITIONS_AT_ONCE)
+    positions = POSITIONS_AT_ONCE if device.type == "cpu" else POSITIONS_ON_DEVICE
+    return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE, positions=positions)

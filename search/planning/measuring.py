@@ -117,7 +117,7 @@ class TrainingMeter(Meter):
         recipe = config.training.model_dump(mode="json", include={"batch_size", "window"})
         key = canonical_json([config.data.model_dump(mode="json"), recipe, len(training.lanes)])
         if key not in self._read:
-            dev = partial(evaluated, training.corpus.stored, "dev")
+            dev = partial(evaluated, training.corpus.stored, "dev", training.device)
             self._read[key] = _Some.of(training.batches, UPDATES), _Some.of(dev, READINGS)
         return self._read[key]
 

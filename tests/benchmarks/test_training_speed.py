@@ -74,7 +74,7 @@ class Ours:
     def tagging(self) -> Iterator[int]:
         """Dev, decided on batch by batch, as an evaluation does."""
         self.run.model.eval()
-        for batch, (tokens, _) in self.run.loader(evaluated(self.run.corpus.stored, "dev")):
+        for batch, (tokens, _) in self.run.loader(evaluated(self.run.corpus.stored, "dev", self.run.device)):
             self.run.model.decode(tokens, self.run.lexicon)
             yield self.tokens(batch)
 

@@ -73,7 +73,7 @@ def test_the_mean_of_their_likelihoods_decides(name: str) -> None:
     ]
     together = trained(config, sizes=sizes, weights=weights, dtype=torch.float64, device=CPU)
     differs = 0
-    for batch in list(evaluated(CORPUS.stored, "test"))[:1]:
+    for batch in list(evaluated(CORPUS.stored, "test", CPU))[:1]:
         tokens, gold = on_device(batch, 1, CPU)
         _, places, sentences = gold.tags_RUB.shape
         losses, decided = together.measure(tokens, gold, LEXICON)

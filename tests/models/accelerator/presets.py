@@ -29,7 +29,7 @@ from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.accelerator.simulated import Accelerator
 from skipstack.models.accelerator.work import Work
 from skipstack.models.config import ModelConfig
-from skipstack.models.evaluate import POSITIONS_AT_ONCE, SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS
+from skipstack.models.evaluate import POSITIONS_ON_DEVICE, SENTENCES_AT_ONCE, STREAM_WINDOW, STREAMS
 from skipstack.models.inputs.config import LONGEST_AFFIX
 from skipstack.models.lanes import Lane
 from skipstack.models.time.layer import Weights
@@ -260,7 +260,7 @@ def _sizes(recipe: TrainingConfig, task: str, length: int) -> Iterator[tuple[str
         yield "dev", (1, STREAMS * STREAM_WINDOW * STEPS)
     else:
         yield "train", (size * STEPS, length)
-        yield "dev", (max(SENTENCES_AT_ONCE, POSITIONS_AT_ONCE // length) * STEPS, length)
+        yield "dev", (max(SENTENCES_AT_ONCE, POSITIONS_ON_DEVICE // length) * STEPS, length)
 
 
 def _split(task: str, tags: tuple[str, ...], forms: int, sentences: int, length: int) -> Split:

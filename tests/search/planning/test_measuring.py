@@ -122,7 +122,7 @@ class Clock:
 
 
 def positions(training: Training) -> tuple[int, int]:
-    dev = evaluated(training.corpus.stored, "dev")
+    dev = evaluated(training.corpus.stored, "dev", training.device)
     return sum(batch.forms_RTB.size for batch in training.batches()), sum(batch.forms_RTB.size for batch in dev)
 
 
