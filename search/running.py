@@ -6,6 +6,7 @@ train; the ``Run`` that they return then finishes the study. Torch and ray are l
 
 import shlex
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -158,7 +159,8 @@ class Run:
         finally:
             tracker.heard_all()
             engine.close()
-            self._tracked(tracker)
+            if not _interrupted_twice(sys.exception()):
+                self._tracked(tracker)
             self._warn(retention.close())
         if self.ablation is not None:  # all was measured, and what is exported is the search's
             shutil.rmtree(folder.trials, ignore_errors=True)
@@ -307,6 +309,11 @@ def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
         execution.say(engine.words)
         ending.pop_all()
     return replace(run, engine=engine, tracking=[tracking])
+
+
+def _interrupted_twice(error: BaseException | None) -> bool:
+    """Whether the user asked again while the first time was still being heeded, and so waits for no store."""
+    return isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
 
 
 def _interruptible() -> AbstractContextManager[None]:

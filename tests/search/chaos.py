@@ -43,9 +43,11 @@ SMALL = [
 ]
 
 
-def skipstack(*arguments: str) -> subprocess.Popen[str]:
-    """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background."""
-    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+def skipstack(*arguments: str, before: str = "") -> subprocess.Popen[str]:
+    """The command line in a process of its own, which heeds Ctrl-C even where the tests run in the background, and runs
+    other code ``before``.
+    """
+    code = f"{before}\nimport signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += "from skipstack.search.ledger.ledger import Ledger; "
     code += f"Ledger.__init__.__kwdefaults__['worth_compacting'] = {COMPACTED}; "
     code += "from skipstack.dashboards.cli import main; main()"

@@ -16,6 +16,16 @@ from skipstack.search.study.records.reading import read_study
 from tests.search.chaos import SMALL, finish, skipstack
 
 RATE = "training.optimiser.learning_rate"
+AGAIN = """
+import builtins
+plain = print
+def printed(*line, **where):
+    plain(*line, **where)
+    if line and str(line[0]).startswith("interrupted; "):
+        raise KeyboardInterrupt
+builtins.print = printed
+"""
+"""What a second Ctrl-C does that comes while the first is told of."""
 STUDY = ["search", "quickstart", *SMALL, "--epochs", "4", "--seed", "5"]
 
 
@@ -60,23 +70,28 @@ def test_a_study_asked_to_end_goes_on_and_with_enough_begins_no_further_trial(tm
 
 
 @pytest.mark.long
-def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_study_asked_to_end_twice_does_not_wait_for_a_store_that_hangs(at_once: bool, tmp_path: Path) -> None:
     study = tmp_path / "study"
     with socket.create_server(("127.0.0.1", 0)) as silent:
         store = ("--tracking-uri", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        process = skipstack(*STUDY, "--trials", "30", "--engine", "serial", "--out", str(study), *store)
+        process = skipstack(
+            *STUDY, "--trials", "30", "--engine", "serial", "--out", str(study), *store, before=AGAIN if at_once else ""
+        )
         while appends(study) < 4:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)
         (tracker,) = psutil.Process(process.pid).children()
         process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert any(line.startswith("interrupted; ") for line in process.stderr), "it ends without saying so"
-        assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
-        assert process.poll() is None, "the store was not waited for"
-        process.send_signal(signal.SIGINT)
+        if not at_once:
+            assert process.stderr is not None
+            assert any(line.startswith("interrupted; ") for line in process.stderr), "it ends without saying so"
+            time.sleep(0.2)
+            assert process.poll() is None, "the store was not waited for"
+            process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert Ledger(StudyFolder(study).ledger).read()[-1].kind == "interrupted"
     assert "Traceback" not in error
     psutil.wait_procs([tracker], timeout=60)
     assert not tracker.is_running()
