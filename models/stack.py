@@ -80,7 +80,7 @@ class Stack(nn.Module):
         order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
         if order is not None and passed is None and memory is None and len(self.cells) == 1 and is_compiled(x_RTBI):
             (cell,) = self.cells
-            if isinstance(cell, LstmCell):
+            if type(cell) is LstmCell:  # what a user makes of one runs as it says
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
                 return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.kept(output_GTBH))
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
@@ -102,7 +102,7 @@ class Stack(nn.Module):
             below_GTBI = order.joined(output_GTBF) if order is not None and self.join_each else output_GTBF
         if memory is not None:
             memory.states = lasts
-        kept_GTBF = self.dropout.kept(output_GTBF)
         if order is not None:
-            return order.together(output_GTBF, kept_GTBF)
-        return output_GTBF if kept_GTBF is None else output_GTBF * kept_GTBF
+            return order.together(output_GTBF, self.dropout.kept(output_GTBF))
+        dropped_GTBF: Tensor = self.dropout(output_GTBF)
+        return dropped_GTBF
