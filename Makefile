@@ -76,5 +76,5 @@ clean:
 	LC_ALL=C.UTF-8 $(RUN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@for link in .venv/lib/python*/site-packages/__editable__.skipstack-*.pth; do echo ../../../../src > "$$link"; done
 	@# What the first training would otherwise compile, for some seconds in each of its processes.
-	$(RUN)/python -m skipstack.models.compiled
+	$(RUN)/python -m skipstack.models.training.prepare
 	@touch $@

@@ -156,7 +156,7 @@ def start_engine(
     if name == "serial":
         if function is not None:
             return SerialEngine(worker, None)
-        from skipstack.models.device import choose_device  # torch takes seconds to import
+        from skipstack.models.ground.device import choose_device  # torch takes seconds to import
 
         return SerialEngine(worker, choose_device(device).type)
     with uncollected():  # and so does ray; torch is loaded where trials are trained
@@ -174,7 +174,7 @@ def start_engine(
 
 def _gpu_memory() -> int:
     """Asked of workers, where torch is loaded."""
-    from skipstack.models.device import device_memory
+    from skipstack.models.ground.device import device_memory
 
     return device_memory()
 

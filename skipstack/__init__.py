@@ -279,7 +279,7 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
     bundle names by their hashes. Raises UserError where these are not given, and where it is no whole bundle.
     """
-    from skipstack.models.device import choose_device
+    from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
 
     return load_bundle(Path(bundle), choose_device(device), [Path(each) for each in code])

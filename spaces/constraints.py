@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import get_args
 
-from skipstack.models.cells.wiring import sources
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.inputs.config import EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.inputs import EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.wiring import sources
 from skipstack.spaces.families import Family, families
 from skipstack.spaces.trial import TrialConfig
 

@@ -9,9 +9,9 @@ Pieces of one's own come from no paper.
 
 from typing import Final, Literal
 
-from skipstack.models.cells.wiring import sources
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.inputs.config import FeatureMapConfig
+from skipstack.models.configs.inputs import FeatureMapConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.wiring import sources
 
 Family = Literal["wu2017", "collins", "dinarelli2016", "chen2017", "gui2019"]
 

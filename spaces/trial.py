@@ -10,8 +10,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
 from skipstack.data.basis.own_code import CodeFile, OwnConfig, known
 from skipstack.data.corpora.config import DataConfig, OwnFormatCorpus, title_of
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.training.config import TrainingConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.training import TrainingConfig
 from skipstack.spaces.subject import Subject
 
 CODE: Final = "code"

@@ -19,10 +19,10 @@ from skipstack.data.basis.fields import describe, fields, kinds
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.corpora.fetching import MIRROR
 from skipstack.data.corpora.named import named_corpora
-from skipstack.models.cells import gates
 from skipstack.models.conformance.formats import FORMAT_CHECKS
 from skipstack.models.conformance.suite import conformance
-from skipstack.models.time.cell import LayerSizes
+from skipstack.models.layers.cell import LayerSizes
+from skipstack.models.parts.cells import gates
 from skipstack.search.config import SearchConfig
 from skipstack.search.study.records.reading import read_study
 from skipstack.search.study_files.document import presets

@@ -137,7 +137,7 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
 def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
     """Write the program of a bundle that was just written, and say how it compares."""
     from skipstack.data.store.stored import open_store
-    from skipstack.models.device import choose_device
+    from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
     from skipstack.search.bundles.programs import write_program
 
@@ -193,7 +193,7 @@ def predict(
     classifies texts writes `label<TAB>text` for each, in either format. A parser writes columns of word, head and
     relation; the head is the number of a word, or 0 for the root.
     """
-    from skipstack.models.device import choose_device
+    from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
 
     tagger = load_bundle(bundle, choose_device(device), code or ())

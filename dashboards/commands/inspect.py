@@ -32,7 +32,7 @@ def inspect(
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
     from skipstack.dashboards.pictures import insight_picture
     from skipstack.dashboards.report.insight import insight_report
-    from skipstack.models.device import choose_device
+    from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
     from skipstack.search.bundles.inspection import inspected
 

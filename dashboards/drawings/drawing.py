@@ -8,8 +8,8 @@ from skipstack.dashboards.drawings.places import BETWEEN, MARGIN, WIDTH
 from skipstack.dashboards.drawings.told import heading, told
 from skipstack.data.corpora.sources import task_of, token_unit
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.diagram.graph import Diagram
-from skipstack.models.diagram.network import diagram
+from skipstack.models.views.diagram.graph import Diagram
+from skipstack.models.views.diagram.network import diagram
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import as_network
 

@@ -5,8 +5,8 @@ from typing import Final, assert_never
 
 from skipstack.dashboards.drawings.canvas import BLUE, DASHED, VERMILLION, Canvas, Point
 from skipstack.dashboards.drawings.places import BETWEEN, MARGIN, WIDTH
-from skipstack.models.diagram.graph import Diagram, Reading
-from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from skipstack.models.views.diagram.graph import Diagram, Reading
 
 MOST: Final = 10
 """Steps that are drawn, at most: of more, the first one and the latest ones."""

@@ -6,8 +6,8 @@ from typing import Final
 from skipstack.dashboards.drawings.canvas import BLUE, Canvas, Point
 from skipstack.dashboards.drawings.places import MARGIN
 from skipstack.data.basis.own_code import OwnConfig
-from skipstack.models.cells.config import GATES, ShortcutConfig
-from skipstack.models.cells.topologies import TOPOLOGIES, Link, Links
+from skipstack.models.configs.cells import GATES, ShortcutConfig
+from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 
 SPINE, MEMORY, SKIP, GATE = 250, 170, 30, 100
 """From the left edge: what leads from below to h; the memory; the skip; and its gates."""

@@ -7,7 +7,7 @@ from typing import Final
 from skipstack.dashboards.drawings.canvas import BLUE, DASHED, INK, VERMILLION, Canvas, Point, wide
 from skipstack.dashboards.drawings.inside import sign
 from skipstack.dashboards.drawings.places import GAP, GATE, Place, Places, places
-from skipstack.models.diagram.graph import Diagram, Part, Reading
+from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 LOW, HIGH = 7, -7
 """How far below the middle of a layer a shortcut enters it, and above it one leaves."""

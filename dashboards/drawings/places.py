@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skipstack.models.diagram.graph import Diagram, Direction, Part
+from skipstack.models.views.diagram.graph import Diagram, Direction, Part
 
 WIDTH: Final = 390
 """Pixels of a drawing: those of a small telephone, on which nothing has to be made smaller."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from skipstack.dashboards.drawings.earlier import summary
 from skipstack.dashboards.drawings.inside import equations
 from skipstack.data.basis.counted import counted
-from skipstack.models.diagram.graph import Diagram, Part, Reading
+from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 
 def heading(diagram: Diagram) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from skipstack.dashboards.report.insight import Summary, summaries
-from skipstack.models.insight import LayerView
+from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from skipstack.dashboards.pages.page import Block, Cell, Column, Heading, Page, Report, Row, Table
 from skipstack.dashboards.report.quantities import NONE
-from skipstack.models.insight import LayerView
+from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
 
 STEPS = 20

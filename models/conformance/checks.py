@@ -14,16 +14,16 @@ import torch
 from torch import Tensor
 
 from skipstack.data.store.batches import Batch
-from skipstack.models.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
-from skipstack.models.config import ModelConfig
+from skipstack.models.configs.model import ModelConfig
+from skipstack.models.configs.training import Adam, Constant, TrainingConfig
+from skipstack.models.conformance.accelerator.simulated import Accelerator, DevicesMixError, HostReadsError
 from skipstack.models.conformance.failure import Failure
 from skipstack.models.conformance.parts import check_numbers, check_part
 from skipstack.models.conformance.specimen import BATCH, CPU, LANES, Specimen
-from skipstack.models.inputs.base import LexiconTensors
-from skipstack.models.lanes import Lane
-from skipstack.models.loading import Loader
-from skipstack.models.model import Network, Stacked
-from skipstack.models.training.config import Adam, Constant, TrainingConfig
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.model import Network, Stacked
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.training.loading import Loader
 from skipstack.models.training.loop import Training
 
 CLOSE: Final = 1e-10

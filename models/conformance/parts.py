@@ -1,4 +1,4 @@
-"""What each part puts out, by its base: shapes, and finite numbers. The letters: ``models/shapes.py``."""
+"""What each part puts out, by its base: shapes, and finite numbers. The letters: ``models/ground/shapes.py``."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from skipstack.data.basis.own_code import Part
-from skipstack.models.cells.gates import Gate, VectorGate
-from skipstack.models.cells.shortcut import ShortcutCell
 from skipstack.models.conformance.failure import Failure
-from skipstack.models.heads.base import Gold, Head
-from skipstack.models.inputs.base import Embedder, LexiconTensors
-from skipstack.models.model import Stacked
-from skipstack.models.time.layer import Layer
+from skipstack.models.layers.layer import Layer
+from skipstack.models.networks.model import Stacked
+from skipstack.models.parts.cells.gates import Gate, VectorGate
+from skipstack.models.parts.cells.shortcut import ShortcutCell
+from skipstack.models.parts.heads.base import Gold, Head
+from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 STEPS, SENTENCES, TAGS = 5, 3, 3
 

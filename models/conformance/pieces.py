@@ -1,7 +1,7 @@
 """The pieces of a file of own code that are checked. No torch here: formats are checked without it."""
 
 import skipstack.data.corpora.config
-import skipstack.models.config  # noqa: F401 (both: which kinds there are of ours)
+import skipstack.models.configs.model  # noqa: F401 (both: which kinds there are of ours)
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import CodeFile, OwnConfig, Part, known, own_configs

@@ -13,16 +13,16 @@ from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import Batch, evaluation_batches, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import Split, StoredCorpus
-from skipstack.models.build import Sizes, unfilled
-from skipstack.models.config import ModelConfig
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.configs.model import ModelConfig
 from skipstack.models.conformance.parts import TAGS
-from skipstack.models.heads.base import Gold
-from skipstack.models.initialise import initialise
-from skipstack.models.inputs.base import LexiconTensors
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
-from skipstack.models.loading import Loader
-from skipstack.models.model import Network, Tokens
+from skipstack.models.ground.initialise import initialise
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.build import Sizes, unfilled
+from skipstack.models.networks.model import Network, Tokens
+from skipstack.models.parts.heads.base import Gold
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.training.loading import Loader
 
 WORDS, LONGEST, BATCH = 12, 6, 4
 """Of the corpus: different words, tokens of a sentence at most; sentences of a batch."""

@@ -3,7 +3,7 @@
 On a GPU a step is hundreds of launches, of which each takes the host longer than the device. A graph of them is one.
 What that asks for, and where it is met:
 
-- Nothing in a step waits for the device (``models/accelerator/`` holds every network to that).
+- Nothing in a step waits for the device (``models/conformance/accelerator/`` holds every network to that).
 - A graph reads and writes where it did when it was recorded. Batches and learning rates are copied there; parameters,
   what optimisers and policies keep, and counters are updated in place, by ``load_state_dict`` as well.
 - A number of Python's is a constant of a graph. What changes from step to step is therefore in tensors on the device:
@@ -28,10 +28,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from skipstack.models.chain.partition import Doubts
-from skipstack.models.heads.base import Gold, Head
-from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.model import Network, Stacked, Tokens
+from skipstack.models.layers.lookup import Lookup
+from skipstack.models.networks.model import Network, Stacked, Tokens
+from skipstack.models.parts.heads.base import Gold, Head
+from skipstack.models.parts.heads.chain.doubts import Doubts
 from skipstack.models.training.graphs import Graphs
 
 WARM = 2

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from skipstack.models.parameters import role_of
-from skipstack.models.rows import gradient_rows
+from skipstack.models.ground.parameters import role_of
+from skipstack.models.kernels.rows import gradient_rows
 from skipstack.models.training.lane_optimiser import Named
 
 

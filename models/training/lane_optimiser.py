@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from skipstack.models.compiled.choice import compiles
-from skipstack.models.rows import gradient_rows
+from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.rows import gradient_rows
 
 if TYPE_CHECKING:
-    from skipstack.models.compiled.updates import Update
+    from skipstack.models.kernels.compiled.updates import Update
 
 Named = Mapping[str, Tensor]
 
@@ -26,8 +26,8 @@ MANY_ROWS = 2_000
 class LaneOptimiser(ABC):
     """Updates parameters in place from their gradients; its slots (momenta) are named ``slot.parameter``.
 
-    The gradient of a table may have only the rows that were looked up (``models/rows.py``); all others are then left
-    alone. Where that is the same as an update of the whole table, to the last bit, tables of ``MANY_ROWS`` are so
+    The gradient of a table may have only the rows that were looked up (``models/kernels/rows.py``); all others are then
+    left alone. Where that is the same as an update of the whole table, to the last bit, tables of ``MANY_ROWS`` are so
     treated on a CPU, where an update of all of them takes longer than the rest of a step. It is not the same where a
     row without a gradient moves nevertheless: by momentum, by Adam's averages, or by an L2 penalty.
     """
@@ -82,7 +82,7 @@ class LaneOptimiser(ABC):
             table.index_copy_(0, at_U, row_UE)
 
     def _update(self, names: tuple[str, ...]) -> "Update":
-        from skipstack.models.compiled.updates import Update  # numba takes a quarter of a second to load
+        from skipstack.models.kernels.compiled.updates import Update  # numba takes a quarter of a second to load
 
         return Update(self.rule, [self.tensors[name] for name in names])
 
@@ -97,7 +97,7 @@ class LaneOptimiser(ABC):
     @property
     @abstractmethod
     def rule(self) -> str:
-        """What the same is called where it is compiled (``models/compiled/updates.py``)."""
+        """What the same is called where it is compiled (``models/kernels/compiled/updates.py``)."""
 
     @abstractmethod
     def constants(self) -> tuple[float, ...]:

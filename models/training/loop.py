@@ -12,26 +12,26 @@ from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.streams import stream_batches
 from skipstack.data.tasks.measure import Counts
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.allocation import keep_freed_memory
-from skipstack.models.build import Sizes, build
-from skipstack.models.config import ModelConfig
-from skipstack.models.device import clock
-from skipstack.models.evaluate import Evaluation, evaluate
-from skipstack.models.heads.base import Gold
-from skipstack.models.heads.doubts import attempted
-from skipstack.models.inputs.base import Embedder, LexiconTensors
-from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.inputs.pretrained import PretrainedRows
-from skipstack.models.lanes import Lane
-from skipstack.models.loading import Loader
-from skipstack.models.model import Tokens
-from skipstack.models.precision import products_in
-from skipstack.models.stack import Memory
+from skipstack.models.configs.model import ModelConfig
+from skipstack.models.configs.training import TrainingConfig
+from skipstack.models.ground.allocation import keep_freed_memory
+from skipstack.models.ground.device import clock
+from skipstack.models.ground.precision import products_in
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.layers.lookup import Lookup
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.model import Tokens
+from skipstack.models.networks.stack import Memory
+from skipstack.models.parts.heads.base import Gold
+from skipstack.models.parts.heads.doubts import attempted
+from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 from skipstack.models.training.captured import CapturedSteps, obstacle
-from skipstack.models.training.config import TrainingConfig
+from skipstack.models.training.evaluate import Evaluation, evaluate
 from skipstack.models.training.gradients import clip, penalise
 from skipstack.models.training.graphs import Graphs
+from skipstack.models.training.loading import Loader
 from skipstack.models.training.optimisers import optimiser
+from skipstack.models.training.pretrained import PretrainedRows
 from skipstack.models.training.pretraining import pretrain
 from skipstack.models.training.schedule import next_learning_rate
 
@@ -146,8 +146,8 @@ class Training:
         called before every update; what it raises ends the epoch.
 
         On a device that computes on while the program goes on, losses that may be wrong are asked about at the end
-        (``models/heads/doubts.py``); where one was, the epoch is undone and repeated with losses that are right, and
-        so are those that follow.
+        (``models/parts/heads/doubts.py``); where one was, the epoch is undone and repeated with losses that are right,
+        and so are those that follow.
         """
         if self.epoch == 0:
             self.pretrain()

@@ -7,7 +7,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from skipstack.models.training.config import Adagrad, Adam, LazyAdam, Optimiser, Sgd
+from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd
 from skipstack.models.training.lane_optimiser import LaneOptimiser, Named, many_rows
 
 
@@ -135,7 +135,7 @@ class LaneAdam(LaneOptimiser):
 
 
 class LaneLazyAdam(LaneAdam):
-    """Adam, by rows on every device: not the same as Adam (``models/training/config.py`` says in what)."""
+    """Adam, by rows on every device: not the same as Adam (``models/configs/training.py`` says in what)."""
 
     def by_row(self, table: Tensor) -> bool:
         """Which rows move is what it is about."""

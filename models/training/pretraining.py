@@ -15,13 +15,13 @@ from skipstack.data.basis.seeding import derive, generator
 from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.stored import Split
 from skipstack.data.store.vocabulary import BOUNDARY
-from skipstack.models.feedback.links import LabelVectorLink
-from skipstack.models.feedback.tagger import FeedbackTagger
-from skipstack.models.initialise import initialise
-from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.model import Network
-from skipstack.models.parameters import BIAS, WEIGHT, made_on, parameter
-from skipstack.models.training.config import PretrainingConfig
+from skipstack.models.configs.training import PretrainingConfig
+from skipstack.models.ground.initialise import initialise
+from skipstack.models.ground.parameters import BIAS, WEIGHT, made_on, parameter
+from skipstack.models.layers.lookup import Lookup
+from skipstack.models.networks.feedback.links import LabelVectorLink
+from skipstack.models.networks.feedback.tagger import FeedbackTagger
+from skipstack.models.networks.model import Network
 from skipstack.models.training.optimisers import optimiser
 
 

@@ -5,7 +5,7 @@ from typing import assert_never
 import torch
 from torch import Tensor
 
-from skipstack.models.training.config import Constant, Decay, Halving, Linear, Schedule
+from skipstack.models.configs.training import Constant, Decay, Halving, Linear, Schedule
 
 
 def next_learning_rate(

@@ -30,15 +30,15 @@ from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.data.store.vocabulary import Vocabulary
 from skipstack.data.tasks.task import Task
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.build import Sizes, build
-from skipstack.models.evaluate import evaluate
-from skipstack.models.inputs.base import LexiconTensors
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.model import Network, Tokens
-from skipstack.models.program import inputs_of
-from skipstack.models.trained import trained
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.model import Network, Tokens
+from skipstack.models.networks.trained import trained
+from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.checkpoint import shapes, unpacked
+from skipstack.models.training.evaluate import evaluate
 from skipstack.models.training.loop import dtype_of
+from skipstack.models.views.program import inputs_of
 from skipstack.search.bundles.checks import (
     Counts,
     Provenance,
@@ -140,7 +140,8 @@ class Bundle:
     def program_inputs(self, sentences: Sequence[Sequence[str]], length: int | None = None) -> dict[str, Tensor]:
         """What the program that ``skipstack export --torch-export`` writes of this network reads of ``sentences``.
 
-        ``length``: that of the program, if it has one: texts are padded to it. (The tensors: ``models/program.py``.)
+        ``length``: that of the program, if it has one: texts are padded to it. (The tensors:
+        ``models/views/program.py``.)
         """
         longest = self.config.data.longest
         return inputs_of(*self.read([list(sentence[:longest]) for sentence in sentences]), length)

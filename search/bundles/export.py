@@ -18,8 +18,8 @@ from skipstack.data.basis.saying import Say, unsaid
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
-from skipstack.models.device import choose_device
-from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.ground.device import choose_device
 from skipstack.models.training.checkpoint import write_tensors
 from skipstack.search.bundles.bundle import Metrics, load_bundle
 from skipstack.search.bundles.card import Confirmed, model_card
@@ -53,7 +53,8 @@ class Recipe:
     """How a bundle is made of a trial.
 
     ``retrain``: trained again on train and dev (``search/bundles/retraining.py``), of which ``tell`` is told; else of
-    the weights that the trial left. ``ensemble``: of all its seeds, which decide as one (``models/ensemble.py``).
+    the weights that the trial left. ``ensemble``: of all its seeds, which decide as one
+    (``models/networks/ensemble.py``).
     """
 
     retrain: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from skipstack.models.insight import LayerView, views
+from skipstack.models.views.insight import LayerView, views
 from skipstack.search.bundles.bundle import SENTENCES_AT_ONCE, Bundle
 
 

@@ -18,7 +18,7 @@ from torch.export import ExportedProgram
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.store.stored import StoredCorpus
-from skipstack.models.program import exported, takes_any_length, why_not
+from skipstack.models.views.program import exported, takes_any_length, why_not
 from skipstack.search.bundles.bundle import Bundle
 from skipstack.spaces.trial import TrialConfig
 

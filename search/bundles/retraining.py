@@ -12,9 +12,9 @@ from skipstack.data.store.joining import with_dev_in_train
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.vectors import open_vectors
-from skipstack.models.device import choose_device
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.ground.device import choose_device
+from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 from skipstack.search.bundles.members import Members, course_of
 from skipstack.search.study.records.folder import StudyFolder

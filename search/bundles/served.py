@@ -9,7 +9,7 @@ from typing import Any, final
 import pandas as pd
 
 from skipstack.data.formats.plain_lines import tokens_in
-from skipstack.models.device import choose_device
+from skipstack.models.ground.device import choose_device
 from skipstack.search.bundles.bundle import Bundle, load_bundle
 
 TEXT = "text"

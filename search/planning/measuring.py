@@ -14,10 +14,10 @@ from torch import Tensor
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.store.batches import Batch
-from skipstack.models.build import Sizes, build
-from skipstack.models.device import choose_device, clock
-from skipstack.models.evaluate import evaluated
-from skipstack.models.training.config import TrainingConfig
+from skipstack.models.configs.training import TrainingConfig
+from skipstack.models.ground.device import choose_device, clock
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training, dtype_of
 from skipstack.search.planning.plan import Measurement, Meter, Room
 from skipstack.search.study.records.folder import StudyFolder

@@ -22,8 +22,8 @@ from skipstack.data.store.word_classes import word_classes
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.config import ModelConfig, check_task
-from skipstack.models.inputs.config import OneHotConfig
+from skipstack.models.configs.inputs import OneHotConfig
+from skipstack.models.configs.model import ModelConfig, check_task
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import CorpusPrepared, VectorsPrepared
 from skipstack.search.study.records.folder import StudyFolder

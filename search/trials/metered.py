@@ -71,7 +71,7 @@ class MeteredWorker(Worker):
 
 def _of_gpu(device: str) -> dict[str, float | int | None]:
     """What is known of the GPU on which a trial is trained; nothing of a CPU."""
-    from skipstack.models.device import choose_device, gpu_usage  # torch is loaded where trials are trained
+    from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded where trials are trained
 
     chosen = choose_device(device)
     if chosen.type != "cuda":

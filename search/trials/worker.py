@@ -18,14 +18,14 @@ from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.data.tasks.measure import Counts
-from skipstack.models.build import Sizes
-from skipstack.models.device import CAPTURED, choose_device, limit_memory
-from skipstack.models.evaluate import evaluate
-from skipstack.models.inputs.base import LexiconTensors
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
-from skipstack.models.trained import lane_of, trained
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.ground.device import CAPTURED, choose_device, limit_memory
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.build import Sizes
+from skipstack.models.networks.trained import lane_of, trained
+from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.checkpoint import Tensors, read_tensors
+from skipstack.models.training.evaluate import evaluate
 from skipstack.models.training.graphs import CudaGraphs
 from skipstack.models.training.loop import EpochReport, Training, dtype_of
 from skipstack.search.ledger.events import Metrics

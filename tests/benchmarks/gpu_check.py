@@ -2,9 +2,9 @@
 
 It runs the tests that are marked ``gpu`` in ``tests/models``, then times steps of training: ours with 1, 4 and 16
 lanes, captured (``models/training/captured.py``) and not, in float32 and how many times as fast in less
-(``models/precision.py``), and ``nn.LSTM`` (cuDNN, in float32 too) of the same depth and width, forward and backward
-alone. Captured steps may become the default where they are faster, and no further ``apart`` from others
-than these are from themselves: the furthest of all losses and weights after some steps, as a share of the largest.
+(``models/ground/precision.py``), and ``nn.LSTM`` (cuDNN, in float32 too) of the same depth and width, forward and
+backward alone. Captured steps may become the default where they are faster, and no further ``apart`` from others than
+these are from themselves: the furthest of all losses and weights after some steps, as a share of the largest.
 """
 
 import argparse
@@ -20,16 +20,16 @@ from torch import Tensor, nn
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.chain.partition import Doubts
-from skipstack.models.config import StackConfig
-from skipstack.models.device import choose_device, clock
-from skipstack.models.fused.choice import HAS_TRITON
-from skipstack.models.lanes import Lane
-from skipstack.models.precision import Precision
-from skipstack.models.stack import Memory
+from skipstack.models.configs.model import StackConfig
+from skipstack.models.ground.device import choose_device, clock
+from skipstack.models.ground.precision import Precision
+from skipstack.models.kernels.fused.choice import HAS_TRITON
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.stack import Memory
+from skipstack.models.parts.heads.chain.partition import Doubts
 from skipstack.models.training.graphs import CudaGraphs, Graphs
 from skipstack.models.training.loop import Training
-from tests.models.accelerator import presets
+from tests.models.conformance.accelerator import presets
 
 TIMED = ("quickstart", "tagger", "collins/taggers", "chen2017/default", "wu2017/default", "gui2019/ner", "gui2019/lm")
 LANES = (1, 4, 16)

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torchcrf import CRF
 
-from skipstack.models.chain.decode import best_tagging
-from skipstack.models.chain.partition import log_partition
-from skipstack.models.chain.program import Chain, score
+from skipstack.models.parts.heads.chain.decode import best_tagging
+from skipstack.models.parts.heads.chain.partition import log_partition
+from skipstack.models.parts.heads.chain.program import Chain, score
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

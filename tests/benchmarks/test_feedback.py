@@ -14,11 +14,11 @@ from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.batches import training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import Split, StoredCorpus
-from skipstack.models.config import ModelConfig
-from skipstack.models.feedback.config import FeedbackConfig
-from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig
-from skipstack.models.lanes import Lane
-from skipstack.models.training.config import Constant, Sgd, TrainingConfig
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.inputs import LONGEST_AFFIX, EmbedderConfig
+from skipstack.models.configs.model import ModelConfig
+from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
+from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from skipstack.models.compiled import choice
+from skipstack.models.kernels import choice
 from tests.benchmarks import gpu_check
 from tests.models.training.standin import ReplayedOnCpu
 

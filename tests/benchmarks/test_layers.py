@@ -12,14 +12,14 @@ import pytest
 import torch
 from torch import nn
 
-from skipstack.models.allocation import keep_freed_memory
-from skipstack.models.cells.build import build_shortcut
-from skipstack.models.cells.config import ShortcutConfig
-from skipstack.models.cells.lstm import LstmCell
-from skipstack.models.initialise import initialise
-from skipstack.models.lanes import Streams
-from skipstack.models.time.layer import Layer, LayerSizes
-from skipstack.models.time.reading import ReadingOrder
+from skipstack.models.configs.cells import ShortcutConfig
+from skipstack.models.ground.allocation import keep_freed_memory
+from skipstack.models.ground.initialise import initialise
+from skipstack.models.kernels.reading import ReadingOrder
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.layer import Layer, LayerSizes
+from skipstack.models.parts.cells.build import build_shortcut
+from skipstack.models.parts.cells.lstm import LstmCell
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 

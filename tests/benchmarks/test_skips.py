@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from skipstack.models.cells.lstm import LstmCell
-from skipstack.models.initialise import initialise
-from skipstack.models.lanes import Streams
-from skipstack.models.skips.config import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
-from skipstack.models.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
-from skipstack.models.skips.reinforce import Made, Reinforce, Rewards
-from skipstack.models.time.layer import Layer, LayerSizes
+from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.ground.initialise import initialise
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.layer import Layer, LayerSizes
+from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm
+from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(600)]
 

@@ -18,11 +18,11 @@ from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import evaluated
-from skipstack.models.inputs.config import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
-from skipstack.models.lanes import Lane
-from skipstack.models.training.config import Constant, Sgd, TrainingConfig
+from skipstack.models.configs.inputs import LONGEST_AFFIX, CharacterCnnConfig, EmbedderConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training
 from tests.benchmarks.rivals import ncrf
 from tests.benchmarks.rivals.table import table

@@ -7,14 +7,14 @@ from statistics import median
 import pytest
 import torch
 
-from skipstack.models.build import Sizes, build
-from skipstack.models.heads.base import Gold
-from skipstack.models.inputs.base import LexiconTensors
-from skipstack.models.inputs.lookup import Lookup
-from skipstack.models.lanes import Lane
-from skipstack.models.model import Tokens
-from skipstack.models.precision import Precision, products_in
-from skipstack.models.training.config import Adagrad, LazyAdam, Optimiser, Sgd
+from skipstack.models.configs.training import Adagrad, LazyAdam, Optimiser, Sgd
+from skipstack.models.ground.precision import Precision, products_in
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.layers.lookup import Lookup
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.model import Tokens
+from skipstack.models.parts.heads.base import Gold
+from skipstack.models.parts.inputs.base import LexiconTensors
 from skipstack.models.training.optimisers import optimiser
 from skipstack.search.study_files.study_file import load_study
 

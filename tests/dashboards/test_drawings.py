@@ -15,17 +15,17 @@ from skipstack.dashboards.drawings.inside import equations
 from skipstack.dashboards.drawings.places import WIDTH
 from skipstack.dashboards.drawings.told import told
 from skipstack.dashboards.pages.svg import inlined
-from skipstack.models.cells.config import GateKind, Topology
-from skipstack.models.cells.shortcut import ShortcutCell
-from skipstack.models.cells.wiring import sources
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.diagram.graph import Diagram
-from skipstack.models.diagram.network import diagram
-from skipstack.models.feedback.config import Variant
-from skipstack.models.inputs.config import CharacterCnnConfig, EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.cells import GateKind, Topology
+from skipstack.models.configs.feedback import Variant
+from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.wiring import sources
+from skipstack.models.parts.cells.shortcut import ShortcutCell
+from skipstack.models.views.diagram.graph import Diagram
+from skipstack.models.views.diagram.network import diagram
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study
-from tests.models.test_diagram import HIDDEN, layer_of, random
+from tests.models.views.test_diagram import HIDDEN, layer_of, random
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYERS, HEADS = FeatureMapConfig.model_fields["layers"].annotation, ("softmax", "crf", "margin", "biaffine")

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 from skipstack.dashboards.cli import app
 from skipstack.dashboards.report.insight import summaries
 from skipstack.data.basis.errors import UserError
-from skipstack.models.insight import LayerView
+from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.inspection import SentenceView, inspected
 from tests.search.finished import exported

@@ -5,7 +5,7 @@ import numpy as np
 from skipstack.data.corpora.config import DataConfig
 from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import Split, StoredCorpus
-from skipstack.models.inputs.config import LONGEST_AFFIX
+from skipstack.models.configs.inputs import LONGEST_AFFIX
 
 WORDS = ("", "Anna", "bell", "Carl9", "door", "ends", "falls", "gate", "HALL", "in", "jumps", "keys", "lamp")
 TAGS = ("A", "B", "C")

@@ -20,8 +20,8 @@ from skipstack.data.corpora.config import DataConfig, GrammarCorpus, NumbersCorp
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.graphs import Graphs
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets

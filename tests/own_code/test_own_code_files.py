@@ -16,7 +16,7 @@ from tests.own_code.pieces_of import RIGHT, another_process
 GATE = """
 from typing import Literal
 from skipstack.data.basis.frozen import Frozen
-from skipstack.models.cells.gates import OpenGate, VectorGate
+from skipstack.models.parts.cells.gates import OpenGate, VectorGate
 
 
 class Mine(OpenGate):

@@ -119,7 +119,7 @@ def test_a_worker_elsewhere_gets_the_bytes_and_a_machine_is_asked_whether_it_can
         assert asked.trouble() is None
     with another_process():
         assert TrainingWorker.test(task).metrics == record.trials[SOFT].tested
-    monkeypatch.setitem(__import__("sys").modules, "skipstack.models.heads.softmax", None)
+    monkeypatch.setitem(__import__("sys").modules, "skipstack.models.parts.heads.softmax", None)
     with another_process():
         trouble = asked.trouble()
     assert trouble is not None

@@ -11,8 +11,8 @@ from skipstack.data.store.batches import training_batches
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import StoredCorpus, open_store
 from skipstack.data.store.writing import store
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 from skipstack.search.decisions.proposers.proposer import Proposer, Random
 from skipstack.search.decisions.proposers.tpe import Tpe

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from skipstack.models.cells.wiring import sources
+from skipstack.models.configs.wiring import sources
 from skipstack.search.config import StudyConfig
 from skipstack.search.confirmation.papers import tables
 from skipstack.search.decisions.proposers.build import proposer

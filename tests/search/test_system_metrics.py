@@ -9,7 +9,7 @@ import pytest
 import torch
 from pynvml import NVMLError_NotSupported
 
-from skipstack.models.device import gpu_usage
+from skipstack.models.ground.device import gpu_usage
 from skipstack.search.frames.columns import COLUMNS
 from skipstack.search.frames.study_frames import study_frames
 from skipstack.search.ledger.events import Event, Used

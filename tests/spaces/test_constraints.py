@@ -3,8 +3,8 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from skipstack.models.cells.config import GateKind, Topology
-from skipstack.models.cells.topologies import TOPOLOGIES
+from skipstack.models.configs.cells import GateKind, Topology
+from skipstack.models.configs.topologies import TOPOLOGIES
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.trial import TrialConfig
 

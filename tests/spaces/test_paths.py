@@ -1,8 +1,8 @@
 import pytest
 
 from skipstack.data.basis.fields import fields
-from skipstack.models.config import StackConfig
-from skipstack.models.feedback.config import FeedbackConfig
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.model import StackConfig
 from skipstack.spaces.paths import present, read, typed, unknown_path, written
 from skipstack.spaces.trial import TrialConfig
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skipstack.data.basis.errors import UserError
-from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
-from skipstack.models.training.config import Adam, Sgd
+from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig
+from skipstack.models.configs.training import Adam, Sgd
 from skipstack.spaces.constraints import CONSTRAINTS
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.space import Point, Space, SpaceConfig

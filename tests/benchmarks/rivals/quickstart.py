@@ -9,8 +9,8 @@ import torch
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.space import Space

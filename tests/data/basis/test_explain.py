@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from skipstack.data.basis.explain import explain, place
 from skipstack.data.basis.fields import fields
-from skipstack.models.config import StackConfig
+from skipstack.models.configs.model import StackConfig
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 

@@ -5,9 +5,9 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from skipstack.data.basis.fields import describe, fields, kinds, paths
 from skipstack.data.corpora.config import Corpus
-from skipstack.models.config import StackConfig
-from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.training.config import Adagrad, Adam, LazyAdam, Optimiser, Sgd
+from skipstack.models.configs.inputs import EmbedderConfig
+from skipstack.models.configs.model import StackConfig
+from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd
 from skipstack.spaces.trial import TrialConfig
 
 

@@ -8,25 +8,25 @@ import pytest
 import torch
 from torch import Tensor
 
-from skipstack.models.compiled import choice
-from skipstack.models.config import HeadConfig, ModelConfig, StackConfig
-from skipstack.models.heads.biaffine import BiaffineHead
-from skipstack.models.heads.config import BiaffineConfig, CrfConfig, SoftmaxConfig
-from skipstack.models.heads.softmax import SoftmaxHead
-from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
-from skipstack.models.inputs.lookup import DistinctForms
-from skipstack.models.lanes import Lane, Streams
-from skipstack.models.loading import padded
-from skipstack.models.skips.config import DynamicSkipConfig
+from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, SoftmaxConfig
+from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, SpellingConfig
+from skipstack.models.configs.model import HeadConfig, ModelConfig, StackConfig
+from skipstack.models.configs.skips import DynamicSkipConfig
+from skipstack.models.configs.training import Adagrad, Adam, LazyAdam, Optimiser, Sgd, TrainingConfig
+from skipstack.models.kernels import choice
+from skipstack.models.layers.lanes import Lane, Streams
+from skipstack.models.layers.lookup import DistinctForms
+from skipstack.models.parts.heads.biaffine import BiaffineHead
+from skipstack.models.parts.heads.softmax import SoftmaxHead
 from skipstack.models.training import captured
-from skipstack.models.training.config import Adagrad, Adam, LazyAdam, Optimiser, Sgd, TrainingConfig
 from skipstack.models.training.graphs import Graphs
+from skipstack.models.training.loading import padded
 from skipstack.models.training.loop import Training
 from skipstack.search.study_files.document import presets
-from tests.models.accelerator.presets import base, corpus
-from tests.models.inputs.test_pretrained import CORPUS
+from tests.models.conformance.accelerator.presets import base, corpus
 from tests.models.test_golden import small, training
 from tests.models.training.standin import ReplayedOnCpu
+from tests.models.training.test_pretrained import CORPUS
 
 pytestmark = pytest.mark.long
 

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from skipstack.models.chain.partition import Doubts
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import Evaluation
-from skipstack.models.heads.config import CrfConfig
-from skipstack.models.heads.doubts import settled
-from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.lanes import Lane
-from skipstack.models.training.config import Constant, Sgd, TrainingConfig
+from skipstack.models.configs.heads import CrfConfig
+from skipstack.models.configs.inputs import EmbedderConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.training import Constant, Sgd, TrainingConfig
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.parts.heads.chain.partition import Doubts
+from skipstack.models.parts.heads.doubts import settled
+from skipstack.models.training.evaluate import Evaluation
 from skipstack.models.training.loop import Training
 from tests.models.corpora import small_corpus
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from skipstack.models.parameters import BIAS, TABLE, Parameter, parameter
+from skipstack.models.configs.training import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
+from skipstack.models.ground.parameters import BIAS, TABLE, Parameter, parameter
 from skipstack.models.training import lane_optimiser
-from skipstack.models.training.config import Adagrad, Adam, Decay, Halving, Linear, Optimiser, Sgd
 from skipstack.models.training.gradients import clip, penalise
 from skipstack.models.training.optimisers import optimiser
 from skipstack.models.training.schedule import next_learning_rate

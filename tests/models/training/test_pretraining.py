@@ -9,14 +9,14 @@ from torch.nn import functional
 
 from skipstack.data.basis.seeding import derive
 from skipstack.data.store.stored import Split
-from skipstack.models.build import Sizes, build
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.feedback.config import FeedbackConfig
-from skipstack.models.initialise import initialise
-from skipstack.models.inputs.config import EmbedderConfig
-from skipstack.models.lanes import Lane
-from skipstack.models.model import Network
-from skipstack.models.training.config import Adam, PretrainingConfig, Sgd
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.inputs import EmbedderConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.training import Adam, PretrainingConfig, Sgd
+from skipstack.models.ground.initialise import initialise
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.build import Sizes, build
+from skipstack.models.networks.model import Network
 from skipstack.models.training.pretraining import WindowModel, pretrain, vectors, windows
 from tests.models.corpora import small_corpus
 

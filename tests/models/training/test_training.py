@@ -20,19 +20,19 @@ from skipstack.data.store.batches import Batch, training_batches
 from skipstack.data.store.stored import Split
 from skipstack.data.tasks.measures import MEASURES
 from skipstack.data.tasks.perplexity import MeanLoss
-from skipstack.models.build import Sizes
-from skipstack.models.cells.config import GateKind, Topology
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import Evaluation, evaluate
-from skipstack.models.feedback.config import FeedbackConfig
-from skipstack.models.heads.config import CrfConfig, MarginConfig
-from skipstack.models.inputs.config import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
-from skipstack.models.lanes import Lane
-from skipstack.models.loading import on_device
-from skipstack.models.skips.config import DynamicSkipConfig, SkipConfig
-from skipstack.models.trained import lane_of, trained
+from skipstack.models.configs.cells import GateKind, Topology
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.heads import CrfConfig, MarginConfig
+from skipstack.models.configs.inputs import CharacterCnnConfig, CharacterLstmConfig, EmbedderConfig, FeatureMapConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.skips import DynamicSkipConfig, SkipConfig
+from skipstack.models.configs.training import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.build import Sizes
+from skipstack.models.networks.trained import lane_of, trained
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
-from skipstack.models.training.config import Adam, Constant, Halving, Linear, PretrainingConfig, Sgd, TrainingConfig
+from skipstack.models.training.evaluate import Evaluation, evaluate
+from skipstack.models.training.loading import on_device
 from skipstack.models.training.loop import Training, dtype_of
 from tests.models.corpora import small_corpus
 from tests.models.steps import equal_solo_runs, steps
@@ -193,7 +193,8 @@ def test_a_step_over_the_mean_sentence_is_as_many_times_longer_as_the_mean_sente
 def test_the_same_seed_gives_the_same_curve_bit_for_bit_in_another_process() -> None:
     ours = [curve(training(recipe, Lane(seed=1), Lane(seed=2), precision="float32"), 2) for recipe in (SGD, ADAM)]
     code = (
-        "import json; from skipstack.models.lanes import Lane; from tests.models.training.test_training import *;"
+        "import json; from skipstack.models.layers.lanes import Lane;"
+        "from tests.models.training.test_training import *;"
         "runs = [training(recipe, Lane(seed=1), Lane(seed=2), precision='float32') for recipe in (SGD, ADAM)];"
         "print(json.dumps([curve(run, 2) for run in runs]))"
     )
@@ -351,8 +352,8 @@ def test_padding_and_batch_size_never_change_an_evaluation(monkeypatch: pytest.M
     run = training(ADAM, Lane(seed=1), Lane(seed=2))
     run.run_epoch()
     together = run.evaluate("dev")
-    monkeypatch.setattr("skipstack.models.evaluate.SENTENCES_AT_ONCE", 1)
-    monkeypatch.setattr("skipstack.models.evaluate.POSITIONS_AT_ONCE", 0)
+    monkeypatch.setattr("skipstack.models.training.evaluate.SENTENCES_AT_ONCE", 1)
+    monkeypatch.setattr("skipstack.models.training.evaluate.POSITIONS_AT_ONCE", 0)
     alone = run.evaluate("dev")
     assert together.correct == alone.correct
     assert np.allclose(together.loss, alone.loss, rtol=0, atol=1e-12)

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.models.cells.gates import LogisticGate
-from skipstack.models.lanes import Streams
-from skipstack.models.time.layer import LayerSizes, project
+from skipstack.models.kernels.layers import project
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.layer import LayerSizes
+from skipstack.models.parts.cells.gates import LogisticGate
 
 
 class Own(LogisticGate):

@@ -9,14 +9,15 @@ from torch import Tensor
 
 from skipstack.data.basis.frozen import Frozen
 from skipstack.data.labels.transitions import Transitions
-from skipstack.models.cells.gates import LogisticGate, VectorGate, sample
-from skipstack.models.heads.softmax import SoftmaxHead
-from skipstack.models.inputs.base import Embedder, LexiconTensors
-from skipstack.models.inputs.lookup import Distinct
-from skipstack.models.lanes import Dropout, Lane, Streams
-from skipstack.models.parameters import TABLE, parameter
-from skipstack.models.time.cell import Cell, HiddenState
-from skipstack.models.time.layer import LayerSizes, project
+from skipstack.models.ground.parameters import TABLE, parameter
+from skipstack.models.kernels.layers import project
+from skipstack.models.layers.cell import Cell, HiddenState
+from skipstack.models.layers.lanes import Dropout, Lane, Streams
+from skipstack.models.layers.layer import LayerSizes
+from skipstack.models.layers.lookup import Distinct
+from skipstack.models.parts.cells.gates import LogisticGate, VectorGate, sample
+from skipstack.models.parts.heads.softmax import SoftmaxHead
+from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
 
 
 class SoftStepGate(LogisticGate):

@@ -15,9 +15,9 @@ from skipstack.data.corpora.config import ColumnCorpus
 from skipstack.data.store.prepared import prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
-from skipstack.models.inputs.config import LONGEST_AFFIX
-from skipstack.models.lanes import Lane
-from skipstack.models.training.config import Decay
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.configs.training import Decay
+from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import Recipe, export_bundles

@@ -95,7 +95,7 @@ def test_counting_trains_nothing_and_writes_nothing(small: TrialTask) -> None:
 
 @pytest.mark.gpu
 def test_a_process_that_holds_more_than_its_limit_runs_out_of_memory(small: TrialTask) -> None:
-    from skipstack.models.device import limit_memory
+    from skipstack.models.ground.device import limit_memory
 
     device = torch.device("cuda")
     limit_memory(device, 64 * 2**20)

@@ -10,7 +10,7 @@ import torch
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch
-from skipstack.models.evaluate import evaluated
+from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training
 from skipstack.search.config import StudyConfig
 from skipstack.search.planning import measuring

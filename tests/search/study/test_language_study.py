@@ -19,15 +19,15 @@ from skipstack.data.store.prepared import PreparedCorpus, prepare
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.tasks import TASKS
-from skipstack.models.config import ModelConfig, StackConfig
-from skipstack.models.evaluate import evaluate
-from skipstack.models.heads.base import Gold
-from skipstack.models.inputs.config import LONGEST_AFFIX, EmbedderConfig
-from skipstack.models.lanes import Lane
-from skipstack.models.loading import on_device
-from skipstack.models.model import Tokens
-from skipstack.models.stack import Memory
-from skipstack.models.training.config import Adam, TrainingConfig
+from skipstack.models.configs.inputs import LONGEST_AFFIX, EmbedderConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig
+from skipstack.models.configs.training import Adam, TrainingConfig
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.model import Tokens
+from skipstack.models.networks.stack import Memory
+from skipstack.models.parts.heads.base import Gold
+from skipstack.models.training.evaluate import evaluate
+from skipstack.models.training.loading import on_device
 from skipstack.models.training.loop import Training
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.results import explored
@@ -83,7 +83,7 @@ def test_perplexity_is_that_of_the_whole_text_read_at_once(tmp_path: Path, monke
     text = corpus(tmp_path)
     run = training(text)
     run.run_epoch()
-    monkeypatch.setattr("skipstack.models.evaluate.STREAMS", 1)
+    monkeypatch.setattr("skipstack.models.training.evaluate.STREAMS", 1)
     measured = evaluate(run.model, text.stored, "dev", run.lexicon, 2)
     dev = text.stored.splits["dev"]
     forms, tags = (

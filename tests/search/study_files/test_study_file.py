@@ -8,8 +8,8 @@ import yaml
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorpus
-from skipstack.models.cells.wiring import sources
-from skipstack.models.training.config import Adam, Sgd
+from skipstack.models.configs.training import Adam, Sgd
+from skipstack.models.configs.wiring import sources
 from skipstack.search.config import SearchConfig, StudyConfig
 from skipstack.search.decisions.schedulers.config import AshaConfig
 from skipstack.search.study_files.document import presets

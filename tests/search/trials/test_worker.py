@@ -16,8 +16,8 @@ from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.writing import store
 from skipstack.data.tasks.accuracy import Accuracy
-from skipstack.models.compiled import choice
-from skipstack.models.model import Tokens
+from skipstack.models.kernels import choice
+from skipstack.models.networks.model import Tokens
 from skipstack.models.training import captured
 from skipstack.models.training.checkpoint import read_tensors, write_tensors
 from skipstack.search.study.faults import Fault, OutOfSpaceError, TimeOverError, WeightsLostError

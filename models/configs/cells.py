@@ -1,0 +1,90 @@
+"""What layers are made of: cells, and shortcuts with their gates. Torch-free."""
+
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
+
+CellKind = Literal["lstm", "simple", "sutskever", "feedforward"]
+"""The cells of ours."""
+
+AnyCell = Annotated[CellKind | OwnConfig, OpenTo("cell", CellKind)]
+"""What a layer without a source is: the LSTM of wu2017 (eqs 5-6), the simple network or the LSTM after Sutskever of the
+lecture, or the hidden layer of chen2017's multilayer perceptron, which reads no other time step."""
+
+CELLS: Final[Mapping[CellKind, tuple[str, tuple[str, ...]]]] = {
+    "lstm": ("LSTM", ("h", "c")),
+    "simple": ("simple RNN", ("h",)),
+    "sutskever": ("Sutskever", ("h", "s")),
+    "feedforward": ("hidden", ()),
+}
+"""What each is called in a drawing, and what it hands on from one time step to the next."""
+
+Topology = Literal[
+    "hidden_gated",
+    "both_ungated",
+    "both_gated",
+    "both_highway",
+    "both_two_gates",
+    "block",
+    "block_output_ungated",
+    "block_internal_ungated",
+    "block_output_shared",
+    "block_no_internal",
+    "block_no_output",
+]
+"""How the skipped output enters a layer (wu2017 Table 2; ``models/parts/cells/shortcut.py`` has the equations)."""
+
+GateKind = Literal[
+    "none",
+    "sigmoid_below",
+    "sigmoid_below_earlier",
+    "sigmoid_skipped",
+    "sigmoid_below_previous",
+    "scaled",
+    "linear",
+    "bernoulli",
+    "bernoulli_below",
+]
+"""The gates of ours."""
+
+AnyGate = Annotated[GateKind | OwnConfig, OpenTo("gate", GateKind)]
+"""What lets the skipped output through (wu2017 Table 3 and eq. 7; ``models/parts/cells/gates.py`` has the equations).
+"""
+
+GATES: Final[Mapping[GateKind, str]] = {
+    "none": "g = 1: the skip passes whole",
+    "sigmoid_below": "g = σ(W · below + b)",
+    "sigmoid_below_earlier": "g = σ(W · below, one step earlier + b)",
+    "sigmoid_skipped": "g = σ(W · skip + b)",
+    "sigmoid_below_previous": "g = σ(W · [below; h of the step before] + b)",
+    "scaled": "g = σ(W · below + b), and tanh(skip) for skip",
+    "linear": "W · skip for g · skip",
+    "bernoulli": "g: 1 with probability {probability:g}, or else 0",
+    "bernoulli_below": "g: 1 with probability σ(W · below + b), or else 0",
+}
+"""The equation of each in a drawing."""
+
+
+class ShortcutConfig(Frozen):
+    """What a layer with a source is made of; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
+
+    Any gate goes with any topology that it has a meaning in. ``both_ungated`` has no gate and reads none
+    of this; studies that vary both refuse the repetition by name (``spaces/constraints.py``).
+    """
+
+    topology: Topology = "block"
+    gate: AnyGate = "sigmoid_below"
+    probability: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """That the gate ``bernoulli`` is open; no other gate reads it."""
+
+    @model_validator(mode="after")
+    def _has_a_meaning(self) -> Self:
+        if self.topology == "both_highway" and self.gate in ("none", "linear"):
+            why = "is the skip alone under g = 1" if self.gate == "none" else "needs 1 - g, which a matrix g has not"
+            raise ValueError(f"both_highway {why}: got gate {self.gate} (allowed: any but none and linear)")
+        return self

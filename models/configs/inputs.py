@@ -1,0 +1,170 @@
+"""What the input of a network is made of. Torch-free."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, field_validator, model_validator
+
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.open_to import OpenTo
+from skipstack.data.basis.own_code import OwnConfig
+
+LONGEST_AFFIX = 7
+"""Characters kept at each side of a word, at most (wu2017 Table 5)."""
+
+Rate = Annotated[float, Field(ge=0, lt=1)]
+"""A dropout rate: the share of units set to zero while training."""
+
+
+class CharacterCnnConfig(Frozen):
+    """A token's whole spelling, read by a convolution and its maximum (``models/parts/inputs/characters.py``)."""
+
+    kind: Literal["cnn"] = "cnn"
+    size: PositiveInt = 30
+    """Numbers for a character."""
+    filters: PositiveInt = 50
+    """Features of a spelling: how many patterns of characters are looked for."""
+    width: PositiveInt = 3
+    """Characters that a filter sees; an odd number."""
+    highways: NonNegativeInt = 0
+    """Highway layers above it (``models/parts/inputs/highway.py``)."""
+
+    @field_validator("width")
+    @classmethod
+    def _has_a_centre(cls, width: int) -> int:
+        if width % 2 == 0:
+            raise ValueError(f"a filter has a character in the middle: got {width}, allowed an odd number")
+        return width
+
+    @property
+    def features(self) -> int:
+        """Numbers for a spelling."""
+        return self.filters
+
+
+class CharacterLstmConfig(Frozen):
+    """A token's whole spelling, read by an LSTM from either end (``models/parts/inputs/characters.py``)."""
+
+    kind: Literal["blstm"] = "blstm"
+    size: PositiveInt = 30
+    """Numbers for a character."""
+    hidden: PositiveInt = 25
+    """Units in each direction."""
+    highways: NonNegativeInt = 0
+    """Highway layers above it (``models/parts/inputs/highway.py``)."""
+
+    @property
+    def features(self) -> int:
+        """Numbers for a spelling."""
+        return 2 * self.hidden
+
+
+def _of_kind_cnn(value: Any) -> Any:
+    """What reads the spelling is a convolution, unless it says its kind."""
+    return {"kind": "cnn", **value} if isinstance(value, Mapping) else value
+
+
+SpellingConfig = CharacterCnnConfig | CharacterLstmConfig
+AnySpelling = Annotated[SpellingConfig | None, Field(discriminator="kind"), BeforeValidator(_of_kind_cnn)]
+
+
+class EmbedderConfig(Frozen):
+    """The input of a token (wu2017 eqs 16-17): [word; capitals; affixes], over a window of tokens.
+
+    The width is ``window * (word_size + capital_size + 2 * affix_characters * affix_size)``; the paper's
+    is (100 + 5 + 50) * 3 = 465. ``spelling`` adds its features to each token. A window of 0 or 1 is the token alone.
+    """
+
+    kind: Literal["tokens"] = "tokens"
+    word_size: NonNegativeInt = 100
+    """Numbers for a word; 0: words are not read."""
+    capital_size: NonNegativeInt = 5
+    """Numbers for whether, and where, a word has capitals; 0: not read."""
+    affix_characters: Annotated[int, Field(ge=0, le=LONGEST_AFFIX)] = 5
+    """Characters read at each side of a word; 0: none."""
+    affix_size: PositiveInt = 5
+    """Numbers for each of these characters."""
+    spelling: AnySpelling = None
+    """What reads the whole spelling; None, as in the paper: only the affixes are read."""
+    window: NonNegativeInt = 3
+    """Tokens read at each time step, the own one in the middle."""
+    window_gate: bool = False
+    """Weigh each word of the window by a logistic gate that reads all of its words (wu2017 section 4.1)."""
+    dropout: Rate = 0.25
+    word_vectors: Literal["trainable", "frozen"] = "trainable"
+    """What becomes of pretrained vectors (``data.vectors``) in training; words without one are always trained."""
+
+    @model_validator(mode="after")
+    def _has_a_centre(self) -> Self:
+        if self.window % 2 == 0 and self.window != 0:
+            raise ValueError(f"a window has a token in the middle: got {self.window}, allowed 0 or an odd number")
+        if self.token_size == 0:
+            raise ValueError("the input of a token is empty: give words, capitals, affixes or a spelling a size")
+        return self
+
+    @property
+    def token_size(self) -> int:
+        """Numbers for one token, before the window."""
+        spelling = self.spelling.features if self.spelling is not None else 0
+        return self.word_size + self.capital_size + 2 * self.affix_characters * self.affix_size + spelling
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step, the window included."""
+        return self.token_size * max(self.window, 1)
+
+
+class FeatureMapConfig(Frozen):
+    """The input of a token as LD-DNN has it (chen2017, Table 2 for the numbers): feature maps of the q-grams around it.
+
+    A token is a character in the paper, and its vector x is all that is read of it. ``layers`` says how far x is taken:
+    x itself; ``sets`` times ``maps`` feature maps (eqs 5-6); the ``word_size`` largest of them (eq. 7); these beside x
+    in a highway (eqs 8-9). Each needs the one before it, so that no other mix can be said.
+    """
+
+    kind: Literal["feature_maps"] = "feature_maps"
+    word_size: PositiveInt = 50
+    """Numbers for a token: d in the paper, and k of the k-max pooling, since the highway adds the two."""
+    layers: Literal["none", "convolution", "convolution_pooling", "convolution_pooling_highway"] = (
+        "convolution_pooling_highway"
+    )
+    sets: PositiveInt = 5
+    """Feature maps are made of q-grams of 1 to this many tokens: Q in the paper."""
+    maps: PositiveInt = 100
+    """Feature maps of each q: l_q in the paper."""
+    dropout: Rate = 0.0
+    word_vectors: Literal["trainable", "frozen"] = "trainable"
+    """What becomes of pretrained vectors (``data.vectors``) in training; tokens without one are always trained."""
+
+    @model_validator(mode="after")
+    def _has_enough_to_pool(self) -> Self:
+        pooled = self.layers in ("convolution_pooling", "convolution_pooling_highway")
+        if pooled and self.word_size > self.sets * self.maps:
+            raise ValueError(
+                f"k-max pooling keeps word_size of the feature maps: got {self.word_size} of {self.sets * self.maps} "
+                "(allowed: at most as many as there are)"
+            )
+        return self
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step."""
+        return self.sets * self.maps if self.layers == "convolution" else self.word_size
+
+
+class OneHotConfig(Frozen):
+    """Each word of the vocabulary as a unit vector, as the digits of gui2019's number prediction."""
+
+    kind: Literal["one_hot"] = "one_hot"
+    size: PositiveInt = 10
+    """Words at most."""
+    dropout: Rate = 0.0
+
+    @property
+    def input_size(self) -> int:
+        """Numbers for one time step."""
+        return self.size
+
+
+OurEmbedder = Annotated[EmbedderConfig | FeatureMapConfig | OneHotConfig, Field(discriminator="kind")]
+AnyEmbedder = Annotated[OurEmbedder | OwnConfig, OpenTo("embedder", OurEmbedder)]

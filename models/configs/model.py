@@ -1,0 +1,152 @@
+"""What a network is: its input, its stack of recurrent layers, its head. Torch-free."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    Field,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    model_validator,
+)
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.tasks.task import Task
+from skipstack.models.configs.cells import AnyCell, ShortcutConfig
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.heads import HeadConfig, SoftmaxConfig, check_scheme
+from skipstack.models.configs.inputs import AnyEmbedder, EmbedderConfig, OneHotConfig, Rate
+from skipstack.models.configs.skips import AnySkip
+from skipstack.models.configs.wiring import sources
+
+Pooling = Literal["last", "mean", "max"]
+"""How the states of a text become one (``models/parts/heads/pooling.py``)."""
+
+
+class StackConfig(Frozen):
+    """Layers of one width, bottom up, in one or two directions joined at the top (wu2017 eq. 18).
+
+    A stack of depth 0 has no layer: the head reads the input, and nothing else here is read. ``composition`` is a type
+    of the paper (1 to 5), 0 for a stack without shortcuts, or the sources themselves, one a layer, 0 for none
+    (``models/configs/wiring.py``). A layer without a source is a ``cell``, one with a source a ``shortcut``.
+    """
+
+    kind: Literal["recurrent"] = "recurrent"
+    depth: NonNegativeInt = 7
+    """Layers."""
+    hidden: PositiveInt = 465
+    """Units of each layer, in each direction."""
+    cell: AnyCell = "lstm"
+    composition: Annotated[int, Field(ge=0, le=5)] | tuple[NonNegativeInt, ...] = 2
+    """Which earlier layer each layer takes a shortcut from (``models/configs/wiring.py``): 0: no layer does; 1: the
+    first one, for every layer above it; 2: layers 3, 5, 7, ... the one two below; 3: layers 4, 7, 10, ... the one three
+    below; 4: every layer from the fourth on the one three below; 5: every layer from the third on the one two below; or
+    a list, one a layer, 0 for none.
+    """
+    shortcut: ShortcutConfig = ShortcutConfig()
+    skip: AnySkip = None
+    """Which earlier state LSTM layers without a source read (gui2019); None: the previous one, as everywhere else."""
+    skipping: Literal["all", "top"] = "all"
+    """The layers that skip: all of those, or the last layer alone, as in gui2019's language models."""
+    forget_bias: float = 0.0
+    """What the biases of the forget gates start at, in LSTM layers without a source."""
+    directions: Literal["both", "forward"] = "both"
+    """Whether the text is read from its start alone, or by other layers from its end, too."""
+    join: Literal["top", "each_layer"] = "top"
+    """Where the two directions meet: once above the last layer, or as the input of every layer from the second on."""
+    dropout: Rate = 0.5
+    """On the outputs of the first and of the last layer; once where they are the same layer."""
+    pooling: Pooling = "last"
+    """What a text that is classified is seen by: the last state of each direction, or all states' mean or maximum
+    (``models/parts/heads/pooling.py``). Where tokens are tagged nothing reads it."""
+
+    @model_validator(mode="after")
+    def _can_skip(self) -> Self:
+        if self.skip is not None and self.cell != "lstm":
+            raise ValueError(f"skip is of LSTM layers: got cell {self.cell} (allowed: lstm)")
+        return self
+
+    @model_validator(mode="after")
+    def _sources_fit(self) -> Self:
+        if isinstance(self.composition, tuple):
+            sources(self.composition, self.depth)
+        if self.cell == "sutskever" and any(wiring := sources(self.composition, self.depth)):
+            raise ValueError(
+                "a layer of cell sutskever puts out [h; s~], twice as wide as a shortcut takes: "
+                f"got sources {list(wiring)} (allowed: 0 for every layer)"
+            )
+        return self
+
+
+AnyStack = Annotated[StackConfig | FeedbackConfig, Field(discriminator="kind")]
+
+
+class ModelConfig(Frozen):
+    """A tagger: embedder, stack and head."""
+
+    embedder: AnyEmbedder = EmbedderConfig()
+    stack: AnyStack = StackConfig()
+    head: HeadConfig = SoftmaxConfig()
+    initial_scale: PositiveFloat = 0.1
+    """Weights start as N(0, 1/sqrt(fan in)) times this; wu2017 has 0.1 (``models/ground/initialise.py``)."""
+    initial_range: PositiveFloat | None = None
+    """Weights, recurrent ones and vectors included, start uniform between this and its negative in place of that."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_usual_kind(cls, value: Any) -> Any:
+        """An input or a stack that does not say its kind is of the first: tokens, recurrent layers."""
+        if not isinstance(value, Mapping):
+            return value
+        usual = {"embedder": "tokens", "stack": "recurrent"}
+        own = {name: part for name, part in value.items() if name in usual and isinstance(part, Mapping)}
+        return {**value, **{name: {"kind": usual[name], **part} for name, part in own.items()}}
+
+    @model_validator(mode="after")
+    def _decides_token_by_token(self) -> Self:
+        if self.stack.kind == "feedback" and self.head.kind != "softmax":
+            raise ValueError(
+                f"a network of label feedback decides on each label before the next: got head {self.head.kind} "
+                "(allowed: softmax)"
+            )
+        return self
+
+
+def check_task(config: ModelConfig, task: Task, *, has_scheme: bool, words: int) -> None:
+    """Raise UserError for a network that is not one for the task, needs a label scheme where tags have none, or has
+    no place for as many words.
+    """
+    if isinstance(config.embedder, OneHotConfig) and words > config.embedder.size:
+        raise UserError(
+            f"model.embedder.size: got {config.embedder.size} for a vocabulary of {words} words "
+            f"(allowed: {words} or more, or another kind of input)"
+        )
+    check_scheme(config.head, has_scheme=has_scheme)
+    # A head of one's own decides on each token, or text, as a softmax does.
+    if ("softmax" if isinstance(config.head, OwnConfig) else config.head.kind) not in task.heads:
+        raise UserError(
+            f"model.head.kind: got {config.head.kind} for {task.corpus} "
+            f"(allowed: {', '.join(task.heads)}{task.otherwise})"
+        )
+    if not task.reads_ahead:
+        _check_reads_no_further(config)
+    if config.stack.kind not in task.stacks:
+        raise UserError(
+            f"model.stack.kind: got {config.stack.kind} for {task.corpus} (allowed: {', '.join(task.stacks)})"
+        )
+
+
+def _check_reads_no_further(config: ModelConfig) -> None:
+    """Raise UserError for a network that would see the word that it is to predict."""
+    stack, embedder = config.stack, config.embedder
+    if stack.kind == "feedback" or stack.directions == "both":
+        got = "kind feedback" if stack.kind == "feedback" else "directions both"
+        raise UserError(f"model.stack: got {got} for a language model (allowed: recurrent layers, directions forward)")
+    if not isinstance(embedder, EmbedderConfig | OneHotConfig) or getattr(embedder, "window", 0) > 1:
+        got = f"window {embedder.window}" if isinstance(embedder, EmbedderConfig) else f"kind {embedder.kind}"
+        raise UserError(
+            f"model.embedder: got {got} for a language model, which would see the next word (allowed: tokens, window 0)"
+        )

@@ -1,0 +1,164 @@
+"""An accelerator that is not there: tensors on it have a shape and a device, and no numbers.
+
+What a program would do on one is seen without one: whether its tensors meet others that lie elsewhere, where it would
+wait for the device, and how many operations it would launch.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+)
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from skipstack.models.conformance.accelerator.work import Operation, Work, operation
+from skipstack.models.ground.device import SIMULATED
+
+
+class HostReadsError(RuntimeError):
+    """The program asked for a number that the device has not computed yet: there, it would wait."""
+
+
+class DevicesMixError(RuntimeError):
+    """One operation got tensors of the device and of the host."""
+
+
+@functools.cache
+def simulated() -> torch.device:
+    """The device, made known to this process, where it stays."""
+    _setup_privateuseone_for_python_backend(SIMULATED)
+    return torch.device(SIMULATED, 0)
+
+
+class _FromLists(TorchFunctionMode):
+    """Tensors that are made of Python's numbers on the device are made on the host, and copied."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        if func is torch.Tensor.new_tensor and isinstance(args[0], FakeTensor):
+            like, *args_left = args
+            func, args = torch.tensor, tuple(args_left)
+            kwargs = {"dtype": like.dtype, "device": like.fake_device, **kwargs}
+        device = kwargs.get("device")
+        if func is torch.tensor and device is not None and torch.device(device).type == SIMULATED:
+            return torch.tensor(*args, **{**kwargs, "device": "cpu"}).to(device)
+        return func(*args, **kwargs)
+
+
+class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """While it is entered, tensors may be made on ``device``, and what would be done there is added to ``work``.
+
+    What is asked for on the host is done. A copy to the host brings zeros, and counts as a wait; so does a copy from
+    the host unless it starts from pinned memory and is asked not to block. Gradients are there if it is made before the
+    first backward pass of the process, which is when torch counts devices. Raises HostReadsError where a number of the
+    device decides how the program goes on, or how large a tensor is, and DevicesMixError.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.device = simulated()
+        self.work = Work()
+        self._shapes = FakeTensorMode(allow_non_fake_inputs=True)
+        self._pinned: dict[int, Tensor] = {}  # by address, and kept, so that nothing else comes to stand there
+        self._lists = _FromLists()
+
+    def __enter__(self) -> Self:
+        super().__enter__()  # type: ignore[no-untyped-call]
+        self._lists.__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._lists.__exit__(*raised)  # type: ignore[no-untyped-call]
+        super().__exit__(*raised)  # type: ignore[no-untyped-call]
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.ops.prim.device.default:
+            return args[0].fake_device
+        tensors = list(_tensors((*args, *kwargs.values())))
+        there = any(isinstance(each, FakeTensor) for each in tensors)
+        target: Any = kwargs.get("device")
+        if not there and (target is None or torch.device(target).type != SIMULATED):
+            return self._on_host(func, args, kwargs)
+        if func is torch.ops.aten._to_copy.default and (target is not None or not there):
+            return self._copied(args[0], torch.device(target), kwargs)
+        if func is torch.ops.aten.copy_.default and not all(isinstance(each, FakeTensor) for each in tensors):
+            return self._written(*args, *kwargs.values())
+        if any(not isinstance(each, FakeTensor) and each.dim() for each in tensors):
+            raise DevicesMixError(f"{func} got tensors of {SIMULATED} and of the host")
+        what = operation(func)
+        made = self._made(func, what, args, kwargs)
+        self.work.add(what, tensors, made)
+        return made
+
+    def _made(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What an operation returns; of one that only writes, the tensor that it wrote."""
+        if what.writes_places and any(each is not None and each.dtype == torch.bool for each in args[1]):
+            raise HostReadsError(f"{func} reads a number of the device")
+        if what.into is not None:
+            place, name = what.into
+            return args[place] if place < len(args) else kwargs[name]
+        try:
+            return self._run(func, args, kwargs) if func._schema.returns else None
+        except (DataDependentOutputException, DynamicOutputShapeException) as error:
+            raise HostReadsError(f"{func} reads a number of the device") from error
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with self._shapes:
+            return func(*args, **kwargs)
+
+    def _on_host(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As ever, but for pinned memory, which there is for devices that exist alone."""
+        if func is torch.ops.aten.is_pinned.default:
+            return args[0].untyped_storage().data_ptr() in self._pinned
+        if func is torch.ops.aten._pin_memory.default:
+            pinned = args[0].clone()
+            self._pinned[pinned.untyped_storage().data_ptr()] = pinned
+            return pinned
+        return func(*args, **kwargs)
+
+    def _copied(self, source: Tensor, target: torch.device, kwargs: dict[str, Any]) -> Tensor:
+        dtype = kwargs.get("dtype") or source.dtype
+        if target.type == "cpu":
+            self.work.copy_back(source)
+            return torch.zeros(source.shape, dtype=dtype)
+        if isinstance(source, FakeTensor):
+            made: Tensor = self._run(torch.ops.aten._to_copy.default, (source,), kwargs)
+            self.work.add(operation(torch.ops.aten._to_copy.default), [source], made)
+            return made
+        self._sent(source, kwargs.get("non_blocking", False))
+        with self._shapes:
+            return torch.empty_strided(source.shape, source.stride(), dtype=dtype, device=self.device)
+
+    def _written(self, into: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
+        if isinstance(into, FakeTensor):
+            self._sent(source, non_blocking)
+        else:
+            self.work.copy_back(source)
+            into.zero_()
+        return into
+
+    def _sent(self, source: Tensor, non_blocking: bool) -> None:
+        pinned = source.untyped_storage().data_ptr() in self._pinned
+        self.work.copy_there(source, waits=not (pinned and non_blocking))
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)

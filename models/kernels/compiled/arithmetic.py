@@ -1,0 +1,73 @@
+"""Sigmoids and hyperbolic tangents within compiled loops, so written that several of float32 are computed at once."""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from skipstack.models.kernels.compiling import inlined
+
+LIMIT: Final = np.float32(40)
+"""From where on exp and its reciprocal change nothing in 1 + exp."""
+PER_DOUBLING: Final = np.float32(math.log2(math.e))
+DOUBLING: Final = np.float32(0.693359375), np.float32(math.log(2) - 0.693359375)
+"""log 2 in two parts, the first so short that whole multiples of it are exact."""
+SERIES: Final = tuple(np.float32(1 / math.factorial(power)) for power in range(8))
+"""The coefficients of exp: where |r| <= log(2) / 2, the next term is 2e-9 of r."""
+WHOLE: Final = np.float32(1.5 * 2**23)
+"""Floats about this one are whole numbers: adding it rounds."""
+ONE, TWO = np.float32(1), np.float32(2)
+"""Whole numbers of Python would turn what they meet into float64."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def float_of_bits(typing: Any, bits: Any) -> Any:
+    """The float32 of these 32 bits."""
+    return types.float32(types.int32), lambda _, builder, __, given: builder.bitcast(given[0], ir.FloatType())
+
+
+def exp_minus_1(x: Any) -> Any:
+    """exp(x) - 1, where it is small with all its digits."""
+    return np.expm1(x)
+
+
+@overload(exp_minus_1)  # type: ignore[untyped-decorator]
+def _by_type(x: Any) -> Any:
+    return _of_float32 if x is types.float32 else _of_float64
+
+
+def _of_float64(x: Any) -> Any:
+    return math.expm1(x)
+
+
+@inlined
+def _of_float32(x: Any) -> Any:
+    """2^k (exp(r) - 1) + (2^k - 1)."""
+    two_to_k, exp_r_minus_1 = parts_of_exp(x)
+    return two_to_k * exp_r_minus_1 + (two_to_k - ONE)
+
+
+@inlined
+def parts_of_exp(x: Any) -> Any:
+    """2^k and exp(r) - 1, in float32: exp(x) = 2^k exp(r), with x = k log 2 + r and k whole."""
+    k = (x * PER_DOUBLING + WHOLE) - WHOLE
+    r = (x - k * DOUBLING[0]) - k * DOUBLING[1]
+    tail = SERIES[5] + r * (SERIES[6] + r * SERIES[7])
+    exp_r_minus_1 = r + r * r * (SERIES[2] + r * (SERIES[3] + r * (SERIES[4] + r * tail)))
+    return float_of_bits((np.int32(k) + np.int32(127)) << np.int32(23)), exp_r_minus_1
+
+
+@inlined
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))"""
+    return ONE / (TWO + exp_minus_1(min(max(-x, -LIMIT), LIMIT)))
+
+
+@inlined
+def tanh(x: Any) -> Any:
+    """(exp(2x) - 1) / (exp(2x) + 1)"""
+    e = exp_minus_1(min(max(TWO * x, -LIMIT), LIMIT))
+    return e / (e + TWO)

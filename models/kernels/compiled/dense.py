@@ -1,0 +1,70 @@
+"""A product with a bias, compiled, with its gradients: what ``models/kernels/products.py`` defines. G batches of N
+rows.
+"""
+
+from typing import Any
+
+from torch import Tensor
+
+from skipstack.models.ground.once import Once, once
+from skipstack.models.kernels.compiled.arrays import ABSENT, arrays
+from skipstack.models.kernels.compiled.steps import Array, add, sum_rows
+from skipstack.models.kernels.compiling import compiled
+from skipstack.models.kernels.gemm.pairs import PAIRS, across, down
+from skipstack.models.kernels.gemm.panels import multiply, packed, packed_turned
+
+
+class CompiledProduct(Once):
+    """X W + b, or X W. ``rounds``: its factors, and those of the gradients, are in bfloat16."""
+
+    @staticmethod
+    def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias_G1O: Tensor | None, rounds: bool) -> Tensor:
+        """y_GNO."""
+        assert x_GNI.shape[2] == weight_GIO.shape[1], "what is compiled reads on, whatever stands there"
+        ctx.save_for_backward(x_GNI, weight_GIO)
+        ctx.factors = (PAIRS if rounds else ABSENT[x_GNI.dtype],)
+        y_GNO = x_GNI.new_empty(*x_GNI.shape[:2], weight_GIO.shape[2])
+        absent = x_GNI.new_empty(0, 0, 0)
+        forward(*arrays(x_GNI, weight_GIO, absent if bias_G1O is None else bias_G1O, y_GNO), *ctx.factors)
+        return y_GNO
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GNO: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of X, W and b; None of what asks for none."""
+        x_GNI, weight_GIO = ctx.saved_tensors
+        shapes = x_GNI.shape, weight_GIO.shape, (len(weight_GIO), 1, weight_GIO.shape[2])
+        asked = zip(shapes, ctx.needs_input_grad, strict=False)
+        made = [x_GNI.new_empty(shape if needed else (0, 0, 0)) for shape, needed in asked]
+        backward(*arrays(above_GNO, x_GNI, weight_GIO, *made), *ctx.factors)
+        return *(each if len(each) else None for each in made), None
+
+
+@compiled
+def forward(x_GNI: Array, weight_GIO: Array, bias_G1O: Array, y_GNO: Array, like: Array) -> None:
+    """Fills y. A bias without elements is an absent one."""
+    for g in range(len(y_GNO)):
+        multiply(across(x_GNI[g], like), packed(down(weight_GIO[g], like)), y_GNO[g])
+        if len(bias_G1O) > 0:
+            for n in range(len(y_GNO[g])):
+                add(y_GNO[g, n], bias_G1O[g, 0])
+
+
+@compiled
+def backward(
+    above_GNO: Array,
+    x_GNI: Array,
+    weight_GIO: Array,
+    to_x_GNI: Array,
+    to_weight_GIO: Array,
+    to_bias_G1O: Array,
+    like: Array,
+) -> None:
+    """Fills the three before ``like`` that have elements: X' = Y' W^T, W' = X^T Y', b' the sum of all rows of Y'."""
+    for g in range(len(above_GNO)):
+        if len(to_x_GNI) > 0:
+            multiply(across(above_GNO[g], like), packed_turned(across(weight_GIO[g], like)), to_x_GNI[g])
+        if len(to_weight_GIO) > 0:
+            multiply(down(x_GNI[g], like), packed(down(above_GNO[g], like)), to_weight_GIO[g], x_turned=True)
+        if len(to_bias_G1O) > 0:
+            sum_rows(to_bias_G1O[g, 0], above_GNO[g])

@@ -1,0 +1,117 @@
+"""Rows of tables side by side, compiled, with their gradients: what ``models/layers/lookup.py`` defines.
+
+V rows of a table, those of all lanes one after another, E numbers of each; A rows that a token reads of a table. Each
+of the W tokens of a window has X / W numbers: those of the first table, then those of the next.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from skipstack.models.ground.once import Once, once
+from skipstack.models.kernels.compiled.arrays import arrays, numbers, sparse
+from skipstack.models.kernels.compiled.inputs.places import summed
+from skipstack.models.kernels.compiled.steps import Array, add, put, scale
+from skipstack.models.kernels.compiling import compiled
+
+
+class SideBySide(Once):
+    """x_RTBX from some tables, and from the rows_RSBA that are read of each; times what ``kept`` gives for it, if
+    anything is dropped.
+
+    Where ``by_row`` says so, the gradient of a table has only the rows that were read (``models/kernels/rows.py``).
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        window: int,
+        kept: Callable[[Tensor], Tensor | None],
+        by_row: tuple[bool, ...],
+        *tables_and_rows: Tensor,
+    ) -> Tensor:
+        """First all tables come, then the rows of each."""
+        tables, rows = tables_and_rows[: len(by_row)], tables_and_rows[len(by_row) :]
+        lanes, margined, sentences, _ = rows[0].shape
+        width = window * sum(table.shape[-1] * each.shape[-1] for table, each in zip(tables, rows, strict=True))
+        x_RTBX = tables[0].new_empty(lanes, margined - window + 1, sentences, width)
+        out, ctx.factors = arrays(x_RTBX, kept(x_RTBX))
+        ctx.rows, ctx.by_row, ctx.shapes = [numbers(each) for each in rows], by_row, [each.shape for each in tables]
+        first = 0
+        for table, each in zip(tables, ctx.rows, strict=True):
+            lay(numbers(table).reshape(-1, table.shape[-1]), each, ctx.factors, out, first)
+            first += table.shape[-1] * each.shape[3]
+        return x_RTBX
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_RTBX: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of the tables."""
+        above, found, first = numbers(above_RTBX), [], 0
+        for rows_RSBA, by_row, shape in zip(ctx.rows, ctx.by_row, ctx.shapes, strict=True):
+            values_NE = take_back(above, ctx.factors, rows_RSBA, shape[-1], first)
+            if by_row:
+                places_2U, sums_UE = summed(apart(rows_RSBA, shape[1]), values_NE, shape[1])
+                found.append(sparse(torch.from_numpy(places_2U), torch.from_numpy(sums_UE), shape, summed=True))
+            else:
+                found.append(above_RTBX.new_zeros(shape))
+                add_rows(values_NE, rows_RSBA, found[-1].numpy().reshape(-1, shape[-1]))
+            first += shape[-1] * rows_RSBA.shape[3]
+        return None, None, None, *found, *[None] * len(found)
+
+
+@compiled
+def lay(table_VE: Array, rows_RSBA: NDArray[np.int64], factors_RTBX: Array, out_RTBX: Array, first: int) -> None:
+    """Fills the columns of a table, of which ``first`` is the first in each token."""
+    lanes, margined, sentences, each = rows_RSBA.shape
+    steps, size = out_RTBX.shape[1], table_VE.shape[1]
+    window = margined - steps + 1
+    for r, t, b in np.ndindex(lanes, steps, sentences):
+        for w in range(window):
+            for a in range(each):
+                begin = w * (out_RTBX.shape[3] // window) + first + a * size
+                out = out_RTBX[r, t, b, begin : begin + size]
+                put(out, table_VE[rows_RSBA[r, t + w, b, a]])
+                if len(factors_RTBX) > 0:
+                    scale(out, factors_RTBX[r, t, b, begin : begin + size])
+
+
+@compiled
+def take_back(above_RTBX: Array, factors_RTBX: Array, rows_RSBA: NDArray[np.int64], size: int, first: int) -> Array:
+    """The gradient of each row that was read, values_NE, over all windows that it is in."""
+    lanes, margined, sentences, each = rows_RSBA.shape
+    steps = above_RTBX.shape[1]
+    window = margined - steps + 1
+    values_RSBAE = np.zeros((lanes, margined, sentences, each, size), above_RTBX.dtype)
+    for r, t, b in np.ndindex(lanes, steps, sentences):
+        for w in range(window):
+            for a in range(each):
+                begin = w * (above_RTBX.shape[3] // window) + first + a * size
+                row, above = values_RSBAE[r, t + w, b, a], above_RTBX[r, t, b, begin : begin + size]
+                if len(factors_RTBX) > 0:
+                    factors = factors_RTBX[r, t, b, begin : begin + size]
+                    for j in range(size):
+                        row[j] += above[j] * factors[j]
+                else:
+                    add(row, above)
+    return values_RSBAE.reshape(rows_RSBA.size, size)
+
+
+@compiled
+def add_rows(values_NE: Array, rows_RSBA: NDArray[np.int64], table_VE: Array) -> None:
+    """Each to its row of a table, in their order."""
+    for n, row in enumerate(rows_RSBA.ravel()):
+        add(table_VE[row], values_NE[n])
+
+
+@compiled
+def apart(rows_RSBA: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Rows that count through all lanes, of ``size`` rows each, as those of a lane: lane_and_row_2N."""
+    lane_and_row_2N = np.empty((2, rows_RSBA.size), np.int64)
+    for n, row in enumerate(rows_RSBA.ravel()):
+        lane_and_row_2N[0, n], lane_and_row_2N[1, n] = row // size, row % size
+    return lane_and_row_2N

@@ -1,0 +1,48 @@
+"""What is found at several places, compiled: rows (``models/kernels/rows.py``), and forms
+(``models/layers/lookup.py``).
+
+N places, U distinct rows; R lanes of P tokens, at most M distinct forms in each.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipstack.models.kernels.compiled.steps import Array, add
+from skipstack.models.kernels.compiling import compiled
+
+
+@compiled
+def summed(lane_and_row_2N: NDArray[np.int64], values_NE: Array, size: int) -> tuple[NDArray[np.int64], Array]:
+    """lane_and_row_2U, ascending, of lanes that have ``size`` rows each, and the sum of the values at the places of
+    each, in their order.
+    """
+    at_N = lane_and_row_2N[0] * size + lane_and_row_2N[1]
+    order_N, rank_N, count = np.argsort(at_N), np.empty_like(at_N), 0
+    for n in range(len(at_N)):
+        count += n == 0 or at_N[order_N[n]] != at_N[order_N[n - 1]]
+        rank_N[order_N[n]] = count - 1
+    lane_and_row_2U, values_UE = np.empty((2, count), np.int64), np.zeros((count, values_NE.shape[1]), values_NE.dtype)
+    for n in range(len(at_N)):
+        lane_and_row_2U[:, rank_N[n]] = lane_and_row_2N[:, n]
+        add(values_UE[rank_N[n]], values_NE[n])
+    return lane_and_row_2U, values_UE
+
+
+@compiled
+def distinct(forms_RP: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The distinct forms of each lane, ascending, padded with form 0; and of each token the place of its form among
+    those of all lanes.
+    """
+    found_RP, place_RP, most = np.zeros_like(forms_RP), np.empty_like(forms_RP), 0
+    for r in range(len(forms_RP)):
+        order_P, count = np.argsort(forms_RP[r]), 0
+        for p in range(len(order_P)):
+            form = forms_RP[r, order_P[p]]
+            if p == 0 or form != found_RP[r, count - 1]:
+                found_RP[r, count] = form
+                count += 1
+            place_RP[r, order_P[p]] = count - 1
+        most = max(most, count)
+    for r in range(len(forms_RP)):
+        place_RP[r] += r * most
+    return found_RP[:, :most].copy(), place_RP

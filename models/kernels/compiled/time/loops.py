@@ -1,0 +1,136 @@
+"""Compiled layers as operations of torch, with the gradients that ``models/kernels/reference/`` defines.
+
+X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. Weights have lanes and directions
+apart, R and D, as parameters do. What the way back reads is kept as arrays: to make them anew takes as long as many
+small operations. torch is told of it all the same, for whoever counts what a step keeps (``search/planning/``).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from skipstack.models.ground.once import Once, once
+from skipstack.models.ground.precision import rounds_rows, rounds_steps
+from skipstack.models.kernels.compiled.arrays import ABSENT, arrays
+from skipstack.models.kernels.compiled.time import block, lstm
+from skipstack.models.kernels.gemm.pairs import PAIRS
+
+
+class CompiledLstm(Once):
+    """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing, with the products of what is below."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_GTBI: Tensor,
+        below_RDIX: Tensor,
+        bias_RDX: Tensor,
+        recurrent_RDHX: Tensor,
+        internal_GTBH: Tensor | None,
+        output_GTBH: Tensor | None,
+        kept_GTBH: Tensor | None,
+        start_2GBH: Tensor | None,
+    ) -> tuple[Tensor, Tensor]:
+        """h_GTBH, and last_2GBH: h and c."""
+        weights, skip_GTBH = (below_RDIX, bias_RDX, recurrent_RDHX), (internal_GTBH, output_GTBH, kept_GTBH)
+        h_GTBH, last_2GBH = lstm_through_time(ctx, x_GTBI, weights, skip_GTBH, start_2GBH)
+        ctx.mark_non_differentiable(last_2GBH)
+        return h_GTBH, last_2GBH
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x, the weights, and the parts of the skip."""
+        asked = ctx.needs_input_grad
+        return *returned(lstm.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
+
+
+def lstm_through_time(
+    ctx: Any,
+    x_GTBI: Tensor,
+    weights: Sequence[Tensor],
+    skip_GTBH: Sequence[Tensor | None] = (None, None, None),
+    start_2GBH: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """What ``CompiledLstm`` gives; ``ctx`` keeps what the way back reads."""
+    (groups, steps, sentences, _), (_, _, hidden, width) = x_GTBI.shape, weights[2].shape
+    gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+    h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+    c_GSBH = x_GTBI.new_empty(groups, steps + 1, sentences, hidden)
+    v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
+    last_2GBH = x_GTBI.new_empty(2, groups, sentences, hidden)
+    x, a, b, k, start = arrays(x_GTBI, *skip_GTBH, start_2GBH)
+    made = arrays(gates_GTBX, h_GTBH.detach(), c_GSBH, tanh_GTBH, v_GTBH, last_2GBH)
+    below, bias, recurrent = in_groups(*weights)
+    ctx.factors = factors(x_GTBI)
+    lstm.forward(x, below, bias, recurrent, a, b, k, start, *made, *ctx.factors)
+    ctx.known = x, below, recurrent, start, *made[:-1], k
+    ctx.shapes = [each.shape for each in weights]
+    ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, v_GTBH, skip_GTBH[2])
+    return h_GTBH, last_2GBH
+
+
+class CompiledBlock(Once):
+    """``BlockLoop``, likewise."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_GTBI: Tensor,
+        below_RDIX: Tensor,
+        bias_RDX: Tensor,
+        recurrent_RDHX: Tensor,
+        internal_GTBH: Tensor | None,
+        output_GTBH: Tensor | None,
+        shared_GTBH: Tensor | None,
+        start_GBH: Tensor | None,
+    ) -> Tensor:
+        """h_GTBH."""
+        (groups, steps, sentences, _), (hidden, width) = x_GTBI.shape, recurrent_RDHX.shape[2:]
+        gates_GTBX = x_GTBI.new_empty(groups, steps, sentences, width)
+        h_GTBH, tanh_GTBH = (x_GTBI.new_empty(groups, steps, sentences, hidden) for _ in range(2))
+        read_GTBH = tanh_GTBH if shared_GTBH is None else torch.empty_like(tanh_GTBH)
+        start_1GBH = None if start_GBH is None else start_GBH.unsqueeze(0)
+        x, a, b, q, start = arrays(x_GTBI, internal_GTBH, output_GTBH, shared_GTBH, start_1GBH)
+        made = arrays(gates_GTBX, h_GTBH.detach(), read_GTBH, tanh_GTBH)
+        below, bias, recurrent = in_groups(below_RDIX, bias_RDX, recurrent_RDHX)
+        ctx.factors = factors(x_GTBI)
+        block.forward(x, below, bias, recurrent, a, b, q, start, *made, *ctx.factors)
+        ctx.known = x, below, recurrent, start, *made
+        ctx.shapes = below_RDIX.shape, bias_RDX.shape, recurrent_RDHX.shape
+        ctx.save_for_backward(x_GTBI, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
+        return h_GTBH
+
+    @staticmethod
+    @once
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of x, the weights, and what the skip adds."""
+        asked = ctx.needs_input_grad
+        return *returned(block.backward, ctx, above_GTBH, of_x=asked[0], of_skip=asked[4:7]), None
+
+
+def factors(x_GTBI: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Arrays like the factors of products: of all steps at once, and of a step."""
+    _, steps, sentences, _ = x_GTBI.shape
+    own = ABSENT[x_GTBI.dtype]
+    return PAIRS if rounds_rows(steps * sentences) else own, PAIRS if rounds_steps(sentences) else own
+
+
+def in_groups(*weights_RD: Tensor) -> list[NDArray[Any]]:
+    """Weights whose lanes and directions are one axis."""
+    return [each.reshape(-1, *each.shape[2:]) for each in arrays(*weights_RD)]
+
+
+def returned(
+    backward: Callable[..., None], ctx: Any, above_GTBH: Tensor, *, of_x: bool, of_skip: Sequence[bool] = (False,) * 3
+) -> list[Tensor | None]:
+    """The gradients of x, W, b, U and the three parts of the skip; None of what asks for none."""
+    to_x_GTBI = above_GTBH.new_empty(ctx.known[0].shape) if of_x else None
+    to_weights = [above_GTBH.new_empty(shape) for shape in ctx.shapes]
+    to_added = [above_GTBH.new_empty(above_GTBH.shape) if wanted else None for wanted in of_skip]
+    above, to_x, *to_parts = arrays(above_GTBH, to_x_GTBI, *to_added)
+    backward(above, *ctx.known, to_x, *in_groups(*to_weights), *to_parts, *ctx.factors)
+    return [to_x_GTBI, *to_weights, *to_added]

@@ -1,0 +1,159 @@
+"""The LSTM through time, with or without shortcuts, compiled: the equations of
+``models/kernels/reference/shortcut_loop.py``.
+
+X = 4H, S = T + 1: all internal states, the first included. The pre-activations are W x + b + U h_{t-1}, x the layer
+below. An array without elements is an absent one.
+"""
+
+import numpy as np
+
+from skipstack.models.kernels.compiled.arithmetic import ONE, sigmoid, tanh
+from skipstack.models.kernels.compiled.steps import (
+    Array,
+    add,
+    put,
+    read_below,
+    read_previous,
+    return_below,
+    return_output,
+    return_previous,
+    scale,
+    zero,
+)
+from skipstack.models.kernels.compiling import compiled, inlined
+from skipstack.models.kernels.gemm.pairs import across, down
+from skipstack.models.kernels.gemm.panels import packed, packed_turned
+
+
+@compiled
+def forward(
+    x_GTBI: Array,
+    below_GIX: Array,
+    bias_GX: Array,
+    weight_GHX: Array,
+    a_GTBH: Array,
+    b_GTBH: Array,
+    k_GTBH: Array,
+    start_2GBH: Array,
+    gates_GTBX: Array,
+    h_GTBH: Array,
+    c_GSBH: Array,
+    tanh_GTBH: Array,
+    v_GTBH: Array,
+    last_2GBH: Array,
+    below_like: Array,
+    step_like: Array,
+) -> None:
+    """Fills gates, h, c, tanh, v and last: c begins with the first state; v is filled only where there is k, otherwise
+    it is c less a.
+    """
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden = width // 4
+    for g in range(groups):
+        start_11BH, step_PKX = start_2GBH[:1, g : g + 1], packed(down(weight_GHX[g], step_like))
+        bias, bias_of_s = bias_GX[g], bias_GX[g, 3 * hidden :]
+        if len(start_2GBH) > 0:
+            c_GSBH[g, 0] = start_2GBH[1, g]
+        else:
+            zero(c_GSBH[g, 0])
+        read_below(x_GTBI[g], below_GIX[g], gates_GTBX[g], below_like)
+        for t in range(steps):
+            read_previous(t, h_GTBH[g], start_11BH, step_PKX, gates_GTBX[g], step_like)
+            for n in range(sentences):
+                row = gates_GTBX[g, t, n]
+                i, f, o, s = quarters(row)
+                before, after, through, out = c_GSBH[g, t, n], c_GSBH[g, t + 1, n], tanh_GTBH[g, t, n], h_GTBH[g, t, n]
+                for j in range(3 * hidden):
+                    row[j] = sigmoid(row[j] + bias[j])
+                for j in range(hidden):
+                    s[j] = tanh(s[j] + bias_of_s[j])
+                for j in range(hidden):
+                    after[j] = i[j] * s[j] + f[j] * before[j]
+                for j in range(hidden):
+                    through[j] = tanh(after[j])
+                for j in range(hidden):
+                    out[j] = o[j] * through[j]
+                if len(k_GTBH) > 0:
+                    put(v_GTBH[g, t, n], after)
+                    scale(after, k_GTBH[g, t, n])
+                    scale(out, k_GTBH[g, t, n])
+                if len(a_GTBH) > 0:
+                    add(after, a_GTBH[g, t, n])
+                if len(b_GTBH) > 0:
+                    add(out, b_GTBH[g, t, n])
+        last_2GBH[0, g], last_2GBH[1, g] = h_GTBH[g, -1], c_GSBH[g, -1]
+
+
+@compiled
+def backward(
+    above_GTBH: Array,
+    x_GTBI: Array,
+    below_GIX: Array,
+    weight_GHX: Array,
+    start_2GBH: Array,
+    gates_GTBX: Array,
+    h_GTBH: Array,
+    c_GSBH: Array,
+    tanh_GTBH: Array,
+    v_GTBH: Array,
+    k_GTBH: Array,
+    to_x_GTBI: Array,
+    to_below_GIX: Array,
+    to_bias_GX: Array,
+    to_weight_GHX: Array,
+    to_a_GTBH: Array,
+    to_b_GTBH: Array,
+    to_k_GTBH: Array,
+    below_like: Array,
+    step_like: Array,
+) -> None:
+    """Fills the seven before ``below_like``: the gradients of x, if it has room for any, W, b, U, a, b and k."""
+    groups, steps, sentences, width = gates_GTBX.shape
+    hidden, kind = width // 4, gates_GTBX.dtype
+    to_h_BH, to_c_BH, to_v_H = (
+        np.empty((sentences, hidden), kind),
+        np.empty((sentences, hidden), kind),
+        np.empty(hidden, kind),
+    )
+    to_pre_TBX = np.empty((steps, sentences, width), kind)  # of one group at a time
+    for g in range(groups):
+        start_11BH, back_PKH = start_2GBH[:1, g : g + 1], packed_turned(across(weight_GHX[g], step_like))
+        zero(to_c_BH)
+        for t in range(steps - 1, -1, -1):
+            return_output(t, above_GTBH[g], to_pre_TBX, back_PKH, to_h_BH, step_like)
+            for n in range(sentences):
+                i, f, o, s = quarters(gates_GTBX[g, t, n])
+                to_i, to_f, to_o, to_s = quarters(to_pre_TBX[t, n])
+                before, through, to_h, to_c = c_GSBH[g, t, n], tanh_GTBH[g, t, n], to_h_BH[n], to_c_BH[n]
+                if len(to_a_GTBH) > 0:
+                    put(to_a_GTBH[g, t, n], to_c)
+                if len(to_b_GTBH) > 0:
+                    put(to_b_GTBH[g, t, n], to_h)
+                if len(k_GTBH) > 0:
+                    whole, to_k = v_GTBH[g, t, n], to_k_GTBH[g, t, n]
+                    for j in range(hidden):
+                        to_k[j] = to_c[j] * whole[j] + to_h[j] * o[j] * through[j]
+                    scale(to_c, k_GTBH[g, t, n])
+                    scale(to_h, k_GTBH[g, t, n])
+                for j in range(hidden):
+                    to_v_H[j] = to_c[j] + to_h[j] * o[j] * (ONE - through[j] * through[j])
+                for j in range(hidden):
+                    to_i[j] = to_v_H[j] * s[j] * i[j] * (ONE - i[j])
+                for j in range(hidden):
+                    to_f[j] = to_v_H[j] * before[j] * f[j] * (ONE - f[j])
+                for j in range(hidden):
+                    to_o[j] = to_h[j] * through[j] * o[j] * (ONE - o[j])
+                for j in range(hidden):
+                    to_s[j] = to_v_H[j] * i[j] * (ONE - s[j] * s[j])
+                for j in range(hidden):
+                    to_c[j] = to_v_H[j] * f[j]
+        to_x_1TBI = to_x_GTBI[g : g + 1]
+        return_below(x_GTBI[g], below_GIX[g], to_pre_TBX, to_x_1TBI, to_below_GIX[g], to_bias_GX[g], below_like)
+        return_previous(h_GTBH[g], start_11BH, to_pre_TBX, to_weight_GHX[g], step_like)
+
+
+@inlined
+def quarters(row_X: Array) -> tuple[Array, Array, Array, Array]:
+    """The parts of i, f, o and s."""
+    hidden = len(row_X) // 4
+    return row_X[:hidden], row_X[hidden : 2 * hidden], row_X[2 * hidden : 3 * hidden], row_X[3 * hidden :]

@@ -1,0 +1,128 @@
+"""Updates of parameters, compiled: what ``models/training/optimisers.py`` defines, in one call for all parameters.
+
+R lanes; P parameters, each of so many numbers a lane; N numbers of a lane, or of a row. K: a parameter and its slots,
+none to two; one that the rule does not have stands for nothing. U rows of a table that have a gradient.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from skipstack.models.kernels.compiled.addresses import numbers_at
+from skipstack.models.kernels.compiled.arithmetic import ONE
+from skipstack.models.kernels.compiled.arrays import arrays, numbers
+from skipstack.models.kernels.compiled.steps import Array, add
+from skipstack.models.kernels.compiling import compiled, inlined
+
+SGD, MOMENTUM, ADAGRAD, ADAM = range(4)
+RULES: Final = {"sgd": SGD, "momentum": MOMENTUM, "adagrad": ADAGRAD, "adam": ADAM}
+"""By the names that optimisers have for them."""
+
+
+class Update:
+    """Moves some parameters, each with the slots that the rule has, in one call, or rows of one that is a table.
+
+    They are written where they stood when this was made: they are to be changed in place, by whoever changes them.
+    """
+
+    def __init__(self, rule: str, tensors_P: Sequence[list[Tensor]]) -> None:
+        self.rule = RULES[rule]
+        self.held = [[each.detach() for each in tensors] for tensors in tensors_P]
+        self.addresses_PK = np.array([[each.data_ptr() for each in tensors] for tensors in tensors_P])
+        self.sizes_P = np.array([tensors[0][0].numel() for tensors in tensors_P])
+
+    def __call__(self, gradients_P: Sequence[Tensor], rate_R: Tensor, constants: Sequence[float]) -> None:
+        """By the gradient of each."""
+        gradients_P = [each.contiguous() for each in gradients_P]  # which are held until the end
+        rates, addresses_P = numbers(rate_R), np.array([each.data_ptr() for each in gradients_P])
+        known = self.rule, self.addresses_PK, addresses_P, self.sizes_P
+        all_numbers(*known, rates, np.array(constants, rates.dtype))
+
+    def rows(self, places_2U: Tensor, gradient_UE: Tensor, rate_R: Tensor, constants: Sequence[float]) -> None:
+        """Those rows of the one table that have a gradient: lane and row of each."""
+        gradient, places, rates = arrays(gradient_UE, places_2U, rate_R)
+        some_rows(
+            self.rule, self.addresses_PK[0], places, self.sizes_P[0], gradient, rates, np.array(constants, rates.dtype)
+        )
+
+
+@compiled
+def all_numbers(
+    rule: int,
+    addresses_PK: NDArray[np.int64],
+    gradients_P: NDArray[np.int64],
+    sizes_P: NDArray[np.int64],
+    rate_R: Array,
+    constants: Array,
+) -> None:
+    """Writes parameters and slots in place."""
+    for p in range(len(sizes_P)):
+        size = sizes_P[p]
+        for r in range(len(rate_R)):
+            gradient = numbers_at(gradients_P[p], r * size, size, rate_R)
+            move_at(rule, addresses_PK[p], r * size, gradient, rate_R[r], constants)
+
+
+@compiled
+def some_rows(
+    rule: int,
+    addresses_K: NDArray[np.int64],
+    places_2U: NDArray[np.int64],
+    size: int,
+    gradient_UE: Array,
+    rate_R: Array,
+    constants: Array,
+) -> None:
+    """The same, of these rows; a lane's table has so many numbers."""
+    for u in range(len(gradient_UE)):
+        lane, row = places_2U[0, u], places_2U[1, u]
+        first = lane * size + row * gradient_UE.shape[1]
+        move_at(rule, addresses_K, first, gradient_UE[u], rate_R[lane], constants)
+
+
+@inlined
+def move_at(
+    rule: int, addresses_K: NDArray[np.int64], first: int, gradient_N: Array, rate: float, constants: Array
+) -> None:
+    """As ``move``, from the ``first`` number on that stands at each of the addresses."""
+    count, most = len(gradient_N), len(addresses_K) - 1
+    parameter = numbers_at(addresses_K[0], first, count, gradient_N)
+    one = numbers_at(addresses_K[min(1, most)], first, count, gradient_N)
+    other = numbers_at(addresses_K[min(2, most)], first, count, gradient_N)
+    move(rule, parameter, gradient_N, one, other, rate, constants)
+
+
+@inlined
+def move(
+    rule: int, parameter_N: Array, gradient_N: Array, first_N: Array, second_N: Array, rate: float, constants: Array
+) -> None:
+    """One row of numbers; ``first`` and ``second`` are the slots in the order in which the optimiser names them.
+
+    ``constants``: the factor of the velocity; epsilon; of Adam beta_1, beta_2, epsilon, and what corrects the averages.
+    """
+    if rule == SGD:
+        for j in range(len(parameter_N)):
+            parameter_N[j] -= rate * gradient_N[j]
+    elif rule == MOMENTUM:
+        for j in range(len(parameter_N)):
+            first_N[j] *= constants[0]
+        add(first_N, gradient_N)
+        for j in range(len(parameter_N)):
+            parameter_N[j] -= rate * first_N[j]
+    elif rule == ADAGRAD:
+        for j in range(len(parameter_N)):
+            first_N[j] += gradient_N[j] * gradient_N[j]
+        for j in range(len(parameter_N)):
+            parameter_N[j] -= rate * (gradient_N[j] / (np.sqrt(first_N[j]) + constants[0]))
+    elif rule == ADAM:
+        beta1, beta2, epsilon = constants[0], constants[1], constants[2]
+        whole1, whole2 = constants[3], constants[4]
+        for j in range(len(parameter_N)):
+            first_N[j] = beta1 * first_N[j] + (ONE - beta1) * gradient_N[j]
+        for j in range(len(parameter_N)):
+            second_N[j] = beta2 * second_N[j] + (ONE - beta2) * gradient_N[j] * gradient_N[j]
+        for j in range(len(parameter_N)):
+            parameter_N[j] -= rate * (first_N[j] / whole1 / (np.sqrt(second_N[j] / whole2) + epsilon))

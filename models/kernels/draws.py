@@ -1,0 +1,36 @@
+"""Random numbers that depend only on a key, the number of the draw and their place (``models/kernels/philox.py``).
+
+Every kind of device draws the same numbers, and a GPU draws those of all lanes at once.
+
+R lanes; N numbers of a lane, in any arrangement; M blocks of four words.
+"""
+
+from torch import Tensor
+
+from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.fused.choice import fuses
+from skipstack.models.kernels.philox import fractions, philox_words
+
+
+def drawn(key_R: Tensor, draw: int | Tensor, like: Tensor) -> Tensor:
+    """Uniform in [0, 1), of the shape and type of ``like``: multiples of 2^-24 in float32, of 2^-32 in float64.
+
+    A lane's numbers are word 0 of blocks 0 ... M - 1, then their word 1, 2, 3; block i is Philox of (i, 0, d_0, d_1)
+    under (k_0, k_1), where d is the draw and k the lane's key, both of 64 bits, the lower half first. The draw is a
+    whole number, of the host or in a tensor beside the key.
+    """
+    lanes, numbers = len(key_R), like.numel() // len(key_R)
+    blocks = -(-numbers // 4)
+    if compiles(like) and isinstance(draw, int):
+        from skipstack.models.kernels.compiled.philox import fill
+
+        uniform_RN = like.new_empty(lanes, 4 * blocks)
+        fill(key_R.numpy(), draw, uniform_RN.numpy())
+    elif fuses(like):
+        from skipstack.models.kernels.fused.operators import OPERATIONS
+
+        uniform_RN = like.new_empty(lanes, 4 * blocks)
+        OPERATIONS.uniform(key_R, *((draw, None) if isinstance(draw, int) else (0, draw)), uniform_RN)
+    else:
+        uniform_RN = fractions(philox_words(key_R, draw, blocks), like.dtype)
+    return uniform_RN[:, :numbers].reshape(like.shape)

@@ -1,0 +1,174 @@
+"""Kernels of a GPU (Triton): of the steps of loops over time all that is no product, in one launch a step; and draws.
+
+Each program of a step has ``BLOCK`` of the B * H numbers of one group. A pointer is that of a step's first number;
+from one group to the next it is a stride further. What is None is absent. The equations are those of
+``models/kernels/reference/shortcut_loop.py`` and ``models/kernels/reference/block_loop.py``.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def sigmoid(x):
+    """1 / (1 + e^-x)."""
+    return 1 / (1 + tl.exp(-x))
+
+
+@triton.jit
+def tanh(x):
+    """(1 - e^-2|x|) / (1 + e^-2|x|), with the sign of x: nothing overflows."""
+    small = tl.exp(-2 * tl.abs(x))
+    size = (1 - small) / (1 + small)
+    return tl.where(x < 0, -size, size)
+
+
+@triton.jit
+def places(size, hidden, gates: tl.constexpr, gates_stride, hidden_stride, BLOCK: tl.constexpr):
+    """Where a program's numbers stand, and which of them there are: among gates, among hidden units."""
+    group = tl.program_id(0).to(tl.int64)
+    number = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    first_gate = group * gates_stride + number // hidden * (gates * hidden) + number % hidden
+    return group, number, first_gate, group * hidden_stride + number, number < size
+
+
+@triton.jit
+def lstm_forward(
+    x, before, internal, output, kept, gates, after, through, whole, h,
+    size, hidden, gates_stride, hidden_stride, state_stride, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The gates from x, their pre-activations; then the states, and what the way back asks for."""
+    group, number, wide, at, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
+    state = group * state_stride + number
+    i = sigmoid(tl.load(x + wide, mask=there))
+    f = sigmoid(tl.load(x + wide + hidden, mask=there))
+    o = sigmoid(tl.load(x + wide + 2 * hidden, mask=there))
+    s = tanh(tl.load(x + wide + 3 * hidden, mask=there))
+    v = i * s + f * tl.load(before + state, mask=there)
+    tanh_v = tanh(v)
+    c, out = v, o * tanh_v
+    if kept is not None:
+        k = tl.load(kept + at, mask=there)
+        tl.store(whole + at, v, mask=there)
+        c, out = c * k, out * k
+    if internal is not None:
+        c += tl.load(internal + at, mask=there)
+    if output is not None:
+        out += tl.load(output + at, mask=there)
+    tl.store(gates + wide, i, mask=there)
+    tl.store(gates + wide + hidden, f, mask=there)
+    tl.store(gates + wide + 2 * hidden, o, mask=there)
+    tl.store(gates + wide + 3 * hidden, s, mask=there)
+    tl.store(after + state, c, mask=there)
+    tl.store(through + at, tanh_v, mask=there)
+    tl.store(h + at, out, mask=there)
+
+
+@triton.jit
+def lstm_backward(
+    to_h, gates, before, through, kept, whole, to_c, to_pre, to_internal, to_output, to_kept,
+    size, hidden, gates_stride, hidden_stride, state_stride, to_h_stride, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """What comes back to pre, to c_{t-1} in the place of what came to c_t, and to the parts of the skip."""
+    group, number, wide, at, there = places(size, hidden, 4, gates_stride, hidden_stride, BLOCK)
+    own = group * size + number
+    i = tl.load(gates + wide, mask=there)
+    f = tl.load(gates + wide + hidden, mask=there)
+    o = tl.load(gates + wide + 2 * hidden, mask=there)
+    s = tl.load(gates + wide + 3 * hidden, mask=there)
+    c = tl.load(before + group * state_stride + number, mask=there)
+    tanh_v = tl.load(through + at, mask=there)
+    of_h = tl.load(to_h + group * to_h_stride + number, mask=there)
+    of_c = tl.load(to_c + own, mask=there)
+    if to_internal is not None:
+        tl.store(to_internal + at, of_c, mask=there)
+    if to_output is not None:
+        tl.store(to_output + at, of_h, mask=there)
+    if kept is not None:
+        k, v = tl.load(kept + at, mask=there), tl.load(whole + at, mask=there)
+        tl.store(to_kept + at, of_c * v + of_h * o * tanh_v, mask=there)
+        of_c, of_h = of_c * k, of_h * k
+    of_v = of_c + of_h * o * (1 - tanh_v * tanh_v)
+    tl.store(to_pre + wide, of_v * s * i * (1 - i), mask=there)
+    tl.store(to_pre + wide + hidden, of_v * c * f * (1 - f), mask=there)
+    tl.store(to_pre + wide + 2 * hidden, of_h * tanh_v * o * (1 - o), mask=there)
+    tl.store(to_pre + wide + 3 * hidden, of_v * i * (1 - s * s), mask=there)
+    tl.store(to_c + own, of_v * f, mask=there)
+
+
+@triton.jit
+def block_forward(
+    x, internal, output, shared, gates, through, read, h,
+    size, hidden, gates_stride, hidden_stride, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """The gates from x, their pre-activations; then m and h."""
+    _, _, wide, at, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
+    i = sigmoid(tl.load(x + wide, mask=there))
+    o = sigmoid(tl.load(x + wide + hidden, mask=there))
+    s = tanh(tl.load(x + wide + 2 * hidden, mask=there))
+    m = i * s
+    if internal is not None:
+        m += tl.load(internal + at, mask=there)
+    tanh_m = tanh(m)
+    out = tanh_m
+    if shared is not None:
+        out += tl.load(shared + at, mask=there)
+        tl.store(read + at, out, mask=there)
+    out = o * out
+    if output is not None:
+        out += tl.load(output + at, mask=there)
+    tl.store(gates + wide, i, mask=there)
+    tl.store(gates + wide + hidden, o, mask=there)
+    tl.store(gates + wide + 2 * hidden, s, mask=there)
+    tl.store(through + at, tanh_m, mask=there)
+    tl.store(h + at, out, mask=there)
+
+
+@triton.jit
+def block_backward(
+    to_h, gates, through, read, to_pre, to_internal, to_output, to_shared,
+    size, hidden, gates_stride, hidden_stride, to_h_stride, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """What comes back to pre and to the parts of the skip."""
+    group, number, wide, at, there = places(size, hidden, 3, gates_stride, hidden_stride, BLOCK)
+    i = tl.load(gates + wide, mask=there)
+    o = tl.load(gates + wide + hidden, mask=there)
+    s = tl.load(gates + wide + 2 * hidden, mask=there)
+    tanh_m, out = tl.load(through + at, mask=there), tl.load(read + at, mask=there)
+    of_h = tl.load(to_h + group * to_h_stride + number, mask=there)
+    of_m = of_h * o * (1 - tanh_m * tanh_m)
+    if to_internal is not None:
+        tl.store(to_internal + at, of_m, mask=there)
+    if to_output is not None:
+        tl.store(to_output + at, of_h, mask=there)
+    if to_shared is not None:
+        tl.store(to_shared + at, of_h * o, mask=there)
+    tl.store(to_pre + wide, of_m * s * i * (1 - i), mask=there)
+    tl.store(to_pre + wide + hidden, of_h * out * o * (1 - o), mask=there)
+    tl.store(to_pre + wide + 2 * hidden, of_m * i * (1 - s * s), mask=there)
+
+
+@triton.jit(do_not_specialize=["draw"])
+def uniform(keys, draw, counted, out, blocks, BLOCK: tl.constexpr):
+    """Each program turns ``BLOCK`` counters of a lane into four words each, a quarter of the lane's numbers apart."""
+    lane, block = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    first, nothing, whole = block.to(tl.uint32), (block * 0).to(tl.uint32), draw.to(tl.int64)
+    if counted is not None:
+        whole += tl.load(counted)
+    low, high = nothing + (whole & 0xFFFFFFFF).to(tl.uint32), nothing + (whole >> 32).to(tl.uint32)
+    a, b, c, d = tl.philox(tl.load(keys + lane), first, nothing, low, high)
+    at, there = lane * 4 * blocks + block, block < blocks
+    tl.store(out + at, fraction(a, out), mask=there)
+    tl.store(out + at + blocks, fraction(b, out), mask=there)
+    tl.store(out + at + 2 * blocks, fraction(c, out), mask=there)
+    tl.store(out + at + 3 * blocks, fraction(d, out), mask=there)
+
+
+@triton.jit
+def fraction(word, like):
+    """A word as a share of 2^32, in as many bits as what ``like`` points to has room for."""
+    if like.dtype.element_ty == tl.float32:
+        share = (word >> 8).to(tl.float32) * 5.9604644775390625e-08
+    else:
+        share = word.to(tl.float64) * 2.3283064365386963e-10
+    return share

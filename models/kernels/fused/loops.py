@@ -1,0 +1,120 @@
+"""Loops over time on a GPU, a product and one kernel a step, with the gradients of ``models/kernels/reference/``.
+
+X = 4H in an LSTM, 3H in a block; S = T + 1: all internal states, the first included. GBH and GBX are one step of GTBH
+and GTBX.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from skipstack.models.ground.precision import multiplies
+from skipstack.models.kernels.fused.operators import OPERATIONS
+from skipstack.models.kernels.products import plus_product, step_weight, transposed
+from skipstack.models.kernels.reference import block_loop, lstm_loop
+from skipstack.models.kernels.reference.lstm_loop import ended, recurrent_gradient
+
+
+@multiplies
+class FusedLstm(torch.autograd.Function):
+    """``ShortcutLoop``, and ``LstmLoop`` where the skip adds nothing."""
+
+    @staticmethod
+    def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> tuple[Tensor, Tensor]:
+        """h_GTBH, and last_2GBH: h and c. ``parts``: a, b and k of the skip, and the first state."""
+        *skip_GTBH, start_2GBH = parts
+        gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
+        h_GTBH, c_GSBH, tanh_GTBH = lstm_loop.begun(gates_GTBX, weight_GHX.shape[1], start_2GBH)
+        v_GTBH = None if skip_GTBH[2] is None else torch.empty_like(tanh_GTBH)
+        start_GBH = None if start_2GBH is None else start_2GBH[0]
+        step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
+        pre, gates, h, c, tanh = (by_step(each) for each in (pre_GTBX, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH))
+        a, b, k, v = (steps_of(part, len(pre)) for part in (*skip_GTBH, v_GTBH))
+        for t in range(len(pre)):
+            x_GBX = activated(pre[t], h[t - 1] if t else start_GBH, step_GHX, gates[t])
+            OPERATIONS.lstm_forward(x_GBX, c[t], a[t], b[t], k[t], gates[t], c[t + 1], tanh[t], v[t], h[t])
+        ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, skip_GTBH[2], v_GTBH)
+        ctx.added = [part is not None for part in skip_GTBH]
+        return ended(ctx, h_GTBH, c_GSBH)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_GTBH: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of pre, U, and the parts of the skip."""
+        step_GHX, start_GBH, gates_GTBX, h_GTBH, c_GSBH, tanh_GTBH, kept_GTBH, v_GTBH = ctx.saved_tensors
+        pre_GTBX, added_GTBH = torch.empty_like(gates_GTBX), room(ctx.added, h_GTBH)
+        above, gates, c, tanh, pre = (by_step(each) for each in (above_GTBH, gates_GTBX, c_GSBH, tanh_GTBH, pre_GTBX))
+        k, v, to_a, to_b, to_k = (steps_of(part, len(pre)) for part in (kept_GTBH, v_GTBH, *added_GTBH))
+        to_c_GBH, to_h_GBH = torch.zeros_like(h_GTBH[:, 0]), torch.empty_like(h_GTBH[:, 0])
+        turned_GXH = transposed(step_GHX)
+        for t in reversed(range(len(pre))):
+            of_h_GBH = returned(above[t], pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, to_h_GBH)
+            known = gates[t], c[t], tanh[t], k[t], v[t]
+            OPERATIONS.lstm_backward(of_h_GBH, *known, to_c_GBH, pre[t], to_a[t], to_b[t], to_k[t])
+        return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
+
+
+@multiplies
+class FusedBlock(torch.autograd.Function):
+    """``BlockLoop``."""
+
+    @staticmethod
+    def forward(ctx: Any, pre_GTBX: Tensor, weight_GHX: Tensor, *parts: Tensor | None) -> Tensor:
+        """h_GTBH. ``parts``: a, b and q of the skip, and the first state."""
+        *skip_GTBH, start_GBH = parts
+        gates_GTBX = torch.empty_like(pre_GTBX, memory_format=torch.contiguous_format)
+        h_GTBH, read_GTBH, tanh_GTBH = block_loop.begun(gates_GTBX, weight_GHX.shape[1], skip_GTBH[2])
+        step_GHX = step_weight(weight_GHX, gates_GTBX.shape[2])
+        apart_GTBH = None if skip_GTBH[2] is None else read_GTBH
+        pre, gates, h, tanh = (by_step(each) for each in (pre_GTBX, gates_GTBX, h_GTBH, tanh_GTBH))
+        a, b, q, read = (steps_of(part, len(pre)) for part in (*skip_GTBH, apart_GTBH))
+        for t in range(len(pre)):
+            x_GBX = activated(pre[t], h[t - 1] if t else start_GBH, step_GHX, gates[t])
+            OPERATIONS.block_forward(x_GBX, a[t], b[t], q[t], gates[t], tanh[t], read[t], h[t])
+        ctx.save_for_backward(step_GHX, start_GBH, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH)
+        ctx.added = [part is not None for part in skip_GTBH]
+        return h_GTBH
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, above_GTBH: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of pre, U and what the skip adds."""
+        step_GHX, start_GBH, gates_GTBX, h_GTBH, read_GTBH, tanh_GTBH = ctx.saved_tensors
+        pre_GTBX, added_GTBH = torch.empty_like(gates_GTBX), room(ctx.added, h_GTBH)
+        above, gates, read, tanh, pre = (
+            by_step(each) for each in (above_GTBH, gates_GTBX, read_GTBH, tanh_GTBH, pre_GTBX)
+        )
+        to_a, to_b, to_q = (steps_of(part, len(pre)) for part in added_GTBH)
+        to_h_GBH, turned_GXH = torch.empty_like(h_GTBH[:, 0]), transposed(step_GHX)
+        for t in reversed(range(len(pre))):
+            of_h_GBH = returned(above[t], pre[t + 1] if t + 1 < len(pre) else None, turned_GXH, to_h_GBH)
+            OPERATIONS.block_backward(of_h_GBH, gates[t], tanh[t], read[t], pre[t], to_a[t], to_b[t], to_q[t])
+        return pre_GTBX, recurrent_gradient(h_GTBH, pre_GTBX, start_GBH, step_GHX), *added_GTBH, None
+
+
+def activated(pre_GBX: Tensor, before_GBH: Tensor | None, step_GHX: Tensor, out_GBX: Tensor) -> Tensor:
+    """pre_t + U h_{t-1}, in ``out``; pre_t as it stands before the first step, where h is zero."""
+    return pre_GBX if before_GBH is None else plus_product(pre_GBX, before_GBH, step_GHX, out=out_GBX)
+
+
+def returned(above_GBH: Tensor, to_pre_GBX: Tensor | None, turned_GXH: Tensor, out_GBH: Tensor) -> Tensor:
+    """h_t' = (from above)_t + U^T pre_{t+1}', in ``out``; what comes from above as it stands at the last step."""
+    return above_GBH if to_pre_GBX is None else plus_product(above_GBH, to_pre_GBX, turned_GXH, out=out_GBH)
+
+
+def room(added: Sequence[bool], like_GTBH: Tensor) -> list[Tensor | None]:
+    """For the gradients of the parts of a skip that there are."""
+    return [torch.empty_like(like_GTBH) if there else None for there in added]
+
+
+def by_step(x_GTBI: Tensor) -> tuple[Tensor, ...]:
+    """Its steps, of numbers that stand row after row."""
+    return x_GTBI.contiguous().unbind(1)
+
+
+def steps_of(part_GTBH: Tensor | None, steps: int) -> Sequence[Tensor | None]:
+    """As ``by_step``; of an absent one, so many absent ones."""
+    return (None,) * steps if part_GTBH is None else by_step(part_GTBH)

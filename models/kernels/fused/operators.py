@@ -1,0 +1,99 @@
+"""The kernels as operations of torch, ``torch.ops.skipstack.*``: what looks on at torch's operations sees them too.
+
+Those of layers work on one step of tensors that stand row after row, GBH or GBX.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+BLOCK = 256
+"""Numbers of a program: a GPU has thousands of programs at a time."""
+
+_DEFINED: Any = torch.library.Library("skipstack", "DEF")  # type: ignore[no-untyped-call]  # torch gives it no types
+_DEFINED.define(
+    "lstm_forward(Tensor x, Tensor before, Tensor? internal, Tensor? output, Tensor? kept,"
+    " Tensor(a!) gates, Tensor(b!) after, Tensor(c!) through, Tensor(d!)? whole, Tensor(e!) h) -> ()"
+)
+_DEFINED.define(
+    "lstm_backward(Tensor to_h, Tensor gates, Tensor before, Tensor through, Tensor? kept, Tensor? whole,"
+    " Tensor(a!) to_c, Tensor(b!) to_pre, Tensor(c!)? to_internal, Tensor(d!)? to_output, Tensor(e!)? to_kept) -> ()"
+)
+_DEFINED.define(
+    "block_forward(Tensor x, Tensor? internal, Tensor? output, Tensor? shared,"
+    " Tensor(a!) gates, Tensor(b!) through, Tensor(c!)? read, Tensor(d!) h) -> ()"
+)
+_DEFINED.define(
+    "block_backward(Tensor to_h, Tensor gates, Tensor through, Tensor read,"
+    " Tensor(a!) to_pre, Tensor(b!)? to_internal, Tensor(c!)? to_output, Tensor(d!)? to_shared) -> ()"
+)
+_DEFINED.define("uniform(Tensor keys, int draw, Tensor? counted, Tensor(a!) out) -> ()")
+
+
+def lstm_forward(
+    x: Tensor,
+    before: Tensor,
+    internal: Tensor | None,
+    output: Tensor | None,
+    kept: Tensor | None,
+    gates: Tensor,
+    after: Tensor,
+    through: Tensor,
+    whole: Tensor | None,
+    h: Tensor,
+) -> None:
+    """One step."""
+    parts = x, before, internal, output, kept, gates, after, through, whole, h
+    launch("lstm_forward", parts, h, gates.stride(0), h.stride(0), before.stride(0))
+
+
+def lstm_backward(to_h: Tensor, gates: Tensor, before: Tensor, through: Tensor, *others: Tensor | None) -> None:
+    """One step back."""
+    strides = gates.stride(0), through.stride(0), before.stride(0), to_h.stride(0)
+    launch("lstm_backward", (to_h, gates, before, through, *others), through, *strides)
+
+
+def block_forward(
+    x: Tensor,
+    internal: Tensor | None,
+    output: Tensor | None,
+    shared: Tensor | None,
+    gates: Tensor,
+    through: Tensor,
+    read: Tensor | None,
+    h: Tensor,
+) -> None:
+    """One step."""
+    launch("block_forward", (x, internal, output, shared, gates, through, read, h), h, gates.stride(0), h.stride(0))
+
+
+def block_backward(to_h: Tensor, gates: Tensor, through: Tensor, *others: Tensor | None) -> None:
+    """One step back."""
+    strides = gates.stride(0), through.stride(0), to_h.stride(0)
+    launch("block_backward", (to_h, gates, through, *others), through, *strides)
+
+
+def launch(name: str, parts: tuple[Tensor | None, ...], like_GBH: Tensor, *strides: int) -> None:
+    """A kernel over all groups."""
+    from skipstack.models.kernels.fused import kernels  # Triton is there where torch is made for GPUs
+
+    groups, sentences, hidden = like_GBH.shape
+    size = sentences * hidden
+    kernel: Any = getattr(kernels, name)
+    kernel[(groups, -(-size // BLOCK))](*parts, size, hidden, *strides, BLOCK=BLOCK)
+
+
+def uniform(keys: Tensor, draw: int, counted: Tensor | None, out: Tensor) -> None:
+    """All of ``out``, a row a lane (``models/kernels/draws.py``); the draw is ``draw`` + ``counted`` (None: 0)."""
+    from skipstack.models.kernels.fused import kernels
+
+    blocks = out.shape[1] // 4
+    kernels.uniform[(len(out), -(-blocks // BLOCK))](keys, draw, counted, out, blocks, BLOCK=BLOCK)
+
+
+for _function in (lstm_forward, lstm_backward, block_forward, block_backward, uniform):
+    _DEFINED.impl(_function.__name__, _function, "CompositeExplicitAutograd")
+
+OPERATIONS: Any = torch.ops.skipstack
+"""What is called."""

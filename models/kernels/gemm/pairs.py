@@ -1,0 +1,92 @@
+"""Factors in bfloat16, two to a number of 32 bits: CPUs multiply them by twos, and sum both products up in float32.
+
+``like`` says which factors are wanted: an array of uint32 for pairs, or one of the numbers' own type, which then stay
+as they are. L: half of K, rounded up; where there is no second number of a pair, it is zero.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from skipstack.models.kernels.compiling import inlined
+
+HALF, ONE, SHIFT = np.uint32(0x7FFF), np.uint32(1), np.uint32(16)
+PAIRS: Final = np.empty(0, np.uint32)
+"""For ``like``."""
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bits_of_float(_: Any, number: Any) -> Any:
+    """The 32 bits of a float32."""
+    return types.uint32(types.float32), lambda _, builder, __, given: builder.bitcast(given[0], ir.IntType(32))
+
+
+@inlined
+def rounded(number: Any) -> Any:
+    """The 16 bits of the nearest number of bfloat16; of two as near, of the even one."""
+    bits = bits_of_float(number)
+    return (bits + HALF + ((bits >> SHIFT) & ONE)) >> SHIFT
+
+
+@inlined
+def pair(first: Any, second: Any) -> Any:
+    """Both in one number."""
+    return rounded(first) | (rounded(second) << SHIFT)
+
+
+def across(x_MK: Any, like: Any) -> Any:
+    """Factors whose pairs stand side by side, in a row: x_ML, or x itself."""
+    raise NotImplementedError("it is compiled only")
+
+
+@overload(across)  # type: ignore[untyped-decorator]
+def _across(x_MK: Any, like: Any) -> Any:
+    if x_MK.dtype is like.dtype:
+        return _as_it_is
+
+    def paired(x_MK: Any, like: Any) -> Any:
+        rows, depth = x_MK.shape
+        x_ML, pairs = np.empty((rows, (depth + 1) // 2), np.uint32), depth // 2
+        for m in range(rows):
+            for k in range(pairs):
+                x_ML[m, k] = pair(x_MK[m, 2 * k], x_MK[m, 2 * k + 1])
+            if depth > 2 * pairs:
+                x_ML[m, pairs] = rounded(x_MK[m, depth - 1])
+        return x_ML
+
+    return paired
+
+
+def down(x_KN: Any, like: Any) -> Any:
+    """Factors whose pairs stand one below the other, in a column: x_LN, or x itself."""
+    raise NotImplementedError("it is compiled only")
+
+
+@overload(down)  # type: ignore[untyped-decorator]
+def _down(x_KN: Any, like: Any) -> Any:
+    if x_KN.dtype is like.dtype:
+
+        def as_it_is(x_KN: Any, like: Any) -> Any:
+            return x_KN
+
+        return as_it_is
+
+    def paired(x_KN: Any, like: Any) -> Any:
+        depth, columns = x_KN.shape
+        x_LN, pairs = np.empty(((depth + 1) // 2, columns), np.uint32), depth // 2
+        for k in range(pairs):
+            for n in range(columns):
+                x_LN[k, n] = pair(x_KN[2 * k, n], x_KN[2 * k + 1, n])
+        if depth > 2 * pairs:
+            for n in range(columns):
+                x_LN[pairs, n] = rounded(x_KN[depth - 1, n])
+        return x_LN
+
+    return paired
+
+
+def _as_it_is(x_MK: Any, like: Any) -> Any:
+    return x_MK

@@ -1,0 +1,43 @@
+"""Philox4x32-10: four words of 32 bits, a counter, become four random ones, under a key of two.
+
+(Salmon, Moraes, Dror and Shaw, 2011, "Parallel random numbers: as easy as 1, 2, 3".) The definition, in operations of
+torch; what is compiled and what is fused draw the same words.
+
+R lanes; M blocks of four words.
+"""
+
+from typing import Final
+
+import torch
+from torch import Tensor
+
+ROUNDS: Final = 10
+FACTORS: Final = 0xD2511F53, 0xCD9E8D57
+STEPS: Final = 0x9E3779B9, 0xBB67AE85
+"""What is added to the key after each round."""
+WORD: Final = 0xFFFFFFFF
+
+
+def philox_words(key_R: Tensor, draw: int | Tensor, blocks: int) -> Tensor:
+    """The words of all blocks, as whole numbers of 64 bits: word_R(4M)."""
+    block_1M = torch.arange(blocks, device=key_R.device).unsqueeze(0)
+    nothing_1M = torch.zeros_like(block_1M)
+    counter = block_1M, nothing_1M, nothing_1M + (draw & WORD), nothing_1M + (draw >> 32)
+    words = philox(counter, ((key_R & WORD).unsqueeze(1), (key_R >> 32 & WORD).unsqueeze(1)))
+    return torch.stack([word.expand(len(key_R), blocks) for word in words], dim=1).flatten(1)
+
+
+def philox(counter: tuple[Tensor, ...], key: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """Four words from four, under a key of two."""
+    (a, b, c, d), (low, high) = counter, key
+    for _ in range(ROUNDS):
+        first, second = FACTORS[0] * a, FACTORS[1] * c  # of 64 bits, the highest their sign
+        a, b = (second >> 32 & WORD) ^ b ^ low, second & WORD
+        c, d = (first >> 32 & WORD) ^ d ^ high, first & WORD
+        low, high = (low + STEPS[0]) & WORD, (high + STEPS[1]) & WORD
+    return a, b, c, d
+
+
+def fractions(words: Tensor, dtype: torch.dtype) -> Tensor:
+    """Words as shares of 2^32, the lowest 8 bits left out where the type has no room for them."""
+    return (words >> 8).to(dtype) * 2**-24 if dtype == torch.float32 else words.to(dtype) * 2**-32

@@ -1,0 +1,91 @@
+"""Matrix products in the precision of the training (``models/ground/precision.py``). G batches, N rows.
+
+Torch, which multiplies where nothing is compiled, rounds the sums of a product in bfloat16 once more.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from skipstack.models.ground.precision import FEW_ROWS, in_tf32, multiplies, rounds, rounds_rows, rounds_steps
+from skipstack.models.kernels.choice import compiles, multiplies_bfloat16
+
+
+def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
+    """X W, or X W + b."""
+    rows = x_GNI.shape[1]
+    # How many rows there are is asked last: a program that torch exports takes any number.
+    if compiles(x_GNI) and (not rounds() or multiplies_bfloat16()) and rows >= FEW_ROWS:
+        from skipstack.models.kernels.compiled.dense import CompiledProduct  # numba takes a quarter of a second to load
+
+        compiled_GNO: Tensor = CompiledProduct.apply(x_GNI, weight_GIO, bias, rounds())
+        return compiled_GNO
+    if rounds_rows(rows):
+        return _applied(x_GNI, weight_GIO, bias, torch.bfloat16)
+    if in_tf32():
+        return _applied(x_GNI, weight_GIO, bias, x_GNI.dtype)
+    return torch.bmm(x_GNI, weight_GIO) if bias is None else torch.baddbmm(bias, x_GNI, weight_GIO)
+
+
+def step_weight(weight_GHX: Tensor, sentences: int) -> Tensor:
+    """U as each step of a loop multiplies by it, a constant: rounded where products are."""
+    return weight_GHX.detach().bfloat16() if rounds_steps(sentences) else weight_GHX.detach()
+
+
+def transposed(step_GHX: Tensor) -> Tensor:
+    """U^T of such a weight."""
+    transposed_GXH = step_GHX.transpose(1, 2)
+    return transposed_GXH.contiguous() if step_GHX.dtype is torch.bfloat16 else transposed_GXH
+
+
+def plus_product(x_GBX: Tensor, h_GBH: Tensor, step_GHX: Tensor, out: Tensor | None = None) -> Tensor:
+    """The sum x + U h, by what ``step_weight`` gives; into ``out``, if given, where no gradient is asked for."""
+    if step_GHX.dtype is torch.bfloat16:
+        return torch.add(x_GBX, torch.bmm(h_GBH.to(step_GHX.dtype), step_GHX), out=out)
+    if in_tf32() and torch.is_grad_enabled():
+        return _applied(h_GBH, step_GHX, x_GBX, step_GHX.dtype)
+    return torch.baddbmm(x_GBX, h_GBH, step_GHX, out=out)
+
+
+def weight_gradient(h_GNH: Tensor, pre_GNX: Tensor, step_GHX: Tensor) -> Tensor:
+    """U' = sum h pre'^T over all rows, by a product as that of the steps."""
+    if step_GHX.dtype is not torch.bfloat16:
+        return torch.bmm(h_GNH.transpose(1, 2), pre_GNX)
+    transposed_GHN = h_GNH.to(step_GHX.dtype).transpose(1, 2).contiguous()  # which makes the product twice as fast
+    return torch.bmm(transposed_GHN, pre_GNX.to(step_GHX.dtype)).float()
+
+
+@multiplies
+class _Product(torch.autograd.Function):
+    """X W + b of factors of the type ``factors``, X' = Y' W^T and W' = X^T Y' likewise; b has one row, or one for each
+    of X."""
+
+    @staticmethod
+    def forward(ctx: Any, x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
+        """In the type of X."""
+        x, weight = x_GNI.to(factors), weight_GIO.to(factors)
+        ctx.save_for_backward(x, weight)
+        ctx.one_row = bias is not None and bias.shape[1] == 1
+        if bias is not None and factors is x_GNI.dtype:
+            return torch.baddbmm(bias, x, weight)
+        product_GNO = torch.bmm(x, weight).to(x_GNI.dtype)
+        return product_GNO if bias is None else product_GNO.add_(bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_GNO: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
+        """Of both factors and the bias, as far as they are asked for."""
+        x_GNI, weight_GIO = ctx.saved_tensors
+        gradient = gradient_GNO.to(weight_GIO.dtype)
+        x_asked, weight_asked, bias_asked, _ = ctx.needs_input_grad
+        of_x = torch.bmm(gradient, weight_GIO.transpose(1, 2)).to(gradient_GNO.dtype) if x_asked else None
+        of_weight = weight_gradient(x_GNI, gradient, weight_GIO).to(gradient_GNO.dtype) if weight_asked else None
+        of_bias = gradient_GNO.sum(dim=1, keepdim=True) if ctx.one_row else gradient_GNO
+        return of_x, of_weight, of_bias if bias_asked else None, None
+
+
+def _applied(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None, factors: torch.dtype) -> Tensor:
+    product_GNO: Tensor = _Product.apply(x_GNI, weight_GIO, bias, factors)  # type: ignore[no-untyped-call]
+    return product_GNO

@@ -1,0 +1,93 @@
+"""In which order a sentence is read: from its beginning, from its end, or both."""
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from skipstack.models.kernels.choice import compiles
+
+
+class ReadingOrder:
+    """Where the tokens of a batch stand in each direction's own order of reading; padding is at the end in every order.
+
+    What is put into another order is one copy, however many directions it has. The places, rows of a batch laid out
+    flat, are found once for all layers; compiled copies need none.
+    """
+
+    def __init__(self, lengths_RB: Tensor, steps: int) -> None:
+        self.lengths_RB, self.steps = lengths_RB, steps
+
+    def turned(self, x_RTBI: Tensor) -> Tensor:
+        """Each sentence in the opposite order. Its own inverse."""
+        if compiles(x_RTBI):
+            return _moved(x_RTBI, self.lengths_RB, "turned")
+        return _rows(x_RTBI, self._lanes[1].flatten()).view_as(x_RTBI)
+
+    def apart(self, x_RTBI: Tensor) -> Tensor:
+        """Read forward and backward: x_GTBI, two directions a lane."""
+        if compiles(x_RTBI):
+            return _moved(x_RTBI, self.lengths_RB, "apart")
+        lanes, *shape = x_RTBI.shape
+        both_N = torch.stack(self._lanes, dim=1).flatten()
+        return _rows(x_RTBI, both_N).view(2 * lanes, *shape)
+
+    def together(self, x_GTBF: Tensor, kept_GTBF: Tensor | None = None) -> Tensor:
+        """[forward; backward] in the order in which a sentence is written, times what is ``kept`` of x: x_RTB(2F)."""
+        if compiles(x_GTBF):
+            return _moved(x_GTBF, self.lengths_RB, "together", kept_GTBF)
+        x_GTBF = x_GTBF if kept_GTBF is None else x_GTBF * kept_GTBF
+        groups, *shape, features = x_GTBF.shape
+        return _rows(x_GTBF, self._written.flatten()).view(groups // 2, *shape, 2 * features)
+
+    def joined(self, x_GTBF: Tensor) -> Tensor:
+        """[forward; backward] for each direction, in its own order of reading: x_GTB(2F)."""
+        if compiles(x_GTBF):
+            return _moved(x_GTBF, self.lengths_RB, "joined")
+        *shape, features = x_GTBF.shape
+        return _rows(x_GTBF, self._joined).view(*shape, 2 * features)
+
+    @cached_property
+    def _lanes(self) -> tuple[Tensor, Tensor]:
+        """The rows of each lane, of which all have as many: as they stand, and turned. Both are rows_RTB."""
+        (lanes, sentences), device = self.lengths_RB.shape, self.lengths_RB.device
+        time_T1 = torch.arange(self.steps, device=device).unsqueeze(1)
+        ends_R1B = self.lengths_RB.unsqueeze(1)
+        from_RTB = torch.where(time_T1 < ends_R1B, ends_R1B - 1 - time_T1, time_T1)
+        straight_RTB = torch.arange(lanes * self.steps * sentences, device=device).view(lanes, self.steps, sentences)
+        return straight_RTB, straight_RTB[:, :1] + from_RTB * sentences
+
+    @cached_property
+    def _both(self) -> tuple[Tensor, Tensor]:
+        """Of lanes with two directions each, the rows of the first one: as they stand, and turned."""
+        straight_RTB, turned_RTB = self._lanes
+        before_R11 = straight_RTB[:, :1, :1]
+        return straight_RTB + before_R11, turned_RTB + before_R11
+
+    @cached_property
+    def _written(self) -> Tensor:
+        forward_RTB, turned_RTB = self._both
+        return torch.stack([forward_RTB, turned_RTB + self._rows_of_a_lane], dim=-1)
+
+    @cached_property
+    def _joined(self) -> Tensor:
+        forward_RTB, turned_RTB = self._both
+        opposite_RTB2 = torch.stack([turned_RTB, forward_RTB + self._rows_of_a_lane], dim=-1)
+        return torch.stack([self._written, opposite_RTB2], dim=1).flatten()
+
+    @property
+    def _rows_of_a_lane(self) -> int:
+        return self.steps * self.lengths_RB.shape[1]
+
+
+def _rows(x_RTBF: Tensor, rows_N: Tensor) -> Tensor:
+    """These of the rows that stand one after another in x: x_NF."""
+    return x_RTBF.flatten(0, 2).index_select(0, rows_N)
+
+
+def _moved(x_GTBF: Tensor, lengths_RB: Tensor, name: str, kept_GTBF: Tensor | None = None) -> Tensor:
+    """What the method of this name gives, by compiled copies."""
+    from skipstack.models.kernels.compiled.time.moves import Moved  # numba takes a quarter of a second to load
+
+    found_GTBF: Tensor = Moved.apply(x_GTBF, lengths_RB, name, kept_GTBF)
+    return found_GTBF

@@ -1,0 +1,67 @@
+"""Gradients of tables by rows: those of the rows that were looked up, all others are zero.
+
+R lanes, V rows of a table, E numbers of a row; N places at which rows were looked up, U distinct rows among them, those
+of all lanes one after another.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.compiled.arrays import sparse
+
+
+class LookUp(torch.autograd.Function):
+    """The rows of a table at some places, whose gradient is a sparse table with an entry for each place."""
+
+    @staticmethod
+    def forward(ctx: Any, table_RVE: Tensor, rows: Tensor) -> Tensor:
+        """One axis more than ``rows``, which count through all lanes: lane r has rV ... rV + V - 1."""
+        ctx.save_for_backward(rows)
+        ctx.shape = table_RVE.shape
+        return functional.embedding(rows, table_RVE.flatten(0, 1))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """The gradient of the table."""
+        (rows,) = ctx.saved_tensors
+        lanes, size, _ = ctx.shape
+        lane_R1 = torch.arange(lanes, device=rows.device).unsqueeze(1)
+        row_RN = rows.flatten(1) - lane_R1 * size
+        lane_and_row = torch.stack([lane_R1.expand_as(row_RN), row_RN]).flatten(1)
+        return sparse(lane_and_row, gradient.reshape(rows.numel(), -1), ctx.shape), None
+
+
+def gradient_rows(parameter: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradient of a table as lane_and_row_2U, its distinct rows in ascending order, and values_UE.
+
+    The sums over the places of a row are taken in the order of a dense gradient, so its numbers are the same to the
+    last bit. They are taken once: from then on ``parameter.grad`` holds them, and what is written into values_UE
+    changes it.
+    """
+    gradient = parameter.grad
+    assert gradient is not None
+    if gradient.is_coalesced():
+        return gradient.indices(), gradient.values()
+    lane_and_row_2U, values_UE = _summed(gradient._indices(), gradient._values(), parameter.shape[1])
+    parameter.grad = sparse(lane_and_row_2U, values_UE, gradient.shape, summed=True)
+    return lane_and_row_2U, values_UE
+
+
+def _summed(lane_and_row_2N: Tensor, values_NE: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The distinct rows of lanes of so many, and the sums of their values, in their order on every device."""
+    if compiles(values_NE):
+        from skipstack.models.kernels.compiled.inputs.places import summed  # numba takes a quarter of a second to load
+
+        places_2U, sums_UE = summed(lane_and_row_2N.numpy(), values_NE.numpy(), size)
+        return torch.from_numpy(places_2U), torch.from_numpy(sums_UE)
+    lane_N, row_N = lane_and_row_2N
+    at_U, place_N = torch.unique(lane_N * size + row_N, return_inverse=True)
+    values_UE = torch.ops.aten.embedding_dense_backward(values_NE, place_N, len(at_U), -1, False)
+    lane_U = at_U.div(size, rounding_mode="floor")
+    return torch.stack([lane_U, at_U - lane_U * size]), values_UE

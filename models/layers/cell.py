@@ -1,0 +1,124 @@
+"""The plain loop over time: what a recurrent cell is, and how any of them is run."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from skipstack.models.ground.parameters import BIAS, RECURRENT, WEIGHT, parameter
+from skipstack.models.ground.scanning import exporting, scan
+from skipstack.models.kernels.layers import Weights, project
+from skipstack.models.layers.layer import Layer, LayerSizes, Unrolled
+from skipstack.models.layers.recurrence import Recurrence
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenState:
+    """What a cell carries from one time step to the next: its output, and its internal state if it has one."""
+
+    h_GBF: Tensor
+    c_GBH: Tensor | None = None
+
+
+class Cell(Layer):
+    """A layer whose steps read the previous one, in two parts: what needs no earlier time step, and what does.
+
+    ``project`` is called once for all time steps, so that all inputs pass one matrix product; ``run`` calls ``step``
+    for each. The faster loops beside this one compute the same.
+    """
+
+    gate_names: ClassVar[tuple[str, ...]] = ()
+    """Its sigmoid gates, whose pre-activations come first, each ``hidden`` wide."""
+
+    def __init__(self, sizes: LayerSizes, gates: int) -> None:
+        """Weights of ``gates`` pre-activations of width ``hidden`` from ``below`` and from h_{t-1}."""
+        super().__init__()
+        self.hidden = self.features = sizes.hidden
+        width = gates * sizes.hidden
+        self.below = parameter(*sizes.groups, sizes.below, width, role=WEIGHT)
+        self.recurrent = parameter(*sizes.groups, sizes.hidden, width, role=RECURRENT)
+        self.bias = parameter(*sizes.groups, width, role=BIAS)
+
+    def project(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> tuple[Tensor, ...]:
+        """Everything that is known before the loop, each with axes G, T, B first; the first are the pre-activations,
+        W below + b. A cell that takes a skip has its own.
+        """
+        assert skipped_GTBH is None, "this layer has no source"
+        return (self.affine(below_GTBI),)
+
+    @abstractmethod
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """One time step from the pre-activations, U h_{t-1} included, and what else ``project`` knew of it.
+
+        ``state`` is the one before; the new one's ``h_GBF`` is the layer's output.
+        """
+
+    @abstractmethod
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """The state before the first step."""
+
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """Step by step; the last state is [h; c]."""
+        return self.loop(self.project(below_GTBI, skipped_GTBH), start)
+
+    def loop(self, projected: tuple[Tensor, ...], start: Tensor | None) -> Unrolled:
+        """The steps, from what ``project`` gives."""
+        pre_GTBX, *known_GTBX = projected
+        if exporting() and start is None:
+            return Unrolled(self.scanned(pre_GTBX, known_GTBX), pre_GTBX)
+        recurrence = Recurrence(self.recurrent_weight(), pre_GTBX)
+        known = [part.unbind(1) for part in known_GTBX]
+        state = self.start(pre_GTBX[:, 0])
+        if start is not None:
+            h_GBF, c_GBH = start.tensor_split([self.features], dim=-1)
+            state = HiddenState(h_GBF, None if state.c_GBH is None else c_GBH)
+        outputs = []
+        for step in range(pre_GTBX.shape[1]):
+            pre_GBX = recurrence.pre(step, state.h_GBF)
+            state = self.step(pre_GBX, [part[step] for part in known], state)
+            outputs.append(state.h_GBF)
+        last = [state.h_GBF] if state.c_GBH is None else [state.h_GBF, state.c_GBH]
+        return Unrolled(torch.stack(outputs, dim=1), pre_GTBX, last=torch.cat(last, dim=-1).detach())
+
+    def scanned(self, pre_GTBX: Tensor, known_GTBX: Sequence[Tensor]) -> Tensor:
+        """The same steps as one operation, whatever their number, for programs that torch exports: output_GTBF."""
+        weight_GFX = self.recurrent_weight()
+
+        def step(carried: tuple[Tensor, ...], read: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], Tensor]:
+            pre_GBX, *known_GBX = read
+            state = self.step(torch.baddbmm(pre_GBX, carried[0], weight_GFX), known_GBX, HiddenState(*carried))
+            after = (state.h_GBF,) if state.c_GBH is None else (state.h_GBF, state.c_GBH)
+            return after, state.h_GBF.clone()
+
+        first = self.start(pre_GTBX[:, 0])
+        carried = (first.h_GBF,) if first.c_GBH is None else (first.h_GBF, first.c_GBH)
+        steps = tuple(part.transpose(0, 1) for part in (pre_GTBX, *known_GTBX))
+        output_TGBF: Tensor = scan(step, carried, steps)[1]
+        return output_TGBF.transpose(0, 1)
+
+    def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
+        """Its gates by name, gate_GTBH, from whole pre-activations, U h_{t-1} included."""
+        return dict(zip(self.gate_names, self.sigmoids(pre_GTBX), strict=False))
+
+    def sigmoids(self, pre_GTBX: Tensor) -> tuple[Tensor, ...]:
+        """The sigmoid of each pre-activation, gates first, each ``hidden`` wide."""
+        return torch.split(torch.sigmoid(pre_GTBX), self.hidden, dim=-1)
+
+    def affine(self, below_GTBI: Tensor) -> Tensor:
+        """W below + b for all time steps: pre_GTBX."""
+        return project(below_GTBI, self.below, self.bias)
+
+    def weights(self) -> Weights:
+        """What ``affine`` and ``recurrent_weight`` are made of."""
+        return Weights(self.below, self.bias, self.recurrent)
+
+    def recurrent_weight(self) -> Tensor:
+        """U, by which h_{t-1} is multiplied: weight_GFX."""
+        return self.recurrent.flatten(0, 1)
+
+    def zeros(self, like_GBX: Tensor) -> Tensor:
+        """A state of zeros for the groups and sentences of ``like_GBX``."""
+        return like_GBX.new_zeros(*like_GBX.shape[:2], self.hidden)

@@ -1,0 +1,119 @@
+"""Lanes: replicas of one network, trained side by side as one program.
+
+Every parameter and activation has a leading lane axis R. A lane equals the solo run with its
+seed: its own initialisation, dropout stream, data order and scalars.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from skipstack.data.basis.seeding import derive
+from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.draws import drawn
+from skipstack.models.kernels.philox import WORD
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lane:
+    """One replica: its seed, and the scalars in which it differs from the config (None: the config's)."""
+
+    seed: int
+    learning_rate: float | None = None
+    embedder_dropout: float | None = None
+    stack_dropout: float | None = None
+    skip_share: float | None = None
+
+
+def rates(rate: float, own_R: Sequence[float | None]) -> list[float]:
+    """The scalar of each lane: its own, or that of the config."""
+    return [rate if own is None else own for own in own_R]
+
+
+class Streams:
+    """One random stream a lane. Draws are counted, and each is made for all lanes at once: a lane's numbers depend on
+    its own seed and on how many draws there were before, on every kind of device (``models/kernels/draws.py``).
+    """
+
+    def __init__(self, seeds: Sequence[int], name: str, device: torch.device) -> None:
+        self.lanes = len(seeds)
+        self.key_R = torch.tensor([derive(seed, name) for seed in seeds], device=device)
+        self.draws: int | Tensor = 0
+
+    def uniform(self, like_R: Tensor) -> Tensor:
+        """Numbers in [0, 1), of the shape of ``like_R`` (lanes first, or groups of each lane)."""
+        self.skip()
+        return drawn(self.key_R, self.draws, like_R)
+
+    def skip(self) -> None:
+        """A draw whose numbers nobody needs, in any lane: others, beside which some lane would need them, make it."""
+        self.draws += 1
+
+    def count_on_device(self) -> None:
+        """From now on the number of draws is a tensor beside the keys: a step that is captured, and replayed, counts on
+        (``models/training/captured.py``).
+        """
+        self.draws = torch.as_tensor(self.draws).to(self.key_R.device)
+
+    def get_state(self) -> Tensor:
+        """How many draws there were."""
+        return torch.as_tensor(self.draws).clone()
+
+    def set_state(self, state: Tensor, epoch: int) -> None:
+        """Continue where ``get_state`` was called, after ``epoch`` epochs.
+
+        Until 0.1.0 a state was one of torch's generators, which nothing continues: from there, streams go on at a place
+        that the epoch gives.
+        """
+        draws = int(state) if state.dim() == 0 else epoch << WORD.bit_length()
+        if isinstance(self.draws, int):
+            self.draws = draws
+        else:
+            self.draws.fill_(draws)
+
+
+class Dropout(nn.Module):
+    """Sets a share of the units to zero while training and scales the others by 1 / (1 - rate).
+
+    wu2017 scales the weights by 1 - rate at test time instead, which is the same function of
+    the trained network up to that constant.
+    """
+
+    share_R: Tensor
+
+    def __init__(self, rates_R: Sequence[float], streams: Streams) -> None:
+        super().__init__()
+        self.rates_R = tuple(rates_R)
+        # In float64, whatever the network computes with: the config tells them, and no file of weights holds them.
+        self.register_buffer("share_R", torch.as_tensor(np.array(rates_R, dtype=np.float64)), persistent=False)
+        self.streams = streams
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``x`` with a lane axis first, or with groups of each lane; the same shape back."""
+        kept = self.kept(x)
+        return x if kept is None else x * kept
+
+    def kept(self, x: Tensor) -> Tensor | None:
+        """What ``x`` is multiplied by: 0, or 1 / (1 - rate); None where nothing is dropped."""
+        if not self.training:
+            return None
+        if not any(self.rates_R):
+            self.streams.skip()
+            return None
+        if compiles(x) and isinstance(self.streams.draws, int):
+            from skipstack.models.kernels.compiled.philox import keep  # numba takes a quarter of a second to load
+
+            self.streams.skip()
+            kept = torch.empty_like(x, memory_format=torch.contiguous_format)
+            kept_RN = kept.numpy().reshape(self.streams.lanes, -1)
+            keep(self.streams.key_R.numpy(), self.streams.draws, self.share_R.numpy(), kept_RN)
+            return kept
+        uniform_RN = self.streams.uniform(x).view(self.streams.lanes, -1)
+        share, *others = set(self.rates_R)
+        if not others:
+            return uniform_RN.ge_(share).mul_(1 / (1 - share)).view(x.shape)
+        share_R1, scale_R1 = (each_R.to(x.dtype).unsqueeze(1) for each_R in (self.share_R, 1 / (1 - self.share_R)))
+        return uniform_RN.ge_(share_R1).mul_(scale_R1).view(x.shape)

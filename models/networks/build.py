@@ -1,0 +1,146 @@
+"""From a config to a network. Each room's ``build.py`` knows which class a kind of its own means."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self, assert_never
+
+import torch
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.labels.schemes import Scheme, transitions
+from skipstack.data.labels.transitions import Transitions
+from skipstack.data.store.prepared import PreparedCorpus
+from skipstack.data.store.vocabulary import FIRST_KNOWN, Vocabulary
+from skipstack.data.tasks.tagging import Tagging
+from skipstack.data.tasks.task import Task
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.configs.feedback import FeedbackConfig
+from skipstack.models.configs.model import ModelConfig, StackConfig, check_task
+from skipstack.models.configs.skips import DynamicSkipConfig
+from skipstack.models.configs.wiring import sources
+from skipstack.models.ground.initialise import initialise
+from skipstack.models.ground.parameters import made_on
+from skipstack.models.layers.lanes import Dropout, Lane, Streams, rates
+from skipstack.models.layers.layer import Layer, LayerSizes
+from skipstack.models.networks.feedback.build import build_feedback
+from skipstack.models.networks.feedback.tagger import FeedbackTagger
+from skipstack.models.networks.model import Network, Stacked
+from skipstack.models.networks.stack import Stack
+from skipstack.models.parts.cells.build import build_cell, build_shortcut
+from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.heads.build import build_head
+from skipstack.models.parts.inputs.build import build_embedder
+from skipstack.models.parts.skips.build import build_skip
+from skipstack.models.parts.skips.layers import DynamicSkipLstm
+from skipstack.models.parts.skips.reinforce import Reinforce
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """How many words, characters and tags a corpus has, the reserved ids included; what they are tags of, and how
+    they may follow.
+    """
+
+    words: int
+    characters: int
+    tags: int
+    transitions: Transitions | None = None
+    """What the tags' label scheme allows; None where they have none."""
+    task: Task = TASKS[Tagging.name]
+
+    @classmethod
+    def of(
+        cls, vocabulary: Vocabulary, tags: Sequence[str], scheme: Scheme | None = None, task: Task = TASKS[Tagging.name]
+    ) -> Self:
+        """The sizes that a vocabulary and a list of tags, of a label scheme or of none, ask for."""
+        return cls(
+            words=FIRST_KNOWN + len(vocabulary.words),
+            characters=FIRST_KNOWN + len(vocabulary.characters),
+            tags=len(tags),
+            transitions=None if scheme is None else transitions(tags, scheme),
+            task=task,
+        )
+
+    @classmethod
+    def of_corpus(cls, corpus: PreparedCorpus) -> Self:
+        """The sizes that a corpus asks for as it is prepared."""
+        stored = corpus.stored
+        return cls.of(corpus.vocabulary, stored.tags, stored.scheme, TASKS[stored.task])
+
+
+def build(
+    config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
+) -> tuple[Network, Streams]:
+    """The network with one lane for each of ``lanes``, initialised by their seeds, and the streams of all its draws.
+
+    Raises UserError as ``unfilled`` does.
+    """
+    model, streams = unfilled(config, sizes=sizes, lanes=lanes, dtype=dtype, device=device)
+    initialise(model, [lane.seed for lane in lanes], config.initial_scale, config.initial_range)
+    if isinstance(config.stack, StackConfig) and isinstance(model, Stacked):
+        for module in model.stack.modules():
+            if isinstance(module, LstmCell):
+                module.open_forget_gates(config.stack.forget_bias)
+            if isinstance(module, DynamicSkipLstm):
+                module.policy.prefer_previous(module.config.previous_bias)
+    return model, streams
+
+
+def unfilled(
+    config: ModelConfig, *, sizes: Sizes, lanes: Sequence[Lane], dtype: torch.dtype, device: torch.device
+) -> tuple[Network, Streams]:
+    """The same network, whose weights are whatever stood in memory: for those that have them from elsewhere.
+
+    Raises UserError where the config does not fit the corpus: its task, its label scheme, its words.
+    """
+    check_task(config, sizes.task, has_scheme=sizes.transitions is not None, words=sizes.words - FIRST_KNOWN)
+    streams = Streams([lane.seed for lane in lanes], "dropout", device)
+    return made_on(device, dtype, lambda: _network(config, sizes, lanes, streams)), streams
+
+
+def _network(config: ModelConfig, sizes: Sizes, lanes: Sequence[Lane], streams: Streams) -> Network:
+    embedder = build_embedder(
+        config.embedder, words=sizes.words, characters=sizes.characters, lanes=lanes, streams=streams
+    )
+    dropout = Dropout(rates(config.stack.dropout, [lane.stack_dropout for lane in lanes]), streams)
+    below = config.embedder.input_size
+    match config.stack:
+        case StackConfig():
+            stack = build_stack(config.stack, below, lanes, dropout)
+            skip, pooling = config.stack.skip, config.stack.pooling if sizes.task.single_label else None
+            reinforce = Reinforce(skip, len(lanes)) if isinstance(skip, DynamicSkipConfig) else None
+            head = build_head(
+                config.head, features=stack.features, tags=sizes.tags, transitions=sizes.transitions, streams=streams
+            )
+            return Stacked(embedder, stack, head, pooling=pooling, reinforce=reinforce)
+        case FeedbackConfig():
+            layer, own_head = build_feedback(config.stack, below=below, lanes=len(lanes), tags=sizes.tags)
+            return FeedbackTagger(embedder, layer, own_head, dropout)
+        case _:
+            assert_never(config.stack)
+
+
+def build_stack(config: StackConfig, below: int, lanes: Sequence[Lane], dropout: Dropout) -> Stack:
+    """The layers over an input of ``below`` numbers a time step, wired as the config says.
+
+    Raises UserError where a cell of one's own puts out more or fewer numbers than a shortcut takes.
+    """
+    directions = 2 if config.directions == "both" else 1
+    spread = directions if config.join == "each_layer" else 1
+    wiring = sources(config.composition, config.depth)
+    layers: list[Layer] = []
+    for number, source in enumerate(wiring, start=1):
+        size = spread * layers[-1].features if layers else below
+        sizes = LayerSizes(lanes=len(lanes), directions=directions, below=size, hidden=config.hidden)
+        if source:
+            layers.append(build_shortcut(config.shortcut, sizes, dropout.streams))
+        elif config.skip is not None and (config.skipping == "all" or number == config.depth):
+            layers.append(build_skip(config.skip, sizes, lanes, dropout.streams))
+        else:
+            layers.append(build_cell(config.cell, sizes, dropout.streams))
+            if any(wiring) and layers[-1].features != config.hidden:
+                raise UserError(
+                    f"a layer of cell {config.cell} puts out {layers[-1].features} numbers, a shortcut takes "
+                    f"{config.hidden}, the hidden units: got sources {list(wiring)} (allowed: 0 for every layer)"
+                )
+    return Stack(layers, wiring, directions, dropout, below=below, join_each=spread > 1)

@@ -1,0 +1,38 @@
+"""Several networks of one config that decide as one."""
+
+import torch
+from torch import Tensor
+
+from skipstack.models.networks.model import Network, Tokens
+from skipstack.models.parts.heads.base import Gold
+from skipstack.models.parts.inputs.base import LexiconTensors
+
+
+class Ensemble(Network):
+    """The lanes of a network, each of which reads all tokens, under a head that joins what they make of them.
+
+    Tokens and decisions have one lane. Where a head has likelihoods, their mean decides; where it scores a sentence as
+    a whole, the mean of the scores does (``models.heads.base.Head.together``). An ensemble is used, and not trained.
+    """
+
+    def __init__(self, members: Network) -> None:
+        super().__init__()
+        self.members = members
+        self.embedder, self.head = members.embedder, members.head
+        self.head.together = True
+        self.lanes = len(next(members.parameters()))
+
+    def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
+        """What each member decides from, features_RUBF, and how many decisions there are, in one lane."""
+        given = (tokens.forms_RTB, tokens.lengths_RB)
+        forms_RTB, lengths_RB = (each.expand(self.lanes, *each.shape[1:]) for each in given)
+        distinct = None if tokens.distinct is None else tokens.distinct.shared(self.lanes)
+        read = Tokens(forms_RTB, lengths_RB, tokens.memory, distinct)
+        features_RUBF, counts_RB = self.members.read(read, lexicon)
+        return features_RUBF, counts_RB[:1]
+
+    @torch.no_grad()
+    def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
+        """That of the decisions that the members make as one: loss_RB."""
+        features_RUBF, counts_RB = self.read(tokens, lexicon)
+        return self.head.loss(features_RUBF, gold, counts_RB)

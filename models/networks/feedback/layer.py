@@ -1,0 +1,125 @@
+"""The hidden layer of a label-feedback network, and its loop over time.
+
+Everything with an axis G stands in its direction's own order. X = H; S = T + W, W positions of the context.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from skipstack.models.configs.feedback import Activation, FeedbackConfig
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.products import product
+from skipstack.models.networks.feedback.directions import Directions
+from skipstack.models.networks.feedback.links import HiddenLink, Link, Weights
+from skipstack.models.parts.heads.feedback import FeedbackHead
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "relu": torch.relu}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of sentences before the loop: the pre-activations but for what is fed back, and its weights."""
+
+    pre_GTBX: Tensor
+    labels: Weights | None
+    previous: Weights | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What a reading of sentences feeds back at each position, as constants; None of what a variant feeds not.
+
+    Labels are ids, labels_GTB, or distributions over them, labels_GTBK.
+    """
+
+    labels: Tensor | None
+    hidden_GTBH: Tensor | None
+
+
+class FeedbackLayer(nn.Module):
+    """h_t = f(I_t H + b + [y_{t-c} ... y_{t-1}] R + [h_{t-c} ... h_{t-1}] R')              (dinarelli2016 eqs 6-8)
+
+    I_t is the window of words, f a sigmoid or the rectified linear function; of the last two terms, each variant has
+    those that it names (``models/networks/feedback/links.py``).
+
+    Learning is by the traditional back-propagation, as in the paper (section 2.3): the c values that are fed back are
+    an explicit context, given as input, and no gradient goes through them to earlier positions, be they labels,
+    distributions or hidden layers. So the loop over time only has to find what is fed back: then all positions are
+    learnt at once, with one matrix product for each matrix.
+    """
+
+    def __init__(
+        self,
+        config: FeedbackConfig,
+        *,
+        lanes: int,
+        below: int,
+        directions: Directions,
+        labels: Link | None,
+        previous: HiddenLink | None,
+    ) -> None:
+        super().__init__()
+        assert labels is not None or previous is not None, "something is fed back"
+        self.context = config.context
+        self.directions = directions
+        self.activation = ACTIVATIONS[config.activation]
+        self.feedback = config.feedback
+        self.below = parameter(lanes, len(directions), below, config.hidden, role=WEIGHT)
+        self.bias = parameter(lanes, len(directions), config.hidden, role=BIAS)
+        self.labels = labels
+        self.previous = previous
+
+    def project(self, x_RTBI: Tensor, lengths_RB: Tensor) -> Known:
+        """I_t H + b for all time steps, with what the first ones read before the first position."""
+        lanes, steps, sentences, _ = x_RTBI.shape
+        weight_RIX = self.below.transpose(1, 2).flatten(2)
+        pre_RNX = product(x_RTBI.flatten(1, 2), weight_RIX, self.bias.flatten(1).unsqueeze(1))
+        pre_RTBDX = pre_RNX.view(lanes, steps, sentences, len(self.directions), -1)
+        pre_GTBX = self.directions.turn(pre_RTBDX.movedim(3, 1).flatten(0, 1), lengths_RB)
+        labels, previous = (None if link is None else link.weights() for link in (self.labels, self.previous))
+        for weights in (labels, previous):
+            if weights is not None:
+                pre_GTBX = pre_GTBX + weights.before_first(steps).unsqueeze(2)
+        return Known(pre_GTBX, labels, previous)
+
+    def hidden(self, known: Known, fed: Fed) -> Tensor:
+        """The h of all time steps at once, given what is fed back: hidden_GTBH."""
+        pre_GTBX = known.pre_GTBX
+        for weights, values in ((known.labels, fed.labels), (known.previous, fed.hidden_GTBH)):
+            if weights is not None:
+                assert values is not None
+                pre_GTBX = pre_GTBX + weights.read(values)
+        return self.activation(pre_GTBX)
+
+    @torch.no_grad()
+    def decide(
+        self, known: Known, head: FeedbackHead, kept_GTBH: Tensor | None = None, gold_GTB: Tensor | None = None
+    ) -> tuple[Tensor, Fed]:
+        """Position after position, from own decisions: the head's scores_GTBK, and what was fed back.
+
+        Padding stands at the end of a sentence, so no earlier step ever sees it: no mask is needed. ``kept_GTBH`` is
+        what dropout multiplies the hidden layer by, for the head; ``gold_GTB`` are fed in the place of decisions.
+        """
+        steps, context = known.pre_GTBX.shape[1], self.context
+        pre_GSBX = functional.pad(known.pre_GTBX, (0, 0, 0, 0, 0, context))
+        scores, labels, hidden = [], [], []
+        for step in range(steps):
+            h_GBH = self.activation(pre_GSBX[:, step])
+            scores.append(head.scores(h_GBH if kept_GTBH is None else h_GBH * kept_GTBH[:, step]))
+            after_GBWX = pre_GSBX[:, step + 1 : step + 1 + context].transpose(1, 2)
+            if known.labels is not None:
+                labels.append(self._label(scores[-1]) if gold_GTB is None else gold_GTB[:, step])
+                after_GBWX += known.labels.added(labels[-1])
+            if known.previous is not None:
+                hidden.append(h_GBH)
+                after_GBWX += known.previous.added(h_GBH)
+        fed = Fed(*(torch.stack(values, dim=1) if values else None for values in (labels, hidden)))
+        return torch.stack(scores, dim=1), fed
+
+    def _label(self, scores_GBK: Tensor) -> Tensor:
+        """What stands for the label decided on: its id, or the distribution."""
+        return scores_GBK.softmax(dim=-1) if self.feedback == "distribution" else scores_GBK.argmax(dim=-1)

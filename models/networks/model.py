@@ -1,0 +1,136 @@
+"""What a network is: it reads tokens and gives each, or the whole text, a tag. ``models/ground/shapes.py`` has the
+letters.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.models.configs.model import Pooling
+from skipstack.models.layers.lookup import Distinct
+from skipstack.models.networks.stack import Memory, Passed, Stack
+from skipstack.models.parts.heads.base import Decoded, Gold, Head
+from skipstack.models.parts.heads.pooling import pooled
+from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
+from skipstack.models.parts.skips.reinforce import Made, Reinforce, Rewards
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Sentences as form ids; lanes may read different ones. Padding is form 0, at the end.
+
+    Texts that go on from batch to batch come with a ``memory``, and those of a batch with its ``distinct`` forms.
+    """
+
+    forms_RTB: Tensor
+    lengths_RB: Tensor
+    memory: Memory | None = None
+    distinct: Distinct | None = None
+
+
+class Network(nn.Module, ABC):
+    """Reads tokens, decides on their tags."""
+
+    embedder: Embedder
+    head: Head
+
+    def begin(self, epoch: int) -> None:
+        """An epoch of training begins; they count from 0."""
+
+    @abstractmethod
+    def read(self, tokens: Tokens, lexicon: LexiconTensors) -> tuple[Tensor, Tensor]:
+        """What the head decides from, and how many decisions it makes: features_RUBF and counts_RB."""
+
+    @abstractmethod
+    def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
+        """The loss of each sentence, summed over its tags, to be learnt from: loss_RB."""
+
+    def decode(self, tokens: Tokens, lexicon: LexiconTensors) -> Decoded:
+        """The head's decisions."""
+        return self.head.decode(*self.read(tokens, lexicon))
+
+    def measure(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> tuple[Tensor, Decoded]:
+        """The ``Head.losses`` of what the network does by itself, and what ``decode`` gives, from one reading."""
+        features_RUBF, counts_RB = self.read(tokens, lexicon)
+        return self.head.losses(features_RUBF, gold, counts_RB), self.head.decode(features_RUBF, counts_RB)
+
+
+class Stacked(Network):
+    """Embedder, stack and a head above them: features of all tokens first, then what is decided from these.
+
+    With a ``pooling``, the features become those of a text of one token, whose tag is that of the whole. Where layers
+    choose what they read, ``reinforce`` says what they learn from.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        stack: Stack,
+        head: Head,
+        *,
+        pooling: Pooling | None = None,
+        reinforce: Reinforce | None = None,
+    ) -> None:
+        super().__init__()
+        self.embedder = embedder
+        self.stack = stack
+        self.reinforce = reinforce
+        self.head = head
+        self.pooling = pooling
+
+    def features(self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None) -> Tensor:
+        """What the stack makes of the tokens: features_RTBF; what passes through it comes to the end of ``passed``."""
+        x_RTBI = self.embedder(tokens.forms_RTB, lexicon, tokens.distinct)
+        features_RTBF: Tensor = self.stack(x_RTBI, tokens.lengths_RB, passed, tokens.memory)
+        return features_RTBF
+
+    def read(
+        self, tokens: Tokens, lexicon: LexiconTensors, passed: list[Passed] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What the head decides from, features_RUBF, and how much of it, counts_RB, 1 where there is a ``pooling``."""
+        features_RTBF = self.features(tokens, lexicon, passed)
+        if self.pooling is None:
+            return features_RTBF, tokens.lengths_RB
+        features_R1BF = pooled(features_RTBF, tokens.lengths_RB, self.stack.directions, self.pooling)
+        return features_R1BF, torch.ones_like(tokens.lengths_RB)
+
+    def begin(self, epoch: int) -> None:
+        """A policy may explore less with every epoch."""
+        if self.reinforce is not None:
+            self.reinforce.begin(epoch)
+
+    def loss(self, tokens: Tokens, gold: Gold, lexicon: LexiconTensors) -> Tensor:
+        """The head's loss of each sentence: loss_RB.
+
+        Where layers choose, its gradient is that of J_1 - J_2 (gui2019 eq. 6), J_1 the loss and J_2 what
+        ``models/parts/skips/reinforce.py`` makes larger.
+        """
+        passed: list[Passed] | None = None if self.reinforce is None else []
+        features_RUBF, counts_RB = self.read(tokens, lexicon, passed)
+        losses_RUB = self.head.losses(features_RUBF, gold, counts_RB)
+        loss_RB = losses_RUB.sum(dim=1)
+        if self.reinforce is None or passed is None:
+            return loss_RB
+        rewards = self._rewards(features_RUBF, gold, counts_RB, losses_RUB)
+        made = [
+            Made(each.unrolled.choices, seen_before=self.stack.join_each and each is not passed[-1])
+            for each in passed
+            if each.unrolled.choices is not None
+        ]
+        objective_RB: Tensor = self.reinforce(made, rewards, tokens.lengths_RB)
+        return loss_RB - (objective_RB - objective_RB.detach())
+
+    @torch.no_grad()
+    def _rewards(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor, losses_RUB: Tensor) -> Rewards:
+        assert self.reinforce is not None
+        place_U1 = torch.arange(features_RUBF.shape[1], device=counts_RB.device).unsqueeze(1)
+        inside_RUB = (place_U1 < counts_RB.unsqueeze(1)).to(losses_RUB)
+        if self.reinforce.config.reward == "log_likelihood":
+            rewards = Rewards(-losses_RUB, inside_RUB)
+        else:
+            right_RUB = self.head.decode(features_RUBF, counts_RB).right(gold).to(losses_RUB)
+            share_RUB = inside_RUB / counts_RB.clamp(min=1).unsqueeze(1)
+            rewards = Rewards((2 * right_RUB - 1) * share_RUB, share_RUB)
+        return rewards if losses_RUB.shape == inside_RUB.shape else rewards.whole()

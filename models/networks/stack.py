@@ -1,0 +1,108 @@
+"""Layers on layers, in one or two directions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from torch import Tensor, nn
+
+from skipstack.models.kernels.layers import is_compiled, lstm_both_ways
+from skipstack.models.kernels.reading import ReadingOrder
+from skipstack.models.layers.lanes import Dropout
+from skipstack.models.layers.layer import Layer, Unrolled
+from skipstack.models.parts.cells.lstm import LstmCell
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passed:
+    """What passed through a layer: what it read, and what it made of that before any dropout."""
+
+    layer: Layer
+    below_GTBI: Tensor
+    skipped_GTBH: Tensor | None
+    unrolled: Unrolled
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """The states that layers leave at the end of a batch and start the next one from, as constants.
+
+    ``states`` are those of the layers, bottom up; there are none before the first batch.
+    """
+
+    states: list[Tensor | None] = field(default_factory=list)
+
+
+class Stack(nn.Module):
+    """``depth`` layers a direction, bottom up; layer l takes layer ``sources[l]`` as ``skipped`` (0: none).
+
+    The directions are stacks of their own, joined once at the top (wu2017 eq. 18); or they are
+    joined in ``each`` layer: from the second on, a layer of either direction reads [forward; backward]
+    of the layer below, as its ``below``. ``skipped`` is its own direction's in both cases: it is added
+    to a value of the layer, and has that value's width and direction of reading.
+    Dropout falls on the outputs of the first and of the last layer, as every later reader sees them;
+    the recurrent link inside a layer is never dropped. A stack of no layers puts out its input, ``below`` numbers.
+    """
+
+    def __init__(
+        self,
+        cells: Sequence[Layer],
+        sources: Sequence[int],
+        directions: int,
+        dropout: Dropout,
+        *,
+        below: int,
+        join_each: bool,
+    ) -> None:
+        super().__init__()
+        self.cells = tuple(cells)
+        self.layers = nn.ModuleList(cells)
+        self.sources = tuple(sources)
+        self.directions = directions
+        self.dropout = dropout
+        self.join_each = join_each
+        self.features = directions * cells[-1].features if cells else below
+
+    def forward(
+        self,
+        x_RTBI: Tensor,
+        lengths_RB: Tensor,
+        passed: list[Passed] | None = None,
+        memory: Memory | None = None,
+    ) -> Tensor:
+        """[forward; backward] outputs of the top layer in reading order: features_RTB(DF).
+
+        What passes through the layers comes to the end of ``passed``, bottom up. With a
+        ``memory``, layers start from the states in it and leave theirs; so texts must go on where they stopped.
+        """
+        if not self.cells:
+            return x_RTBI
+        order = ReadingOrder(lengths_RB, x_RTBI.shape[1]) if self.directions == 2 else None
+        if order is not None and passed is None and memory is None and len(self.cells) == 1 and is_compiled(x_RTBI):
+            (cell,) = self.cells
+            if type(cell) is LstmCell:  # what a user makes of one runs as it says
+                output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
+                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.kept(output_GTBH))
+        below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
+        outputs_GTBF: list[Tensor] = []
+        starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
+        lasts = []
+        for number, cell, source in zip(count(1), self.cells, self.sources, strict=False):
+            skipped_GTBH = outputs_GTBF[source - 1] if source else None
+            unrolled = cell.run(below_GTBI, skipped_GTBH, starts[number - 1])
+            lasts.append(unrolled.last)
+            output_GTBF = unrolled.output_GTBF
+            if passed is not None:
+                passed.append(Passed(cell, below_GTBI, skipped_GTBH, unrolled))
+            if number == len(self.cells):
+                break
+            if number == 1:
+                output_GTBF = self.dropout(output_GTBF)
+            outputs_GTBF.append(output_GTBF)
+            below_GTBI = order.joined(output_GTBF) if order is not None and self.join_each else output_GTBF
+        if memory is not None:
+            memory.states = lasts
+        if order is not None:
+            return order.together(output_GTBF, self.dropout.kept(output_GTBF))
+        dropped_GTBF: Tensor = self.dropout(output_GTBF)
+        return dropped_GTBF

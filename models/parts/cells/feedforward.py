@@ -1,0 +1,27 @@
+"""The hidden layer of a multilayer perceptron."""
+
+import torch
+from torch import Tensor
+
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.layers import project
+from skipstack.models.layers.layer import Layer, LayerSizes, Unrolled
+
+
+class FeedForwardLayer(Layer):
+    """h_i = g(W_h^T x_i + b_h)                                                             (chen2017 eq. 1)
+
+    x_i is the layer below at the same time step, and nothing else is read: two directions are two such layers side by
+    side. The paper leaves g open; ours is tanh, as in its feature maps.
+    """
+
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__()
+        self.features = sizes.hidden
+        self.below = parameter(*sizes.groups, sizes.below, sizes.hidden, role=WEIGHT)
+        self.bias = parameter(*sizes.groups, sizes.hidden, role=BIAS)
+
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """All time steps at once; there is no state to start from."""
+        assert skipped_GTBH is None, "a feed-forward layer has no source"
+        return Unrolled(torch.tanh(project(below_GTBI, self.below, self.bias)))

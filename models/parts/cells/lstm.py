@@ -1,0 +1,50 @@
+"""The LSTM layer of wu2017. X = 4H."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from skipstack.models.ground.scanning import exporting
+from skipstack.models.kernels.layers import lstm_layer
+from skipstack.models.layers.cell import Cell, HiddenState
+from skipstack.models.layers.layer import LayerSizes, Unrolled
+
+
+class LstmCell(Cell):
+    """(i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b            (wu2017 eq. 5)
+    c_t = f * c_{t-1} + i * s,   h_t = o * tanh(c_t)                                   (eq. 6)
+
+    h_t^{l-1} is the layer below, h_{t-1}^l this layer one step earlier (eq. 5 prints h_{t-1}^{l-1};
+    eq. 7 has it right), * the element-wise product. The layer takes no skipped input.
+    """
+
+    gate_names = ("input", "forget", "output")
+
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__(sizes, gates=4)
+
+    @torch.no_grad()
+    def open_forget_gates(self, bias: float) -> None:
+        """Let the forget gates start with this bias, in place of their own."""
+        self.bias[..., self.hidden : 2 * self.hidden] = bias
+
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """By a loop of its own, since nearly every study has this layer; the last state is [h, c]."""
+        if exporting() and start is None:
+            return self.loop(self.project(below_GTBI, skipped_GTBH), None)
+        assert skipped_GTBH is None, "this layer has no source"
+        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(below_GTBI, self.weights(), start_2GBH=start)
+        return Unrolled(output_GTBH, pre_GTBX, last=last_2GBH)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0 = c_0 = 0."""
+        return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
+
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """Eqs 5 and 6."""
+        assert state.c_GBH is not None
+        gates_GBX, s_GBH = torch.split(pre_GBX, [3 * self.hidden, self.hidden], dim=-1)
+        i_GBH, f_GBH, o_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
+        c_GBH = f_GBH * state.c_GBH + i_GBH * torch.tanh(s_GBH)
+        return HiddenState(o_GBH * torch.tanh(c_GBH), c_GBH)

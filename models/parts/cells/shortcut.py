@@ -1,0 +1,237 @@
+"""Layers that take the output of an earlier layer: the eleven topologies of wu2017 (Table 2, eq. 8).
+
+X = 3H (4H with a cell state), and H more for each gate that is known in the step alone.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.models.configs.topologies import Link, Links
+from skipstack.models.ground.scanning import exporting
+from skipstack.models.kernels.layers import block_layer, lstm_layer
+from skipstack.models.layers.cell import Cell, HiddenState
+from skipstack.models.layers.layer import LayerSizes, Unrolled
+from skipstack.models.parts.cells.gates import Gate, VectorGate
+
+Parts = Mapping[str, Tensor]
+"""What a link may need at a time step: ``skip``, ``carried`` (g * skip), ``carried_apart`` (g_h * skip), ``kept``
+(1 - g). Each is there where a link of the layer asks for it."""
+
+
+class ShortcutCell(Cell):
+    """The skip of a layer and its gates (``models/parts/cells/gates.py``); what else the layer computes is its
+    subclass's.
+
+    The skip h_t^{-l} is the output of an earlier layer at the same step: ``skipped``. With h_t^{l-2} it
+    is eq. 11. Everything about it that needs no earlier step is computed before the loop.
+    """
+
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate], own: int) -> None:
+        """``own`` pre-activations, beside those of the gates that are known in the step alone."""
+        assert len(gates) == links.gates, "one gate for each vector"
+        in_step = sum(gate.in_step for gate in gates)
+        super().__init__(sizes, gates=own + in_step)
+        self.links = links
+        self.gates = tuple(gates)
+        self.gate = nn.ModuleList(gates)
+        uses = {links.internal, links.output}
+        self.highway = "highway" in uses
+        self.known = tuple(
+            name
+            for name, asked in (
+                ("carried", uses & {"gated", "highway"}),
+                ("carried_apart", "gated_apart" in uses),
+                ("kept", self.highway and not in_step),
+                ("skip", uses & {"plain", "shared"}),
+            )
+            if asked
+        )
+
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """The last state is [h; c; below], since a gate may read one step later what stands below."""
+        state, before_GBI = None, None
+        if start is not None:
+            state, before_GBI = start.tensor_split([start.shape[-1] - below_GTBI.shape[-1]], dim=-1)
+        if exporting() or any(gate.in_step for gate in self.gates):
+            unrolled = self.loop(self.project(below_GTBI, skipped_GTBH, before_GBI), state)
+        else:
+            unrolled = self.written_out(below_GTBI, self.of_skip(below_GTBI, skipped_GTBH, before_GBI), state)
+        if unrolled.last is None:  # in a program, from which nothing goes on
+            return unrolled
+        return replace(unrolled, last=torch.cat([unrolled.last, below_GTBI[:, -1].detach()], dim=-1))
+
+    @abstractmethod
+    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+        """What ``loop`` computes, by a loop with a backward pass of its own: where all ``parts`` of the skip are known
+        before it.
+        """
+
+    def project(
+        self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """(pre_GTBX, ...): the own gates' share from below, and the parts of the skip as far as they are known."""
+        return self.affine(below_GTBI), *self.of_skip(below_GTBI, skipped_GTBH, before_GBI).values()
+
+    def of_skip(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None, before_GBI: Tensor | None = None) -> Parts:
+        """The parts of the skip as far as they are known; ``before_GBI`` is what stood below before the first step,
+        None: zeros.
+        """
+        assert skipped_GTBH is not None, "a shortcut needs a source"
+        skip_GTBH = self.gates[0].skip(skipped_GTBH) if self.gates else skipped_GTBH
+        parts = {"skip": skip_GTBH}
+        for name, gate in zip(("carried", "carried_apart"), self.gates, strict=False):
+            read_GTBI = earlier(below_GTBI, before_GBI) if gate.earlier else below_GTBI
+            parts[name], g_GTBH = gate.carried(read_GTBI, skip_GTBH)
+            if self.highway and g_GTBH is not None:
+                parts["kept"] = 1 - g_GTBH
+        return {name: parts[name] for name in self.known}
+
+    def activated(self, pre_GBX: Tensor) -> list[Tensor]:
+        """The own sigmoid gates, each gate of the skip that is known in the step alone, and the tanh candidate s."""
+        gates_GBX, s_GBH = torch.split(pre_GBX, [pre_GBX.shape[-1] - self.hidden, self.hidden], dim=-1)
+        return [*torch.split(torch.sigmoid(gates_GBX), self.hidden, dim=-1), torch.tanh(s_GBH)]
+
+    def parts(self, known_GBH: Sequence[Tensor], g_GBH: Sequence[Tensor]) -> Parts:
+        """The parts of the skip at this step; ``g_GBH`` are the gates known only here."""
+        parts = dict(zip(self.known, known_GBH, strict=True))
+        for name, g in zip(("carried", "carried_apart"), g_GBH, strict=False):
+            parts[name] = g * parts[name]
+            if self.highway:
+                parts["kept"] = 1 - g
+        return parts
+
+    def openings(self, pre_GTBX: Tensor, below_GTBI: Tensor, skipped_GTBH: Tensor | None) -> Mapping[str, Tensor]:
+        """The own gates, then those of the skip that are vectors."""
+        assert skipped_GTBH is not None, "a shortcut needs a source"
+        gates = dict(super().openings(pre_GTBX, below_GTBI, skipped_GTBH))
+        in_step = iter(self.sigmoids(pre_GTBX)[len(self.gate_names) :])
+        for number, gate in enumerate(self.gates, start=1):
+            name = "shortcut" if len(self.gates) == 1 else f"shortcut {number}"
+            if gate.in_step:
+                gates[name] = next(in_step)
+            elif isinstance(gate, VectorGate):
+                read_GTBI = earlier(below_GTBI) if gate.earlier else below_GTBI
+                gates[name] = gate.values(read_GTBI, gate.skip(skipped_GTBH))
+        return gates
+
+
+class ShortcutLstm(ShortcutCell):
+    """(i, f, o, s) = (sigm, sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b              (wu2017 eq. 5)
+    c~ = i * s + f * c_{t-1},   h~ = o * tanh(c~),                                      (Table 2, caption)
+    and c_t and h_t are, with skip = h_t^{-l} (Table 2):
+    ``hidden_gated``    c~,                        h~ + g * skip
+    ``both_ungated``    c~ + skip,                 h~ + skip
+    ``both_gated``      c~ + g * skip,             h~ + g * skip
+    ``both_highway``    (1 - g) * c~ + g * skip,   (1 - g) * h~ + g * skip
+    ``both_two_gates``  c~ + g_c * skip,           h~ + g_h * skip
+
+    The updated c_t is what the next time step sees; h~ is computed from c~, as printed.
+    """
+
+    gate_names = ("input", "forget", "output")
+
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
+        super().__init__(sizes, links, gates, own=4)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0 = c_0 = 0."""
+        return HiddenState(self.zeros(like_GBX), self.zeros(like_GBX))
+
+    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+        """By ``models/kernels/layers.py``."""
+        internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
+        start_2GBH = None if start is None else torch.stack(start.chunk(2, dim=-1))
+        kept = parts_GTBH.get("kept")
+        output_GTBH, last_2GBH, pre_GTBX = lstm_layer(below_GTBI, self.weights(), internal, output, kept, start_2GBH)
+        return Unrolled(output_GTBH, pre_GTBX, last=torch.cat([*last_2GBH], dim=-1))
+
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """c~ and h~, each joined by the skip."""
+        assert state.c_GBH is not None
+        i, f, o, *g, s = self.activated(pre_GBX)
+        parts = self.parts(known_GBX, g)
+        c = f * state.c_GBH + i * s
+        h = o * torch.tanh(c)
+        return HiddenState(joined(self.links.output, h, parts, o), joined(self.links.internal, c, parts, o))
+
+
+class ShortcutBlock(ShortcutCell):
+    """(i, o, s) = (sigm, sigm, tanh) W [h_t^{l-1}; h_{t-1}^l] + b                       (wu2017 eq. 7)
+    and m and h_t are, with skip = h_t^{-l} (eq. 8, Table 2):
+    ``block``                   i * s + g * skip,   o * tanh(m) + g * skip
+    ``block_output_ungated``    i * s + g * skip,   o * tanh(m) + skip
+    ``block_internal_ungated``  i * s + skip,       o * tanh(m) + g * skip
+    ``block_output_shared``     i * s + g * skip,   o * tanh(m) + o * skip
+    ``block_no_internal``       i * s,              o * tanh(m) + g * skip
+    ``block_no_output``         i * s + g * skip,   o * tanh(m)
+
+    No internal state is carried over time. Table 2 prints one line of each; the other is eq. 8's.
+    """
+
+    gate_names = ("input", "output")
+
+    def __init__(self, sizes: LayerSizes, links: Links, gates: Sequence[Gate]) -> None:
+        super().__init__(sizes, links, gates, own=3)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0 = 0."""
+        return HiddenState(self.zeros(like_GBX))
+
+    def written_out(self, below_GTBI: Tensor, parts_GTBH: Parts, start: Tensor | None) -> Unrolled:
+        """By ``models/kernels/layers.py``."""
+        internal, output = added(self.links.internal, parts_GTBH), added(self.links.output, parts_GTBH)
+        shared = parts_GTBH["skip"] if self.links.output == "shared" else None
+        output_GTBH, pre_GTBX = block_layer(below_GTBI, self.weights(), internal, output, shared, start)
+        return Unrolled(output_GTBH, pre_GTBX, last=output_GTBH[:, -1].detach())
+
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """m, then h."""
+        i, o, *g, s = self.activated(pre_GBX)
+        parts = self.parts(known_GBX, g)
+        m = joined(self.links.internal, i * s, parts, o)
+        return HiddenState(joined(self.links.output, o * torch.tanh(m), parts, o))
+
+
+def earlier(below_GTBI: Tensor, before_GBI: Tensor | None = None) -> Tensor:
+    """What stood below one step earlier, ``before_GBI`` at the first one; None: zeros."""
+    first_GBI = torch.zeros_like(below_GTBI[:, 0]) if before_GBI is None else before_GBI
+    return torch.cat([first_GBI.unsqueeze(1), below_GTBI[:, :-1]], dim=1)
+
+
+def added(link: Link, parts: Parts) -> Tensor | None:
+    """What the skip adds to a value; None where it adds nothing, or the output gate lets it through."""
+    match link:
+        case "none" | "shared":
+            return None
+        case "plain":
+            return parts["skip"]
+        case "gated" | "highway":
+            return parts["carried"]
+        case "gated_apart":
+            return parts["carried_apart"]
+        case _:
+            assert_never(link)
+
+
+def joined(link: Link, value_GBH: Tensor, parts: Parts, o_GBH: Tensor) -> Tensor:
+    """``value_GBH`` joined by the skip as ``link`` says."""
+    match link:
+        case "none":
+            return value_GBH
+        case "plain":
+            return value_GBH + parts["skip"]
+        case "gated":
+            return value_GBH + parts["carried"]
+        case "gated_apart":
+            return value_GBH + parts["carried_apart"]
+        case "highway":
+            return parts["kept"] * value_GBH + parts["carried"]
+        case "shared":
+            return value_GBH + o_GBH * parts["skip"]
+        case _:
+            assert_never(link)

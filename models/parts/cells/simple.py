@@ -1,0 +1,31 @@
+"""The simple recurrent network of the lecture (Elman's). X = H."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from skipstack.models.ground.parameters import BIAS, parameter
+from skipstack.models.layers.cell import Cell, HiddenState
+from skipstack.models.layers.layer import LayerSizes
+
+
+class SimpleCell(Cell):
+    """h_t = R(x_t, h_{t-1}) = g(W^hx x_t + W^hh h_{t-1} + b^h)                          (collins, "A Simple
+    Recurrent Network")
+
+    x_t is the layer below. The slides leave the transfer function g open; ours is tanh, as in both of
+    the LSTMs. h_0 is a parameter of the network, as on the slides; it starts at zero, as biases do.
+    """
+
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__(sizes, gates=1)
+        self.bias_start = parameter(*sizes.groups, sizes.hidden, role=BIAS)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0."""
+        return HiddenState(self.bias_start.flatten(0, 1).unsqueeze(1).expand(-1, like_GBX.shape[1], -1))
+
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """R."""
+        return HiddenState(torch.tanh(pre_GBX))

@@ -1,0 +1,51 @@
+"""The LSTM of the lecture, which has it from Sutskever's thesis. F = 2H, X = 5H."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from skipstack.models.ground.parameters import RECURRENT, parameter
+from skipstack.models.layers.cell import Cell, HiddenState
+from skipstack.models.layers.layer import LayerSizes
+
+
+class SutskeverCell(Cell):
+    """u_t = [h_{t-1}; x_t; s~_{t-1}]                                        (collins, "LSTM Equations")
+    h_t = g(W^h u_t + b^h),          "hidden state"
+    i_t = g(W^i u_t + b^i),          "input"
+    iota_t = sigm(W^iota u_t + b^iota), o_t, f_t likewise: input, output and forget gate
+    s_t = s_{t-1} * f_t + i_t * iota_t,    s~_t = s_t * o_t
+
+    x_t is the layer below, s_t the memory, s~_t what the output gate lets out of it. It differs from
+    the usual LSTM: gates see s~_{t-1}, h_t is not read from the memory, and the memory leaves without
+    a tanh. The slides leave g open; ours is tanh. Their initial values are ours of zero.
+    The layer puts out [h_t; s~_t], which the slides' tagger reads; in a deeper stack the layer above
+    reads the same (the slides have one layer).
+    """
+
+    gate_names = ("iota", "output", "forget")
+
+    def __init__(self, sizes: LayerSizes) -> None:
+        super().__init__(sizes, gates=5)
+        self.features = 2 * sizes.hidden
+        # two rows of blocks: one for h_{t-1}, and one for s~_{t-1}
+        self.recurrent = parameter(*sizes.groups, 2, sizes.hidden, 5 * sizes.hidden, role=RECURRENT)
+
+    def recurrent_weight(self) -> Tensor:
+        """By which [h_{t-1}; s~_{t-1}] is multiplied: weight_GFX."""
+        return self.recurrent.flatten(2, 3).flatten(0, 1)
+
+    def start(self, like_GBX: Tensor) -> HiddenState:
+        """h_0 = s_0 = s~_0 = 0."""
+        zeros_GBH = self.zeros(like_GBX)
+        return HiddenState(torch.cat([zeros_GBH, zeros_GBH], dim=-1), zeros_GBH)
+
+    def step(self, pre_GBX: Tensor, known_GBX: Sequence[Tensor], state: HiddenState) -> HiddenState:
+        """The five equations, from pre-activations in the order iota, o, f, h, i; the state is ([h; s~], s)."""
+        assert state.c_GBH is not None
+        gates_GBX, values_GBX = torch.split(pre_GBX, [3 * self.hidden, 2 * self.hidden], dim=-1)
+        iota_GBH, o_GBH, f_GBH = torch.sigmoid(gates_GBX).chunk(3, dim=-1)
+        h_GBH, i_GBH = torch.tanh(values_GBX).chunk(2, dim=-1)
+        s_GBH = state.c_GBH * f_GBH + i_GBH * iota_GBH
+        return HiddenState(torch.cat([h_GBH, s_GBH * o_GBH], dim=-1), s_GBH)

@@ -1,0 +1,135 @@
+"""Dependency parsing: the head of each word, and the relation between the two.
+
+S = T + 1 places: 0 is the root, w the w-th word. X = 2A + 2L.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from skipstack.data.labels.trees import ROOT
+from skipstack.models.configs.heads import BiaffineConfig
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.products import product
+from skipstack.models.layers.lanes import Dropout, Streams
+from skipstack.models.layers.lookup import Lookup
+from skipstack.models.parts.heads.arcs import ArcScores, RelationScores
+from skipstack.models.parts.heads.base import UNSEEN, Decoded, Gold, Head, log_loss
+from skipstack.models.parts.heads.trees import best_tree
+
+SLOPE = 0.1
+"""Of the leaky rectifier, below zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What each place is as a dependent and as a head: of an arc, and of a relation."""
+
+    arc_dependents_RTBA: Tensor
+    arc_heads_RSBA: Tensor
+    relation_dependents_RTBL: Tensor
+    relation_heads_RSBL: Tensor
+
+
+class BiaffineHead(Head):
+    """Dozat and Manning (2017): arcs and relations are scored from four readings of the features x.
+
+    role_w = leaky(W_role x_w + b_role), dropped out, for the four roles of ``_Roles``        (eqs 4-5)
+
+    Their transfer function is not in the equations: ours is the leaky rectifier of slope 0.1. x of the root is a vector
+    of its own, learnt; it is put before the words behind the stack, which reads words alone. A word is never its own
+    head, neither in training nor in decoding.
+    """
+
+    def __init__(self, config: BiaffineConfig, *, features: int, relations: int, streams: Streams) -> None:
+        super().__init__()
+        lanes = streams.lanes
+        self.sizes = (config.arc_size, config.arc_size, config.relation_size, config.relation_size)
+        self.weight = parameter(lanes, features, sum(self.sizes), role=WEIGHT)
+        self.bias = parameter(lanes, 1, sum(self.sizes), role=BIAS)
+        self.root = Lookup(lanes, 1, features)
+        self.dropout = Dropout([config.dropout] * lanes, streams)
+        self.arcs = ArcScores(lanes=lanes, size=config.arc_size)
+        self.relations = RelationScores(lanes=lanes, size=config.relation_size, relations=relations)
+        self.tree = config.decoder == "tree"
+
+    @property
+    def decides_on_host(self) -> bool:
+        """Where it decides on trees."""
+        return self.tree
+
+    def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
+        """-sum_w log P(h_w) + log P(k_w | h_w), of the gold heads h and relations k: loss_RB (nats).
+
+        Both are softmaxes, over the places of the sentence and over the relations. A head of -1 (padding) counts
+        nothing, and neither does a relation of -1 (padding, or unseen in training).
+        """
+        assert gold.heads_RTB is not None, "a parser is built for a corpus of trees alone"
+        roles = self._roles(features_RTBF)
+        arcs_RTBS = self._arc_scores(roles, lengths_RB)
+        relations_RTBK = self._relation_scores(roles, gold.heads_RTB.clamp_min(ROOT))
+        arcs_RB = log_loss(arcs_RTBS.log_softmax(dim=-1), gold.heads_RTB)
+        return arcs_RB + log_loss(relations_RTBK.log_softmax(dim=-1), gold.tags_RUB)
+
+    @torch.no_grad()
+    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
+        """Heads, and the likeliest relation to each as tags."""
+        roles = self._roles(features_RTBF)
+        arcs_RTBS = self._arc_scores(roles, lengths_RB)
+        heads_RTB = arcs_RTBS.argmax(dim=-1)
+        if self.tree:
+            heads_RTB = _best_trees(arcs_RTBS, heads_RTB, lengths_RB)
+        return Decoded(self._relation_scores(roles, heads_RTB).argmax(dim=-1), heads_RTB)
+
+    def opinion(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
+        """The scores of the arcs to every word; -inf where there is no such place or it is the word itself."""
+        return self._arc_scores(self._roles(features_RTBF), lengths_RB)
+
+    def decision_loss(self, features_RTBF: Tensor, lengths_RB: Tensor, place_RB: Tensor) -> Tensor:
+        """That of the arc to the word at this place: loss_RB. It is scored beside all other words of the sentence."""
+        decoded = self.decode(features_RTBF, lengths_RB)
+        assert decoded.heads_RTB is not None
+        elsewhere_RTB = torch.arange(features_RTBF.shape[1], device=place_RB.device).view(-1, 1) != place_RB.unsqueeze(
+            1
+        )
+        tags_RTB, heads_RTB = (
+            each.masked_fill(elsewhere_RTB, UNSEEN) for each in (decoded.tags_RUB, decoded.heads_RTB)
+        )
+        return self.loss(features_RTBF, Gold(tags_RTB, heads_RTB), lengths_RB)
+
+    def _roles(self, features_RTBF: Tensor) -> _Roles:
+        lanes, _, sentences, features = features_RTBF.shape
+        root_R1BF = self.root.table.unsqueeze(2).expand(lanes, 1, sentences, features)
+        places_RSBF = torch.cat([root_R1BF, features_RTBF], dim=1)
+        rows = product(places_RSBF.flatten(1, 2), self.weight, self.bias)
+        read = self.dropout(functional.leaky_relu(rows, SLOPE)).view(*places_RSBF.shape[:3], -1)
+        arc_dependents, arc_heads, relation_dependents, relation_heads = read.split(self.sizes, dim=-1)
+        return _Roles(arc_dependents[:, 1:], arc_heads, relation_dependents[:, 1:], relation_heads)
+
+    def _arc_scores(self, roles: _Roles, lengths_RB: Tensor) -> Tensor:
+        """scores_RTBS, -inf where there is no such place or it is the word itself."""
+        scores_RTBS = self.averaged_scores(self.arcs(roles.arc_dependents_RTBA, roles.arc_heads_RSBA))
+        place_S = torch.arange(scores_RTBS.shape[-1], device=scores_RTBS.device)
+        beyond_R1BS = (place_S > lengths_RB.unsqueeze(-1)).unsqueeze(1)
+        itself_T1S = (place_S == place_S[1:, None]).unsqueeze(1)
+        return scores_RTBS.masked_fill(beyond_R1BS | itself_T1S, -torch.inf)
+
+    def _relation_scores(self, roles: _Roles, heads_RTB: Tensor) -> Tensor:
+        """scores_RTBK of the arcs from ``heads_RTB``."""
+        heads_RSBL = roles.relation_heads_RSBL
+        index_RTBL = heads_RTB.unsqueeze(-1).expand(*roles.relation_dependents_RTBL.shape)
+        scores_RTBK: Tensor = self.relations(roles.relation_dependents_RTBL, heads_RSBL.gather(1, index_RTBL))
+        return self.averaged_scores(scores_RTBK)
+
+
+def _best_trees(arcs_RTBS: Tensor, heads_RTB: Tensor, lengths_RB: Tensor) -> Tensor:
+    """The heads of the best tree of each sentence: heads_RTB; at padding those that are given."""
+    scores = arcs_RTBS.cpu().double().numpy()
+    heads = heads_RTB.cpu().numpy().copy()
+    for (lane, sentence), length in np.ndenumerate(lengths_RB.cpu().numpy()):
+        scores_TS = scores[lane, :length, sentence, : length + 1]
+        heads[lane, :length, sentence] = best_tree(scores_TS, single_root=True)
+    return torch.as_tensor(heads, device=heads_RTB.device)

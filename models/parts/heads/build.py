@@ -1,0 +1,34 @@
+"""From a config to the head above a stack."""
+
+from typing import assert_never
+
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.data.labels.transitions import Transitions
+from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig, SoftmaxConfig
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.parts.heads.base import Head
+from skipstack.models.parts.heads.biaffine import BiaffineHead
+from skipstack.models.parts.heads.chain.head import ChainHead
+from skipstack.models.parts.heads.softmax import SoftmaxHead
+
+
+def build_head(
+    config: HeadConfig, *, features: int, tags: int, transitions: Transitions | None, streams: Streams
+) -> Head:
+    """The head that a config asks for, with a lane for each of ``streams``; where sentences are parsed, ``tags`` are
+    relations. Raises UserError for one of code that is not loaded.
+    """
+    lanes = streams.lanes
+    match config:
+        case OwnConfig():
+            head: Head = config.build(features=features, tags=tags, transitions=transitions, streams=streams)
+            return head
+        case SoftmaxConfig():
+            return SoftmaxHead(lanes=lanes, features=features, tags=tags)
+        case CrfConfig() | MarginConfig():
+            allowed = transitions if config.constrained else None
+            return ChainHead(lanes=lanes, features=features, tags=tags, config=config, allowed=allowed)
+        case BiaffineConfig():
+            return BiaffineHead(config, features=features, relations=tags, streams=streams)
+        case _:
+            assert_never(config)

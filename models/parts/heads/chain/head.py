@@ -1,0 +1,113 @@
+"""The tags of a sentence as a linear chain. Of two axes K, the first is the tag that a move comes from."""
+
+from dataclasses import replace
+from typing import assert_never
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skipstack.data.labels.transitions import Transitions
+from skipstack.models.configs.heads import CrfConfig, MarginConfig
+from skipstack.models.ground.parameters import BIAS, SCORE, parameter
+from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, Places
+from skipstack.models.parts.heads.chain.decode import best_tagging
+from skipstack.models.parts.heads.chain.doubts import Doubts
+from skipstack.models.parts.heads.chain.partition import log_partition
+from skipstack.models.parts.heads.chain.program import Chain, others, score
+
+
+class ChainHead(LinearHead):
+    """r(t) = start[t_1] + sum_i p_i[t_i] + sum_{i>1} A[t_{i-1}, t_i] + end[t_n]           (chen2017 eq. 3)
+
+    p are the head's scores, A those of moves. The paper has no scores of the two ends; ours have them under both
+    losses, as conditional random fields do. All of them start at zero, where the chain is the softmax of each token.
+    Under ``allowed`` a move that the label scheme forbids scores -inf: it is never decoded, and in training no
+    tagging has it. A gold tagging that has one has the loss inf.
+    """
+
+    forbidden_start_K: Tensor
+    forbidden_between_KK: Tensor
+    forbidden_end_K: Tensor
+
+    def __init__(
+        self, *, lanes: int, features: int, tags: int, config: CrfConfig | MarginConfig, allowed: Transitions | None
+    ) -> None:
+        super().__init__(lanes=lanes, features=features, tags=tags)
+        self.config = config
+        self.bias_start = parameter(lanes, tags, role=BIAS)
+        self.bias_between = parameter(lanes, tags, tags, role=SCORE)
+        self.bias_end = parameter(lanes, tags, role=BIAS)
+        if allowed is None:
+            allowed = Transitions(np.full(tags, True), np.full((tags, tags), True), np.full(tags, True))
+        # The config and the tags tell them: they are no weights, and no file of weights holds them.
+        self.register_buffer("forbidden_start_K", torch.as_tensor(~allowed.start_K), persistent=False)
+        self.register_buffer("forbidden_between_KK", torch.as_tensor(~allowed.between_KK), persistent=False)
+        self.register_buffer("forbidden_end_K", torch.as_tensor(~allowed.end_K), persistent=False)
+
+    @property
+    def may_doubt(self) -> bool:
+        """Where its loss is a log-partition."""
+        return isinstance(self.config, CrfConfig)
+
+    def chain(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Chain:
+        """The chain of each sentence."""
+        return Chain(
+            emissions_RTBK=self.averaged_scores(self.scores(features_RTBF)),
+            start_RK=self.averaged_scores(self.bias_start).masked_fill(self.forbidden_start_K, -torch.inf),
+            transition_RKK=self.averaged_scores(self.bias_between).masked_fill(self.forbidden_between_KK, -torch.inf),
+            end_RK=self.averaged_scores(self.bias_end).masked_fill(self.forbidden_end_K, -torch.inf),
+            lengths_RB=lengths_RB,
+        )
+
+    def loss(self, features_RTBF: Tensor, gold: Gold, lengths_RB: Tensor) -> Tensor:
+        """What the config's kind names, of each sentence: loss_RB.
+
+        ``crf``     -log P(t*) = log sum_t exp r(t) - r(t*), in nats                  (Lafferty et al., 2001)
+        ``margin``  max_t (r(t) + Delta(t*, t)) - r(t*), in scores                      (chen2017 eq. 21)
+        where t* is the gold tagging and Delta = eta times the number of wrong tags (eq. 19), so that the maximum is
+        another decoding. Eq. 20 averages over sentences and adds L2; both are the training loop's.
+
+        Where gold tags are unobserved, r(t*) stands for all taggings t' that have the observed ones: under ``crf``
+        log sum_t' exp r(t'), so that the loss is -log P(observed); under ``margin`` max_t' r(t'), as in latent
+        structural support vector machines (Yu and Joachims, 2009), and Delta counts the observed tokens alone.
+        """
+        chain = self.chain(features_RTBF, lengths_RB)
+        match self.config:
+            case CrfConfig():
+                return log_partition(chain, self.doubts) - _log_observed(chain, gold, self.doubts)
+            case MarginConfig(discount=eta):
+                wrong_RTBK = others(gold.tags_RUB, chain.emissions_RTBK.shape[-1]).to(chain.emissions_RTBK)
+                augmented = replace(chain, emissions_RTBK=chain.emissions_RTBK + eta * wrong_RTBK)
+                return score(augmented, best_tagging(augmented)) - _best_observed(chain, gold)
+            case _:
+                assert_never(self.config)
+
+    def decode(self, features_RTBF: Tensor, lengths_RB: Tensor) -> Decoded:
+        """The best tagging of each sentence; -1 at padding."""
+        return Decoded(best_tagging(self.chain(features_RTBF, lengths_RB)))
+
+
+def _log_observed(chain: Chain, gold: Gold, doubts: Doubts | None) -> Tensor:
+    """The logarithm of sum_t' exp r(t') over the taggings t' that have the observed tags: score_RB."""
+    score_RB, places = score(chain, gold.tags_RUB.clamp_min(0)), _open(chain, gold)
+    if not len(places[0]):
+        return score_RB
+    observed_N1 = log_partition(chain.observing(gold.tags_RUB).alone(*places), doubts)
+    return score_RB.index_put(places, observed_N1.squeeze(1))
+
+
+def _best_observed(chain: Chain, gold: Gold) -> Tensor:
+    """The largest r of the taggings that have the observed tags: score_RB."""
+    tags_RTB = gold.tags_RUB
+    if len(_open(chain, gold)[0]):
+        tags_RTB = best_tagging(chain.observing(tags_RTB)).where(tags_RTB < 0, tags_RTB)
+    return score(chain, tags_RTB.clamp_min(0))
+
+
+def _open(chain: Chain, gold: Gold) -> Places:
+    """The sentences that have an unobserved tag."""
+    if gold.open is not None:
+        return gold.open
+    lane_N, sentence_N = ((gold.tags_RUB < 0) & chain.inside()).any(dim=1).nonzero(as_tuple=True)
+    return lane_N, sentence_N

@@ -1,0 +1,126 @@
+"""The semirings of a chain. Of two axes K, the first is the tag that a move comes from."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from skipstack.models.parts.heads.chain.program import Semiring
+
+
+class Log(Semiring):
+    """The sum of x and y is log(exp x + exp y): over all taggings, log sum_t exp r(t).
+
+    Exact for any scores, -inf included: each sum is taken relative to its own largest term, over K x K terms a step.
+    """
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """The logarithm of sum_i exp(value[i] + transition[i, j]), less the largest value."""
+        terms = transition_RKK.new_empty(0)
+
+        def times(values_RBK: Tensor) -> Tensor:
+            product_RBK: Tensor = _LogProduct.apply(  # type: ignore[no-untyped-call]
+                values_RBK - _largest(values_RBK), transition_RKK, terms
+            )
+            return product_RBK
+
+        return times
+
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """The largest value; held constant under differentiation, since it is taken off and put back."""
+        return _largest(values_RTBK).squeeze(-1)
+
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The logarithm of sum_i exp value[i]."""
+        return _log_sum_exp(values_RBK)
+
+
+class _LogProduct(Function):
+    """log s + m,   s[j] = sum_i exp(term[i, j] - m[j]),   term[i, j] = value[i] + transition[i, j]
+
+    m[j] is the largest term[i, j]; the gradient is exp(term[i, j] - m[j]) / s[j], and 0 where there is no term. For it
+    the K x K terms are computed again, in the memory that all steps of a chain compute them in, one after another.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, values_RBK: Tensor, transition_RKK: Tensor, terms_RBKK: Tensor) -> Tensor:
+        torch.add(values_RBK.unsqueeze(3), transition_RKK.unsqueeze(1), out=terms_RBKK)
+        m_RBK = terms_RBKK.amax(dim=2).clamp_min_(torch.finfo(terms_RBKK.dtype).min)
+        s_RBK = terms_RBKK.sub_(m_RBK.unsqueeze(2)).exp_().sum(dim=2)
+        ctx.save_for_backward(values_RBK, transition_RKK, m_RBK, s_RBK)
+        ctx.terms_RBKK = terms_RBKK
+        return s_RBK.log() + m_RBK
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_RBK: Tensor) -> tuple[Tensor, Tensor, None]:
+        (values_RBK, transition_RKK, m_RBK, s_RBK), terms_RBKK = ctx.saved_tensors, ctx.terms_RBKK
+        share_RBK = (gradient_RBK / s_RBK).masked_fill_(s_RBK == 0, 0)
+        torch.add(values_RBK.unsqueeze(3), transition_RKK.unsqueeze(1), out=terms_RBKK)
+        terms_RBKK.sub_(m_RBK.unsqueeze(2)).exp_().mul_(share_RBK.unsqueeze(2))
+        return terms_RBKK.sum(dim=3), terms_RBKK.sum(dim=1), None
+
+
+class MatrixLog(Semiring):
+    """The same by a matrix product: K exponentials a step in place of K x K.
+
+    value' = log s, where s = p E, p = softmax(value) and E = exp(transition). Of transitions that are 0 at most, no
+    factor exceeds 1; but a term far below the largest of its factors vanishes, so a very small s is not to be trusted
+    (``models/parts/heads/chain/partition.py``). Every p and s is kept for the backward pass.
+    """
+
+    def __init__(self) -> None:
+        self.p_TRBK: list[Tensor] = []
+        self.s_TRBK: list[Tensor] = []
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """As above."""
+        matrix_RKK = transition_RKK.exp()
+
+        def times(values_RBK: Tensor) -> Tensor:
+            self.p_TRBK.append(values_RBK.softmax(dim=-1))
+            self.s_TRBK.append(torch.bmm(self.p_TRBK[-1], matrix_RKK))
+            return self.s_TRBK[-1].log()
+
+        return times
+
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """The logarithm of sum_i exp value[i]."""
+        return values_RTBK.logsumexp(dim=-1)
+
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The logarithm of sum_i exp value[i]."""
+        return values_RBK.logsumexp(dim=-1)
+
+
+class Max(Semiring):
+    """The sum of two scores is the larger one: over all taggings, max_t r(t)."""
+
+    def product(self, transition_RKK: Tensor) -> Callable[[Tensor], Tensor]:
+        """The largest of value[i] + transition[i, j] over all i."""
+        to_R1KK = transition_RKK.transpose(1, 2).contiguous().unsqueeze(1)
+        return lambda values_RBK: (values_RBK.unsqueeze(2) + to_R1KK).amax(dim=-1)
+
+    def scale(self, values_RTBK: Tensor) -> Tensor:
+        """Nothing is taken off."""
+        return values_RTBK.new_zeros(values_RTBK.shape[:3])
+
+    def sum(self, values_RBK: Tensor) -> Tensor:
+        """The largest of all tags."""
+        return values_RBK.amax(dim=-1)
+
+
+def _largest(x: Tensor) -> Tensor:
+    """Over the last axis, which stays; a finite number also where all is -inf."""
+    return x.detach().amax(dim=-1, keepdim=True).clamp_min(torch.finfo(x.dtype).min)
+
+
+def _log_sum_exp(x: Tensor) -> Tensor:
+    """Over the last axis. Where all is -inf it is -inf, and its gradient 0 (that of ``torch.logsumexp`` is NaN)."""
+    largest = _largest(x)
+    total = (x - largest).exp().sum(dim=-1)
+    none = total == 0
+    return (total.masked_fill(none, 1).log() + largest.squeeze(-1)).masked_fill(none, -torch.inf)

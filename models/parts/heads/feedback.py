@@ -1,0 +1,46 @@
+"""A label for each token, from networks that read in one or two directions."""
+
+import math
+
+from torch import Tensor
+
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.products import product
+from skipstack.models.parts.heads.base import Decoded, Gold, Head, log_loss
+
+
+class FeedbackHead(Head):
+    """y_t = 1/D sum_d softmax(O_d h_t^d + b_d), over D = 1 or 2 directions                      (dinarelli2016)
+
+    The paper has one direction and leaves the others for later work; in both, the network's output is the average, and
+    its loss is eq. 1 of that output. What a direction feeds back to itself is its own y_d alone, so it takes its
+    ``scores`` step by step; the features that decisions are made from are then those of all directions, side by side.
+    """
+
+    def __init__(self, *, lanes: int, directions: int, hidden: int, tags: int) -> None:
+        super().__init__()
+        self.weight = parameter(lanes, directions, hidden, tags, role=WEIGHT)
+        self.bias = parameter(lanes, directions, tags, role=BIAS)
+
+    def scores(self, hidden_GNH: Tensor) -> Tensor:
+        """O_d h + b_d, the logits of each direction: scores_GNK."""
+        return product(hidden_GNH, self.weight.flatten(0, 1), self.bias.flatten(0, 1).unsqueeze(1))
+
+    def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """-c_t log y_t (eq. 1) of the gold tags: loss_RB (nats). Padding counts nothing: counts are not needed."""
+        return log_loss(self._log_likelihoods(features_RUBF), gold.tags_RUB)
+
+    def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
+        """argmax_k y_t (eq. 2); the smallest id where two are equal."""
+        return Decoded(self._log_likelihoods(features_RUBF).argmax(dim=-1))
+
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """The logarithm of y."""
+        return self._log_likelihoods(features_RUBF)
+
+    def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
+        """The logarithm of y: log_RUBK."""
+        directions, tags = self.weight.shape[1], self.weight.shape[-1]
+        log_RUBDK = features_RUBF.view(*features_RUBF.shape[:3], directions, tags).log_softmax(dim=-1)
+        log_RUBK = log_RUBDK.squeeze(3) if directions == 1 else log_RUBDK.logsumexp(dim=3) - math.log(directions)
+        return self.averaged_likelihoods(log_RUBK)

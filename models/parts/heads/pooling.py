@@ -1,0 +1,35 @@
+"""One vector for a whole text."""
+
+from typing import assert_never
+
+import torch
+from torch import Tensor
+
+from skipstack.models.configs.model import Pooling
+
+
+def pooled(features_RTBF: Tensor, lengths_RB: Tensor, directions: int, how: Pooling) -> Tensor:
+    """The features of a text from those of its tokens, [forward; backward]: text_R1BF, as of a text of one token.
+
+    ``last``: of each direction, its last state, which has read the whole text: the last token's of the forward one
+    and the first token's of the backward one (gui2019 section 4.4: "the last hidden state"). ``mean`` and ``max``: of
+    each number, over the tokens. Padding counts nothing.
+    """
+    match how:
+        case "last":
+            forward, *backward = features_RTBF.chunk(directions, dim=-1)
+            place_R1B1 = (lengths_RB - 1).unsqueeze(1).unsqueeze(-1)
+            last_R1BF = forward.gather(1, place_R1B1.expand(-1, -1, -1, forward.shape[-1]))
+            return torch.cat([last_R1BF, *(part[:, :1] for part in backward)], dim=-1)
+        case "mean":
+            total_R1BF = features_RTBF.where(_inside(features_RTBF, lengths_RB), 0).sum(dim=1, keepdim=True)
+            return total_R1BF / lengths_RB.unsqueeze(1).unsqueeze(-1)
+        case "max":
+            return features_RTBF.where(_inside(features_RTBF, lengths_RB), -torch.inf).amax(dim=1, keepdim=True)
+        case _:
+            assert_never(how)
+
+
+def _inside(features_RTBF: Tensor, lengths_RB: Tensor) -> Tensor:
+    time_T1 = torch.arange(features_RTBF.shape[1], device=lengths_RB.device).unsqueeze(1)
+    return (time_T1 < lengths_RB.unsqueeze(1)).unsqueeze(-1)

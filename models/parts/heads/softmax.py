@@ -1,0 +1,41 @@
+"""A label for each token on its own."""
+
+from torch import Tensor
+
+from skipstack.models.ground.precision import rounds_rows
+from skipstack.models.kernels.choice import compiles
+from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, log_losses
+
+
+class SoftmaxHead(LinearHead):
+    """y_t = softmax(W [forward h_t; backward h_t] + b)                                  (wu2017 eq. 18)"""
+
+    def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """-log y_t of each gold tag: losses_RUB (nats). Padding counts nothing, so the counts are not needed."""
+        rows = gold.tags_RUB[0].numel()
+        if not self.together and compiles(features_RUBF) and not rounds_rows(rows):
+            from skipstack.models.kernels.compiled.softmax import (
+                CompiledLogLoss,  # numba takes a quarter of a second to load
+            )
+
+            given = features_RUBF, self.weight, self.bias, gold.tags_RUB
+            losses_RUB: Tensor = CompiledLogLoss.apply(*given)
+            return losses_RUB
+        return log_losses(self._log_likelihoods(features_RUBF), gold.tags_RUB)
+
+    def loss(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
+        """Their sum over each sentence: loss_RB."""
+        return self.losses(features_RUBF, gold, counts_RB).sum(dim=1)
+
+    def decode(self, features_RUBF: Tensor, counts_RB: Tensor) -> Decoded:
+        """The likeliest tag of every token; the smallest id where two are equal."""
+        decisive = self._log_likelihoods if self.together else self.scores  # whose largest ones are the same
+        return Decoded(decisive(features_RUBF).argmax(dim=-1))
+
+    def opinion(self, features_RUBF: Tensor, counts_RB: Tensor) -> Tensor:
+        """The logarithm of y."""
+        return self._log_likelihoods(features_RUBF)
+
+    def _log_likelihoods(self, features_RUBF: Tensor) -> Tensor:
+        """The logarithm of y: log_RUBK."""
+        return self.averaged_likelihoods(self.scores(features_RUBF).log_softmax(dim=-1))

@@ -1,0 +1,55 @@
+"""What turns tokens into numbers, and what is known of every form."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.basis.own_code import Part
+from skipstack.data.store.features import Lexicon
+from skipstack.data.store.vocabulary import BOUNDARY
+from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconTensors:
+    """The lexical features of every form (``data/store/features.py``, which binds the letters), on the device."""
+
+    word_F: Tensor
+    capital_F: Tensor
+    prefix_FA: Tensor
+    suffix_FA: Tensor
+    spelling_FC: Tensor
+    lengths_F: Ids | None = None
+    """The characters of each form, one at least, known on the host; None: unknown."""
+
+    @classmethod
+    def on(cls, device: torch.device, lexicon: Lexicon) -> "LexiconTensors":
+        """The features of ``lexicon``, copied to ``device``."""
+        arrays = (lexicon.word_F, lexicon.capital_F, lexicon.prefix_FA, lexicon.suffix_FA, lexicon.spelling_FC)
+        word_F, capital_F, prefix_FA, suffix_FA, spelling_FC = (torch.as_tensor(each, device=device) for each in arrays)
+        lengths_F = (lexicon.spelling_FC != BOUNDARY).sum(axis=1).clip(min=1)
+        return cls(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC, lengths_F)
+
+
+class Embedder(nn.Module, ABC):
+    """The input of a network: what the stack reads of each token."""
+
+    part: ClassVar[Part] = "embedder"
+
+    words: Lookup | None
+    """The vectors of words; None where it has none."""
+
+    word_vectors: Literal["trainable", "frozen"] = "trainable"
+    """What becomes of pretrained ones in training."""
+
+    @abstractmethod
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
+        """x_RTBI from form ids. ``distinct``: what ``distinct`` found of them; None: it is found now."""
+
+    def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
+        """The forms of which something is computed only once; None where nothing is."""
+        return None

@@ -1,0 +1,31 @@
+"""Layers through which what they read can pass unchanged."""
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.products import product
+
+CARRY = -2.0
+"""What is added to the gate's argument, so that a new layer lets most of its input pass."""
+
+
+class HighwayLayer(nn.Module):
+    """z = t * relu(W y + b) + (1 - t) * y,   t = sigm(V y + d)                    (Srivastava et al., 2015)
+
+    y is what the layer reads, as wide as z; * is the element-wise product. This is the layer that Kim et al. (2016) put
+    above a character CNN. They start d near -2; our biases all start at zero, so it is d - ``CARRY`` that is learnt.
+    """
+
+    def __init__(self, lanes: int, size: int) -> None:
+        super().__init__()
+        self.weight = parameter(lanes, size, size, role=WEIGHT)
+        self.bias = parameter(lanes, 1, size, role=BIAS)
+        self.weight_gate = parameter(lanes, size, size, role=WEIGHT)
+        self.bias_gate = parameter(lanes, 1, size, role=BIAS)
+
+    def forward(self, y_RNF: Tensor) -> Tensor:
+        """z_RNF."""
+        made_RNF = torch.relu(product(y_RNF, self.weight, self.bias))
+        gate_RNF = torch.sigmoid(product(y_RNF, self.weight_gate, self.bias_gate + CARRY))
+        return torch.lerp(y_RNF, made_RNF, gate_RNF)

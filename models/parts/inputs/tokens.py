@@ -1,0 +1,140 @@
+"""From tokens to the input of the stack (wu2017 eqs 16-17).
+
+S = T and the margins of the window, W tokens of the window.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from skipstack.data.basis.arrays import Ids
+from skipstack.data.store.features import CAPITAL_CLASSES
+from skipstack.models.configs.inputs import EmbedderConfig
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.ground.scanning import exporting
+from skipstack.models.kernels.choice import compiles
+from skipstack.models.kernels.products import product
+from skipstack.models.layers.lanes import Dropout, Streams
+from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup, Sought, distinct_forms
+from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
+from skipstack.models.parts.inputs.characters import SpellingReader
+
+
+class WindowGate(nn.Module):
+    """r_t = sigm(V [w_{t-k}; ...; w_{t+k}] + b), a number in (0, 1) for each token of the window (wu2017 section 4.1)
+
+    w are the words' vectors, which r weighs: [r_{t-k} w_{t-k}; ...; r_{t+k} w_{t+k}]. The paper calls it "a
+    logistic gate in R^d" and does not print what it is computed from; ours reads all words of the window. A window
+    of the token alone has a gate of one number.
+    """
+
+    def __init__(self, lanes: int, tokens: int, size: int) -> None:
+        super().__init__()
+        self.weight = parameter(lanes, tokens * size, tokens, role=WEIGHT)
+        self.bias = parameter(lanes, 1, tokens, role=BIAS)
+
+    def forward(self, words_RTBWE: Tensor) -> Tensor:
+        """The words of each window, weighed."""
+        rows = words_RTBWE.flatten(3).flatten(1, 2)
+        gate_RTBW = torch.sigmoid(product(rows, self.weight, self.bias)).view(words_RTBWE.shape[:4])
+        return words_RTBWE * gate_RTBW.unsqueeze(-1)
+
+
+class TokenEmbedder(Embedder):
+    """f = [word; capitals; prefix; suffix] for each token (eq. 16), over a window of tokens (eq. 17).
+
+    What reads whole spellings is not the paper's, and comes after its parts.
+    Affix characters count from the word's outer ends. Tokens outside the sentence are the
+    boundary, form 0, which has vectors of its own. Dropout falls on the whole window. A part of
+    size 0 has no weights: without words, for example, a token is its characters and capitals.
+    """
+
+    def __init__(
+        self,
+        config: EmbedderConfig,
+        *,
+        words: int,
+        characters: int,
+        spelling: SpellingReader | None,
+        dropout_R: Sequence[float],
+        streams: Streams,
+    ) -> None:
+        super().__init__()
+        self.config = config
+        lanes, self.tokens = len(dropout_R), max(config.window, 1)
+        self.word_vectors = config.word_vectors
+        self.words = Lookup(lanes, words, config.word_size) if config.word_size else None
+        self.capitals = Lookup(lanes, CAPITAL_CLASSES, config.capital_size) if config.capital_size else None
+        self.characters = Lookup(lanes, characters, config.affix_size) if config.affix_characters else None
+        self.spelling = spelling
+        gated = config.window_gate and config.word_size > 0
+        self.window_gate = WindowGate(lanes, self.tokens, config.word_size) if gated else None
+        self.dropout = Dropout(dropout_R, streams)
+
+    def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
+        """x_RTBI from form ids."""
+        margin = self.tokens // 2
+        forms_RSB = functional.pad(forms_RTB, (0, 0, margin, margin)) if margin else forms_RTB
+        parts = self._parts(forms_RSB, lexicon, distinct)
+        if self.window_gate is None and compiles(parts[0].table_RVE):
+            return self._compiled(parts)
+        windows = [self._window(each.vectors().flatten(3)) for each in parts]
+        if self.window_gate is not None:
+            windows[0] = self.window_gate(windows[0])
+        window_RTBWE = torch.cat(windows, dim=-1)
+        dropped: Tensor = self.dropout(window_RTBWE.flatten(3))
+        return dropped
+
+    def _compiled(self, parts: Sequence[Sought]) -> Tensor:
+        """The windows of all parts, dropout included."""
+        from skipstack.models.kernels.compiled.inputs.lookups import (
+            SideBySide,  # numba takes a quarter of a second to load
+        )
+
+        tables, rows, by_row = zip(*parts, strict=True)
+        rows_RSBA = [each.unsqueeze(-1) if each.dim() == 3 else each for each in rows]
+        x_RTBX: Tensor = SideBySide.apply(self.tokens, self.dropout.kept, by_row, *tables, *rows_RSBA)
+        return x_RTBX
+
+    def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
+        """Those of all windows, if their spellings are read."""
+        if self.spelling is None:
+            return None
+        margin = self.tokens // 2
+        if margin:
+            forms_RTB = np.pad(forms_RTB, ((0, 0), (margin, margin), (0, 0)))
+        return distinct_forms(forms_RTB, lexicon.lengths_F)
+
+    def _window(self, token_RSBE: Tensor) -> Tensor:
+        """x_RTBWE: each token with those around it."""
+        steps = token_RSBE.shape[1] - self.tokens + 1
+        return torch.stack([token_RSBE[:, shift : shift + steps] for shift in range(self.tokens)], dim=3)
+
+    def _parts(self, forms_RSB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None) -> list[Sought]:
+        """What is read of each token, words first, as far as the config has them: one row of a table, or several."""
+        parts = []
+        if self.words is not None:
+            parts.append(self.words.sought(lexicon.word_F[forms_RSB]))
+        if self.capitals is not None:
+            parts.append(self.capitals.sought(lexicon.capital_F[forms_RSB]))
+        if self.characters is not None:
+            kept = self.config.affix_characters
+            affixes = [lexicon.prefix_FA[forms_RSB, :kept], lexicon.suffix_FA[forms_RSB, :kept]]
+            parts.append(self.characters.sought(torch.cat(affixes, dim=-1)))
+        if self.spelling is not None:
+            distinct = _distinct(forms_RSB, lexicon) if distinct is None else distinct
+            spelling_FC = lexicon.spelling_FC[:, : distinct.longest]
+            parts.append(distinct.spread(self.spelling(spelling_FC[distinct.forms_RN])))
+        return parts
+
+
+def _distinct(forms_RSB: Tensor, lexicon: LexiconTensors) -> Distinct:
+    """The forms of tokens that come without a batch in which they were found."""
+    if exporting():
+        return Distinct.all(forms_RSB, lexicon.spelling_FC.shape[0])
+    found = distinct_forms(forms_RSB.cpu().numpy(), lexicon.lengths_F)
+    forms_RN, place_RP = (torch.as_tensor(ids, device=forms_RSB.device) for ids in (found.forms_RN, found.place_RP))
+    return Distinct(forms_RN, place_RP, found.longest)

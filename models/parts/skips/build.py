@@ -1,0 +1,22 @@
+"""From a config to a layer that skips."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
+from skipstack.models.layers.lanes import Lane, Streams, rates
+from skipstack.models.layers.layer import LayerSizes
+from skipstack.models.parts.skips.layers import AttentionSkipLstm, DynamicSkipLstm, FixedSkipLstm, SkipLayer
+
+
+def build_skip(config: SkipConfig, sizes: LayerSizes, lanes: Sequence[Lane], streams: Streams) -> SkipLayer:
+    """The layer that a config asks for."""
+    match config:
+        case FixedSkipConfig():
+            return FixedSkipLstm(sizes, config)
+        case AttentionSkipConfig():
+            return AttentionSkipLstm(sizes, config)
+        case DynamicSkipConfig():
+            return DynamicSkipLstm(sizes, config, rates(config.share, [lane.skip_share for lane in lanes]), streams)
+        case _:
+            assert_never(config)

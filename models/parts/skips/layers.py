@@ -1,0 +1,152 @@
+"""LSTM layers that skip: dynamically, by a fixed distance, or by attention."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.kernels.reference.skip_loop import Choose, SkipLoop
+from skipstack.models.layers.cell import HiddenState
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.layers.layer import Choices, Layer, LayerSizes, Unrolled
+from skipstack.models.parts.cells.lstm import LstmCell
+from skipstack.models.parts.skips.places import PlacePolicy
+from skipstack.models.parts.skips.policy import Policy
+
+
+class SkipLayer(Layer):
+    """An LSTM that reads one of its J last states, or a mixture of them. States before the first step are zero."""
+
+    def __init__(self, sizes: LayerSizes, reach: int) -> None:
+        """``reach``: J."""
+        super().__init__()
+        self.cell = LstmCell(sizes)
+        self.features = self.cell.features
+        self.reach = reach
+
+    def run(self, below_GTBI: Tensor, skipped_GTBH: Tensor | None = None, start: Tensor | None = None) -> Unrolled:
+        """All time steps, and what was read at each; the last J states are start_JGBY of the next call."""
+        (pre_GTBX,) = self.cell.project(below_GTBI, skipped_GTBH)
+        if start is None:
+            groups, _, sentences, width = pre_GTBX.shape
+            start = pre_GTBX.new_zeros(self.reach, groups, sentences, width // 2)
+        return self.loop(below_GTBI, pre_GTBX, start)
+
+    @abstractmethod
+    def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
+        """The steps, from pre-activations that lack U h."""
+
+    def chosen(
+        self, pre_GTBX: Tensor, start_JGBY: Tensor, share_G: Tensor, choose: Choose
+    ) -> tuple[Tensor, Tensor, partial[Tensor]]:
+        """Step by step, one state that ``choose`` names, mixed with the previous one: state_SGBY, back_GTB, and what
+        gives read_GTBJ.
+        """
+        state_SGBY, back_TGB = SkipLoop.apply(  # type: ignore[no-untyped-call]
+            pre_GTBX, self.cell.recurrent_weight(), start_JGBY, share_G, choose
+        )
+        back_GTB = back_TGB.transpose(0, 1)
+        return state_SGBY, back_GTB, partial(_read, back_GTB, share_G, self.reach)
+
+    def outputs(self, state_SGBY: Tensor) -> Tensor:
+        """The h of all steps: output_GTBH."""
+        return state_SGBY[self.reach :, ..., : self.cell.hidden].transpose(0, 1)
+
+
+class FixedSkipLstm(SkipLayer):
+    """The LSTM over [h; c]_{t-k}."""
+
+    def __init__(self, sizes: LayerSizes, config: FixedSkipConfig) -> None:
+        super().__init__(sizes, config.reach)
+
+    def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
+        """The state is always the first of the J."""
+        back_GB = torch.full(start_JGBY.shape[1:3], self.reach - 1, device=pre_GTBX.device)
+        share_G = pre_GTBX.new_ones(len(pre_GTBX))
+        state_SGBY, _, read = self.chosen(pre_GTBX, start_JGBY, share_G, lambda step, before_GBH: back_GB)
+        return Unrolled(self.outputs(state_SGBY), pre_GTBX, read=read, last=state_SGBY[-self.reach :].detach())
+
+
+class DynamicSkipLstm(SkipLayer):
+    """The LSTM over lambda [h; c]_{t-a} + (1 - lambda) [h; c]_{t-1}, a ~ p_t (gui2019; ``SkipLoop``)."""
+
+    shares_R: Tensor
+
+    def __init__(
+        self, sizes: LayerSizes, config: DynamicSkipConfig, shares_R: Sequence[float], streams: Streams
+    ) -> None:
+        super().__init__(sizes, config.reach)
+        self.policy = policy_of(config, sizes)
+        self.config = config
+        # In float64, whatever the network computes with: the config tells them, and no file of weights holds them.
+        self.register_buffer("shares_R", torch.as_tensor(np.array(shares_R, dtype=np.float64)), persistent=False)
+        self.streams = streams
+
+    def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
+        """The policy chooses; what it chose by is kept for its gradient."""
+        directions = len(pre_GTBX) // len(self.shares_R)
+        share_G = self.shares_R.to(pre_GTBX.dtype).repeat_interleave(directions)
+        choose = self.policy.chooser(below_GTBI, self._noise(pre_GTBX))
+        state_SGBY, back_GTB, read = self.chosen(pre_GTBX, start_JGBY, share_G, choose)
+        before_GTBH = state_SGBY[self.reach - 1 : -1, ..., : self.cell.hidden].transpose(0, 1)
+        if self.config.gradient == "policy":
+            below_GTBI, before_GTBH = below_GTBI.detach(), before_GTBH.detach()
+        choices = Choices(back_GTB, partial(self.policy.log_probabilities, below_GTBI, before_GTBH))
+        return Unrolled(self.outputs(state_SGBY), pre_GTBX, choices, read, state_SGBY[-self.reach :].detach())
+
+    def _noise(self, pre_GTBX: Tensor) -> Tensor | None:
+        """-log(-log u), u uniform in (0, 1): noise_GTBJ; None where nothing is drawn."""
+        if not self.training and self.config.test_action == "argmax":
+            return None
+        lanes = len(self.shares_R)
+        like_RDTBJ = pre_GTBX.new_empty((lanes, len(pre_GTBX) // lanes, *pre_GTBX.shape[1:3], self.reach))
+        uniform_RDTBJ = self.streams.uniform(like_RDTBJ).clamp_(min=torch.finfo(pre_GTBX.dtype).tiny)
+        return -torch.log(-torch.log(uniform_RDTBJ)).flatten(0, 1)
+
+
+class AttentionSkipLstm(SkipLayer):
+    """The LSTM over sum_k p_k [h; c]_{t-k}, k = 1 ... J: the policy's distribution as weights, learnt by gradient.
+
+    The paper's "LSTM with attention", which it describes only as an expectation over the features (its eq. 9).
+    """
+
+    def __init__(self, sizes: LayerSizes, config: AttentionSkipConfig) -> None:
+        super().__init__(sizes, config.reach)
+        self.policy = policy_of(config, sizes)
+
+    def loop(self, below_GTBI: Tensor, pre_GTBX: Tensor, start_JGBY: Tensor) -> Unrolled:
+        """Every step is a node of the gradient's graph."""
+        read, states_GBY = [], list(start_JGBY.unbind())
+        weight_GHX, hidden = self.cell.recurrent_weight(), self.cell.hidden
+        for step in range(pre_GTBX.shape[1]):
+            before_G1BH = states_GBY[-1][..., :hidden].unsqueeze(1)
+            logits_G1BJ = self.policy.logits(below_GTBI[:, step : step + 1], before_G1BH, first=step)
+            p_GBJ = logits_G1BJ.squeeze(1).softmax(dim=-1)
+            read.append(p_GBJ)
+            latest_GBJY = torch.stack(states_GBY[: -self.reach - 1 : -1], dim=2)
+            mixed_GBY = (p_GBJ.unsqueeze(2) @ latest_GBJY).squeeze(2)
+            pre_GBX = torch.baddbmm(pre_GTBX[:, step], mixed_GBY[..., :hidden], weight_GHX)
+            state = self.cell.step(pre_GBX, (), HiddenState(*mixed_GBY.chunk(2, dim=-1)))
+            assert state.c_GBH is not None
+            states_GBY.append(torch.cat([state.h_GBF, state.c_GBH], dim=-1))
+        output_GTBH = torch.stack([state_GBY[..., :hidden] for state_GBY in states_GBY[self.reach :]], dim=1)
+        last_JGBY = torch.stack(states_GBY[-self.reach :]).detach()
+        return Unrolled(output_GTBH, pre_GTBX, read=partial(torch.stack, read, dim=1), last=last_JGBY)
+
+
+def policy_of(config: AttentionSkipConfig | DynamicSkipConfig, sizes: LayerSizes) -> Policy:
+    """The policy that a config asks for."""
+    kind = PlacePolicy if config.addressing == "place" else Policy
+    return kind(sizes, units=config.policy_hidden, reach=config.reach)
+
+
+def _read(back_GTB: Tensor, share_G: Tensor, reach: int) -> Tensor:
+    """How much of each of the J last states a step read: lambda of the chosen one, the rest of the previous."""
+    read_GTBJ = share_G.new_zeros(*back_GTB.shape, reach)
+    read_GTBJ[..., 0] = 1 - share_G.view(-1, 1, 1)
+    share_GTB1 = share_G.view(-1, 1, 1, 1).expand(*back_GTB.shape, 1)
+    return read_GTBJ.scatter_add_(-1, back_GTB.unsqueeze(-1), share_GTB1)

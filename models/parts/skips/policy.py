@@ -1,0 +1,67 @@
+"""The policy: what decides, at each step, how far back a state is read. J is K in the paper."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.models.ground.parameters import BIAS, WEIGHT, parameter
+from skipstack.models.kernels.layers import project
+from skipstack.models.kernels.reference.skip_loop import Choose
+from skipstack.models.layers.layer import LayerSizes
+
+
+class Policy(nn.Module):
+    """p_t = softmax(V tanh(W [h_{t-1}; x_t] + b) + d), over the J last states, the latest first         (gui2019 eq. 1)
+
+    The paper's MLP has one layer of 50 units; its activation is not printed, ours is tanh.
+    """
+
+    def __init__(self, sizes: LayerSizes, *, units: int, reach: int) -> None:
+        super().__init__()
+        self.reach = reach
+        self.below = parameter(*sizes.groups, sizes.below, units, role=WEIGHT)
+        self.previous = parameter(*sizes.groups, sizes.hidden, units, role=WEIGHT)
+        self.bias = parameter(*sizes.groups, units, role=BIAS)
+        self.output = parameter(*sizes.groups, units, self.outputs(), role=WEIGHT)
+        self.bias_output = parameter(*sizes.groups, reach, role=BIAS)
+
+    def outputs(self) -> int:
+        """How many outputs the perceptron has."""
+        return self.reach
+
+    @torch.no_grad()
+    def prefer_previous(self, bias: float) -> None:
+        """Add ``bias`` to the logit of the previous state."""
+        self.bias_output[..., 0] += bias
+
+    def logits(self, below_GTBI: Tensor, before_GTBH: Tensor, first: int = 0) -> Tensor:
+        """What the softmax is taken of, for all steps at once, the ``first`` of a text and on: logits_GTBJ."""
+        hidden_GTBM = project(below_GTBI, self.below, self.bias) + project(before_GTBH, self.previous)
+        return self.scores(torch.tanh(hidden_GTBM), first)
+
+    def scores(self, hidden_GTBM: Tensor, first: int) -> Tensor:
+        """logits_GTBJ from the units of the perceptron."""
+        return project(hidden_GTBM, self.output, self.bias_output)
+
+    def score_weights(self, steps: int) -> Sequence[Tensor]:
+        """Of each step, the V from the units to the J last states: of a step, weight_GMJ."""
+        return [self.output.flatten(0, 1)] * steps
+
+    def log_probabilities(self, below_GTBI: Tensor, before_GTBH: Tensor) -> Tensor:
+        """The logarithm of p_t for all steps at once, through which the policy learns: log_GTBJ."""
+        return self.logits(below_GTBI, before_GTBH).log_softmax(dim=-1)
+
+    @torch.no_grad()
+    def chooser(self, below_GTBI: Tensor, noise_GTBJ: Tensor | None) -> Choose:
+        """Step by step, the likeliest choice; with Gumbel noise on the logits, one drawn from p_t."""
+        known_TGBM = project(below_GTBI, self.below, self.bias).transpose(0, 1).unbind()
+        previous_GHM, weights = self.previous.flatten(0, 1), self.score_weights(below_GTBI.shape[1])
+        bias_GTBJ = self.bias_output.flatten(0, 1)[:, None, None].expand(-1, *below_GTBI.shape[1:3], -1)
+        added_TGBJ = (bias_GTBJ if noise_GTBJ is None else bias_GTBJ + noise_GTBJ).transpose(0, 1).unbind()
+
+        def choose(step: int, before_GBH: Tensor) -> Tensor:
+            hidden_GBM = torch.baddbmm(known_TGBM[step], before_GBH, previous_GHM).tanh_()
+            return torch.baddbmm(added_TGBJ[step], hidden_GBM, weights[step]).argmax(dim=-1)
+
+        return choose

@@ -1,0 +1,118 @@
+"""What a policy learns from: REINFORCE with an entropy term."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.models.configs.skips import DynamicSkipConfig
+from skipstack.models.kernels.reading import ReadingOrder
+from skipstack.models.layers.layer import Choices
+
+DECAY = 0.99
+"""Of the moving averages of rewards, an update."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewards:
+    """What each decision of the network earned, and what it counts, 0 at padding: a tag's, or the whole sentence's."""
+
+    earned_RUB: Tensor
+    counts_RUB: Tensor
+
+    def whole(self) -> "Rewards":
+        """Those of sentences, whose decisions are taken at once."""
+        return Rewards(self.earned_RUB.sum(dim=1, keepdim=True), self.counts_RUB.sum(dim=1, keepdim=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Made:
+    """The choices of a layer; ``seen_before``: whether what is decided on tokens read earlier depends on them, too."""
+
+    choices: Choices
+    seen_before: bool
+
+
+class Reinforce(nn.Module):
+    """J_2 = E[R] + alpha sum_t H(p_t), made larger by the gradient of
+
+    sum_t log p_t(a_t) sum_u (r_u - b n_u) + alpha sum_t H(p_t)                              (gui2019 eqs 4 and 5)
+
+    of the actions that were taken, over all steps, directions and layers that choose. The decisions u of a sentence
+    earn r_u, together its reward R, and count n_u; b is the mean reward of what counts 1, so that long sentences are
+    held against long ones. The paper credits each step with all of R. A step has no influence on what is decided before
+    it: where each tag is decided alone, u runs over the tags from t on, in the order in which the direction reads.
+    Neither the baseline, which does not depend on the actions, nor this changes the expected gradient.
+
+    No gradient goes through r and b. The log-likelihood as reward, this and the gradient of the loss J_1 itself are
+    together that of E[J_1]: by the policy's parameters, and by all where ``config.gradient`` says "network". Otherwise
+    the network's lacks what its states change in the choices. Each epoch ``begin``s, since alpha may decay.
+    """
+
+    alpha: Tensor
+    """A tensor beside the others: a step that is captured reads it anew each time, which it does with no number of the
+    host (``models/training/captured.py``)."""
+    average_R: Tensor
+    weight_R: Tensor
+
+    def __init__(self, config: DynamicSkipConfig, lanes: int) -> None:
+        super().__init__()
+        self.config = config
+        self.register_buffer("alpha", torch.tensor(config.entropy_weight, dtype=torch.float64), persistent=False)
+        self.register_buffer("average_R", torch.zeros(lanes))
+        self.register_buffer("weight_R", torch.zeros(lanes))
+
+    def begin(self, epoch: int) -> None:
+        """An epoch begins, counted from 0."""
+        self.alpha.fill_(self.config.entropy_weight * self.config.entropy_decay**epoch)
+
+    def forward(self, made: Sequence[Made], rewards: Rewards, lengths_RB: Tensor) -> Tensor:
+        """A number for each sentence, objective_RB, whose gradient that of the docstring is; its value means nothing.
+
+        In training the baseline then takes in these rewards.
+        """
+        surplus_RUB = (rewards.earned_RUB - self._baseline().view(-1, 1, 1) * rewards.counts_RUB).detach()
+        if self.training:
+            self._take_in(rewards)
+        objective_RB = torch.zeros_like(surplus_RUB[:, 0])
+        for each in made:
+            log_GTBJ = each.choices.log_probabilities()
+            taken_GTB = log_GTBJ.gather(-1, each.choices.back_GTB.unsqueeze(-1)).squeeze(-1)
+            entropy_GTB = -(log_GTBJ.exp() * log_GTBJ).sum(dim=-1)
+            taken_RDTB, entropy_RDTB = (
+                part.view(len(lengths_RB), -1, *part.shape[1:]) for part in (taken_GTB, entropy_GTB)
+            )
+            whole = each.seen_before or surplus_RUB.shape[1] < taken_RDTB.shape[2]
+            credit_RDTB = (
+                surplus_RUB.sum(dim=1)[:, None, None]
+                if whole
+                else _from_here_on(surplus_RUB, lengths_RB, taken_RDTB.shape[1])
+            )
+            objective_RB = objective_RB + _over_time(taken_RDTB * credit_RDTB + self.alpha * entropy_RDTB, lengths_RB)
+        return objective_RB
+
+    def _baseline(self) -> Tensor:
+        """The b of each lane: baseline_R, 0 before the first rewards."""
+        return torch.where(self.weight_R > 0, self.average_R / self.weight_R, 0)
+
+    def _take_in(self, rewards: Rewards) -> None:
+        if self.config.baseline == "moving_average":
+            self.average_R.lerp_(rewards.earned_RUB.sum(dim=1).mean(dim=1), 1 - DECAY)
+            self.weight_R.lerp_(rewards.counts_RUB.sum(dim=1).mean(dim=1), 1 - DECAY)
+
+
+def _from_here_on(surplus_RTB: Tensor, lengths_RB: Tensor, directions: int) -> Tensor:
+    """The sum over this step and all that follow, in each direction's own order: sum_RDTB."""
+    surplus_RDTB = surplus_RTB.unsqueeze(1)
+    if directions == 2:
+        order = ReadingOrder(lengths_RB, surplus_RTB.shape[1])
+        surplus_RDTB = order.apart(surplus_RTB.unsqueeze(-1)).view(-1, 2, *surplus_RTB.shape[1:])
+    return surplus_RDTB.flip(2).cumsum(dim=2).flip(2)
+
+
+def _over_time(values_RDTB: Tensor, lengths_RB: Tensor) -> Tensor:
+    """The sum over the steps of a sentence, padding left out, and over directions: sum_RB."""
+    time_T1 = torch.arange(values_RDTB.shape[2], device=values_RDTB.device).unsqueeze(1)
+    inside_R1TB = (time_T1 < lengths_RB.unsqueeze(1)).unsqueeze(1)
+    return values_RDTB.where(inside_R1TB, 0).sum(dim=(1, 2))

@@ -1,0 +1,138 @@
+"""How well a network does on a split. L tags of the split."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from skipstack.data.basis.arrays import Numbers
+from skipstack.data.store.batches import Batch, evaluation_batches, put_back
+from skipstack.data.store.stored import StoredCorpus
+from skipstack.data.store.streams import stream_batches
+from skipstack.data.tasks.accuracy import accuracy, correct_tags
+from skipstack.data.tasks.measure import Counts, Measure, Predicted
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.networks.model import Network
+from skipstack.models.networks.stack import Memory
+from skipstack.models.parts.heads.base import Decoded
+from skipstack.models.parts.heads.doubts import settled
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.training.loading import Loader, returned
+
+SENTENCES_AT_ONCE, POSITIONS_AT_ONCE, POSITIONS_ON_DEVICE = 64, 1024, 4096
+"""A matter of speed alone: so many sentences, or more where they are short. On another device than a CPU a launch costs
+the same however much it computes; there, the last of these says how many more."""
+
+STREAMS, STREAM_WINDOW = 10, 50
+"""At how many places running text is read side by side, and how far at once: each place but the first begins without
+what stands before it, which is a word in some thousands."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """What the lanes reach on a split: right tags of ``total``, the mean of the loss a tag, and ``counts``.
+
+    These, one a lane, are what ``measure``, by which trials are ranked, is made of. ``sentences_RSC``: what it counts
+    of each sentence (``data.tasks.measure.Measure.sentences``).
+    """
+
+    measure: Measure
+    correct: tuple[int, ...]
+    total: int
+    loss: tuple[float, ...]
+    counts: tuple[Counts, ...]
+    sentences_RSC: Numbers
+
+    @property
+    def accuracy(self) -> tuple[float, ...]:
+        """The share of right tags, in [0, 1]."""
+        return tuple(accuracy(correct, self.total) for correct in self.correct)
+
+    @property
+    def score(self) -> tuple[float, ...]:
+        """What trials are ranked by, the larger the better."""
+        return tuple(self.measure.score(counts.value) for counts in self.counts)
+
+    @property
+    def error(self) -> tuple[float, ...]:
+        """What schedules compare, the smaller the better (``data.tasks.measure.Measure.error``)."""
+        return tuple(self.measure.error(counts.value) for counts in self.counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """What the network makes of one batch, wherever it was computed."""
+
+    batch: Batch
+    losses_RUB: Tensor
+    decoded: Decoded
+
+
+@torch.no_grad()
+def evaluate(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Evaluation:
+    """Every lane on the same sentences; a gold tag that training never showed counts as an error.
+
+    Only when all has been read does anything come back from the device.
+    """
+    model.eval()
+    task = TASKS[corpus.task]
+    chosen = corpus.splits[split]
+    read = settled(model.head, lexicon.word_F.device, lambda: list(_read(model, corpus, split, lexicon, lanes)))
+    correct_R = np.zeros(lanes, dtype=np.int64)
+    predicted_RL = np.empty((lanes, len(chosen.tags_L)), dtype=np.int64)
+    heads_RL = None if chosen.heads_N is None else np.empty_like(predicted_RL)
+    nats_RL = np.empty_like(predicted_RL, dtype=np.float64) if task.continues else None
+    for each, tags_RUB in zip(read, returned(each.decoded.tags_RUB for each in read), strict=True):
+        correct_R += correct_tags(tags_RUB, each.batch.tags_RUB, each.batch.tag_counts_RB)
+        put_back(tags_RUB, each.batch, predicted_RL)
+    if heads_RL is not None:
+        for each, heads_RTB in zip(read, returned(_heads(each.decoded) for each in read), strict=True):
+            put_back(heads_RTB, each.batch, heads_RL)
+    if nats_RL is not None:
+        for each, losses_RUB in zip(read, returned(each.losses_RUB for each in read), strict=True):
+            put_back(losses_RUB, each.batch, nats_RL)
+    total = sum(int(each.batch.tag_counts_RB.sum()) for each in read)
+    loss_R = torch.zeros(lanes, dtype=torch.float64, device=lexicon.word_F.device)
+    for each in read:
+        loss_R += each.losses_RUB.sum(dim=1).sum(dim=1)
+    predicted = Predicted(
+        correct=tuple(correct_R.tolist()),
+        total=total,
+        loss=tuple((loss_R / total).cpu().tolist()),
+        tags_RL=predicted_RL,
+        heads_RN=heads_RL,
+        nats_RL=nats_RL,
+    )
+    measure = task.measure(corpus.scheme)
+    sentences_RSC = measure.sentences(predicted, corpus, split)
+    return Evaluation(
+        correct=predicted.correct,
+        total=total,
+        loss=predicted.loss,
+        measure=measure,
+        counts=measure.counts(predicted, sentences_RSC.sum(axis=1)),
+        sentences_RSC=sentences_RSC,
+    )
+
+
+def _read(model: Network, corpus: StoredCorpus, split: str, lexicon: LexiconTensors, lanes: int) -> Iterator[_Read]:
+    loader = Loader(embedder=model.embedder, lexicon=lexicon, lanes=lanes, device=lexicon.word_F.device)
+    memory = Memory() if TASKS[corpus.task].continues else None
+    for batch, (tokens, gold) in loader(evaluated(corpus, split, loader.device), memory):
+        yield _Read(batch, *model.measure(tokens, gold, lexicon))
+
+
+def _heads(decoded: Decoded) -> Tensor:
+    assert decoded.heads_RTB is not None, "only a parser is built for a corpus of trees"
+    return decoded.heads_RTB
+
+
+def evaluated(corpus: StoredCorpus, split: str, device: torch.device) -> Iterator[Batch]:
+    """What an evaluation reads: all sentences of a split, or its running text."""
+    chosen = corpus.splits[split]
+    if TASKS[corpus.task].continues:
+        return stream_batches(chosen, streams=STREAMS, window=STREAM_WINDOW)
+    positions = POSITIONS_AT_ONCE if device.type == "cpu" else POSITIONS_ON_DEVICE
+    return evaluation_batches(chosen, batch_size=SENTENCES_AT_ONCE, positions=positions)

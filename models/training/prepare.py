@@ -1,0 +1,58 @@
+"""python -m skipstack.models.kernels.compiled: compile all there is beforehand, so that the first training need not."""
+
+import torch
+
+from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig
+from skipstack.models.configs.training import Sgd
+from skipstack.models.ground.precision import FEW_ROWS
+from skipstack.models.kernels.draws import drawn
+from skipstack.models.kernels.layers import Weights, block_layer, lstm_layer
+from skipstack.models.kernels.products import product
+from skipstack.models.kernels.reading import ReadingOrder
+from skipstack.models.layers.lanes import Streams
+from skipstack.models.parts.heads.base import Gold
+from skipstack.models.parts.heads.softmax import SoftmaxHead
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.parts.inputs.characters import CharacterCnn
+from skipstack.models.parts.inputs.tokens import TokenEmbedder
+from skipstack.models.training.optimisers import optimiser
+
+
+def prepare() -> None:
+    """One step forward and backward of each, in the type that networks have."""
+    one = torch.ones(1, 1, dtype=torch.int64)
+    x_GTBI = torch.zeros(1, 1, 1, 1, requires_grad=True)
+    order = ReadingOrder(one, 1)
+    found = [order.together(order.apart(x_GTBI))]
+    for layer, gates in ((lstm_layer, 4), (block_layer, 3)):
+        weights = Weights(*(torch.zeros(1, 1, *shape) for shape in ((1, gates), (gates,), (1, gates))))
+        found.append(layer(x_GTBI, weights)[0])
+    embedder, head = _inputs(), SoftmaxHead(lanes=1, features=1, tags=1)
+    known = LexiconTensors(one[0], one[0], one, one, one)
+    found.append(embedder(torch.zeros(1, 2, 1, dtype=torch.int64), known))
+    found.append(head.losses(x_GTBI, Gold(torch.zeros_like(one).unsqueeze(0)), one))
+    found.append(product(*(torch.zeros(1, *shape, requires_grad=True) for shape in ((FEW_ROWS, 1), (1, 1), (1, 1)))))
+    torch.autograd.backward([each.sum() for each in found])
+    optimiser(Sgd(), {**dict(embedder.named_parameters()), **dict(head.named_parameters())}).step(torch.ones(1))
+    drawn(one[0], 1, x_GTBI)
+
+
+def _inputs() -> TokenEmbedder:
+    """Words, whose gradient is by rows, and a character CNN, with dropout."""
+    spelling = CharacterCnnConfig(size=1, filters=1)
+    config = EmbedderConfig(word_size=1, capital_size=0, affix_characters=0, spelling=spelling, window=0)
+    embedder = TokenEmbedder(
+        config,
+        words=2,
+        characters=2,
+        spelling=CharacterCnn(1, 2, spelling),
+        dropout_R=[0.5],
+        streams=Streams([1], "dropout", torch.device("cpu")),
+    )
+    assert embedder.words is not None
+    embedder.words.by_row = True
+    return embedder
+
+
+if __name__ == "__main__":
+    prepare()

@@ -1,0 +1,43 @@
+"""Pretrained word vectors in a network's table of words (``data/store/vectors.py``)."""
+
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from skipstack.data.basis.errors import UserError
+from skipstack.data.store.vectors import Pretrained
+from skipstack.models.kernels.rows import gradient_rows
+
+
+class PretrainedRows:
+    """The rows of a word table that start as pretrained vectors, the same in every lane, unscaled.
+
+    Frozen ones stay so under every optimiser: their gradient is exactly 0, so no momentum ever holds anything.
+    """
+
+    def __init__(self, table: nn.Parameter, rows_P: Tensor, *, frozen: bool) -> None:
+        self.table = table
+        self.rows_P = rows_P
+        self.frozen = frozen
+
+    @classmethod
+    def placed(cls, table: nn.Parameter, vectors: Pretrained, *, frozen: bool) -> Self:
+        """Write ``vectors`` into table_RVE. Raises UserError where they have another size than the table's."""
+        size, wanted = vectors.values_PE.shape[1], table.shape[-1]
+        if size != wanted:
+            raise UserError(f"model.embedder.word_size: got {wanted} (allowed: {size}, the size of the vectors, or 0)")
+        rows_P = torch.as_tensor(vectors.rows_P, device=table.device)
+        with torch.no_grad():
+            table[:, rows_P] = torch.tensor(vectors.values_PE).to(table)
+        return cls(table, rows_P, frozen=frozen)
+
+    def hold(self) -> None:
+        """Take frozen rows out of the gradient; to be called between the backward pass and what reads gradients."""
+        if not self.frozen or self.table.grad is None:
+            return
+        if self.table.grad.is_sparse:
+            (_, row_U), values_UE = gradient_rows(self.table)
+            values_UE[torch.isin(row_U, self.rows_P)] = 0
+        else:
+            self.table.grad[:, self.rows_P] = 0

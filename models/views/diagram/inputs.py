@@ -1,0 +1,103 @@
+"""The graph of an input: from what is looked up for a token to what the lowest layer reads."""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.models.configs.inputs import (
+    AnyEmbedder,
+    CharacterCnnConfig,
+    CharacterLstmConfig,
+    EmbedderConfig,
+    FeatureMapConfig,
+    OneHotConfig,
+    SpellingConfig,
+)
+from skipstack.models.views.diagram.graph import Part, Reading
+
+Piece = Part | Reading
+
+
+def input_pieces(config: AnyEmbedder, token: str) -> Iterator[Piece]:
+    """Parts and readings, bottom up; the last part is what the layers read. ``token`` is what a token is called."""
+    match config:
+        case EmbedderConfig():
+            yield from _tokens(config, token)
+        case FeatureMapConfig():
+            yield from _feature_maps(config, token)
+        case OneHotConfig():
+            yield Part(name="token", kind="input", label=f"{token}, one-hot", size=config.size)
+        case OwnConfig():
+            yield Part(name="token", kind="input", label=f"{token}, {config.kind}", size=config.input_size)
+        case _:
+            assert_never(config)
+
+
+def _tokens(config: EmbedderConfig, token: str) -> Iterator[Piece]:
+    """wu2017 eqs 16-17: [word; capitals; affixes; spelling], over a window."""
+    tops = []
+    if config.word_size:
+        tops.append("word")
+        yield Part(name="word", kind="input", label=token, size=config.word_size)
+    if config.capital_size:
+        tops.append("capitals")
+        yield Part(name="capitals", kind="input", label="capitals", size=config.capital_size)
+    if kept := config.affix_characters:
+        tops.append("affixes")
+        size = 2 * kept * config.affix_size
+        yield Part(name="affixes", kind="input", label=f"first, last {kept}", size=size, note="characters")
+    if config.spelling is not None:
+        for piece in _spelling(config.spelling):
+            yield piece
+            top = piece.name if isinstance(piece, Part) else piece.end
+        tops.append(top)
+    window = max(config.window, 1)
+    if len(tops) == 1 and window == 1 and not config.window_gate:
+        return
+    label = f"window of {window} {token}s" if window > 1 else "side by side"
+    note = f"{window} x {config.token_size}" if window > 1 else ""
+    yield Part(name="window", kind="token", label=label, size=config.input_size, note=note, tokens=window)
+    for top in tops:
+        gate = "a sigmoid of the window's words" if top == "word" and config.window_gate else ""
+        yield Reading(start=top, end="window", first=-(window // 2), last=window // 2, gate=gate)
+
+
+def _spelling(config: SpellingConfig) -> Iterator[Piece]:
+    yield Part(name="characters", kind="input", label="characters", size=config.size, note="for each")
+    match config:
+        case CharacterCnnConfig():
+            label, note = f"CNN of {config.width}", "max"
+        case CharacterLstmConfig():
+            label, note = "BLSTM", ""
+        case _:
+            assert_never(config)
+    yield Part(name="spelling", kind="made", label=label, size=config.features, note=note)
+    yield Reading(start="characters", end="spelling")
+    below = "spelling"
+    for number in range(1, config.highways + 1):
+        name = f"spelling highway {number}"
+        yield Part(name=name, kind="made", label="highway", size=config.features)
+        yield Reading(start=below, end=name, gate="T")
+        yield Reading(start=below, end=name, role="passed", gate="1 - T")
+        below = name
+
+
+def _feature_maps(config: FeatureMapConfig, token: str) -> Iterator[Piece]:
+    """chen2017 eqs 5-9, as far as ``layers`` goes."""
+    yield Part(name="word", kind="input", label=token, size=config.word_size)
+    made = config.layers.split("_") if config.layers != "none" else []
+    q, below = config.sets, "word"
+    if "convolution" in made:
+        note = f"q = 1 to {q}, {config.maps} maps each" if q > 1 else f"{config.maps} maps"
+        yield Part(name="convolution", kind="made", label="CNN over q-grams", size=q * config.maps, note=note)
+        yield Reading(start="word", end="convolution", first=-((q - 1) // 2), last=q // 2)
+        below = "convolution"
+    if "pooling" in made:
+        note = f"the {config.word_size} largest, in order"
+        yield Part(name="pooling", kind="made", label="k-max pooling", size=config.word_size, note=note)
+        yield Reading(start="convolution", end="pooling")
+        below = "pooling"
+    if "highway" in made:
+        yield Part(name="highway", kind="made", label="highway", size=config.word_size)
+        yield Reading(start=below, end="highway", gate="T")
+        yield Reading(start="word", end="highway", role="passed", gate="1 - T")

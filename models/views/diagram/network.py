@@ -1,0 +1,170 @@
+"""From a config to the graph of its network."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, assert_never
+
+from skipstack.data.basis.own_code import OwnConfig
+from skipstack.models.configs.cells import CELLS
+from skipstack.models.configs.feedback import Feedback, FeedbackConfig
+from skipstack.models.configs.heads import BiaffineConfig, CrfConfig, HeadConfig, MarginConfig
+from skipstack.models.configs.model import ModelConfig, Pooling, StackConfig
+from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig
+from skipstack.models.configs.topologies import TOPOLOGIES
+from skipstack.models.configs.wiring import sources
+from skipstack.models.views.diagram.graph import Diagram, Direction, Part, Reading
+from skipstack.models.views.diagram.inputs import Piece, input_pieces
+
+DIRECTIONS: Final[tuple[Direction, Direction]] = ("forward", "backward")
+
+SKIPS: Final = "LSTM, skips"
+"""What a layer that skips is called."""
+
+FED: Final[Mapping[Feedback, str]] = {
+    "predicted": "labels decided on",
+    "gold": "right labels in training",
+    "distribution": "distributions over labels",
+}
+"""What stands for the labels that are fed back."""
+
+HEADS: Final = {"crf": "CRF", "margin": "max-margin chain"}
+"""What heads are called, if not by their kinds."""
+
+POOLED: Final[Mapping[Pooling, str]] = {"last": "last state", "mean": "mean of the states", "max": "largest numbers"}
+
+
+def diagram(config: ModelConfig, *, single_label: bool = False, token: str = "word") -> Diagram:
+    """The graph of a network; ``single_label``: whether a text has one tag as a whole; ``token``: what is read."""
+    pieces = list(input_pieces(config.embedder, token))
+    below = next(piece for piece in reversed(pieces) if isinstance(piece, Part))
+    match config.stack:
+        case StackConfig():
+            pieces += _stack(config.stack, below, single_label=single_label)
+            top = next(piece for piece in reversed(pieces) if isinstance(piece, Part))
+            pieces += _head(config.head, top.name)
+        case FeedbackConfig():
+            pieces += _feedback(config.stack, below.name)
+        case _:
+            assert_never(config.stack)
+    layers = config.stack if isinstance(config.stack, StackConfig) else None
+    parts = tuple(piece for piece in pieces if isinstance(piece, Part))
+    return Diagram(
+        parts=parts,
+        readings=tuple(piece for piece in pieces if isinstance(piece, Reading)),
+        shortcut=layers.shortcut if layers and any(sources(layers.composition, layers.depth)) else None,
+        skip=layers.skip if layers and any(part.label == SKIPS for part in parts) else None,
+    )
+
+
+def _stack(config: StackConfig, below: Part, *, single_label: bool) -> Iterator[Piece]:
+    """Layers bottom up, a direction beside the other, with what joins them (``models/networks/stack.py``)."""
+    directions = DIRECTIONS if config.directions == "both" else DIRECTIONS[:1]
+    wiring = sources(config.composition, config.depth)
+    lower = dict.fromkeys(directions, below.name)
+    size = below.size
+    for number, source in enumerate(wiring, start=1):
+        for direction in directions:
+            layer, state = _layer(config, number, source, direction)
+            yield layer
+            yield Reading(start=lower[direction], end=layer.name)
+            if source:
+                yield Reading(start=f"layer {source} {direction}", end=layer.name, role="shortcut")
+            if state is not None:
+                yield state
+            size = layer.size
+        lower = {direction: f"layer {number} {direction}" for direction in directions}
+        if len(directions) > 1 and (config.join == "each_layer" or number == config.depth):
+            assert size is not None
+            size *= len(directions)
+            label = "both directions, side by side" if number == config.depth else ""
+            join = Part(name=f"join {number}", kind="join", label=label, size=size)
+            yield join
+            for start in lower.values():
+                yield Reading(start=start, end=join.name)
+            lower = dict.fromkeys(directions, join.name)
+    if single_label:
+        yield Part(name="text", kind="text", label=f"the text: {POOLED[config.pooling]}", size=size)
+        yield Reading(start=lower[directions[0]], end="text")
+
+
+def _layer(config: StackConfig, number: int, source: int, direction: Direction) -> tuple[Part, Reading | None]:
+    """A layer, and which of its own earlier states it reads; None for one that reads no other step."""
+    name, first, last = f"layer {number} {direction}", -1, -1
+    label, carries = (config.cell.kind, ("h",)) if isinstance(config.cell, OwnConfig) else CELLS[config.cell]
+    if source:
+        memory = TOPOLOGIES[config.shortcut.topology].memory
+        label, carries = ("LSTM + skip", ("h", "c")) if memory else ("block", ("h",))
+    elif _skips(config, number):
+        label = SKIPS
+        match config.skip:
+            case FixedSkipConfig(reach=reach):
+                first = last = -reach
+            case AttentionSkipConfig(reach=reach):
+                first = -reach
+            case DynamicSkipConfig(reach=reach):
+                first = -reach
+            case None:
+                raise AssertionError("a layer that skips has a way to")
+            case _:
+                assert_never(config.skip)
+    layer = Part(
+        name=name,
+        kind="layer",
+        label=label,
+        size=2 * config.hidden if config.cell == "sutskever" else config.hidden,
+        units=config.hidden,
+        direction=direction,
+        layer=number,
+        carries=carries,
+    )
+    return layer, Reading(start=name, end=name, role="state", first=first, last=last) if carries else None
+
+
+def _skips(config: StackConfig, number: int) -> bool:
+    """Whether a layer without a source skips."""
+    return config.skip is not None and (config.skipping == "all" or number == config.depth)
+
+
+def _head(config: HeadConfig, below: str) -> Iterator[Piece]:
+    label, note = HEADS.get(config.kind, config.kind), ""
+    if isinstance(config, BiaffineConfig):
+        note = f"arcs {config.arc_size}, relations {config.relation_size}"
+    yield Part(name="head", kind="head", label=label, note=note)
+    yield Reading(start=below, end="head")
+    if isinstance(config, CrfConfig | MarginConfig):
+        yield Reading(start="head", end="head", role="moves", first=-1, last=-1)
+
+
+def _feedback(config: FeedbackConfig, below: str) -> Iterator[Piece]:
+    """dinarelli2016: hidden layer and output of each direction, and what is fed back
+    (``models/networks/feedback/links.py``).
+    """
+    directions = DIRECTIONS if config.directions == "both" else (config.directions,)
+    c = -config.context
+    for direction in directions:
+        layer, decision, labels = (f"{what} {direction}" for what in ("layer 1", "head", "labels"))
+        if config.variant in ("i", "i_and_e"):
+            yield Part(name=labels, kind="labels", label="label vectors", size=config.label_size, direction=direction)
+        yield Part(
+            name=layer,
+            kind="layer",
+            label=config.activation,
+            size=config.hidden,
+            units=config.hidden,
+            direction=direction,
+            layer=1,
+            carries=("h",) if config.variant in ("e", "i_and_e") else (),
+        )
+        yield Reading(start=below, end=layer)
+        if config.variant in ("e", "i_and_e"):
+            yield Reading(start=layer, end=layer, role="state", first=c, last=-1)
+        yield Part(name=decision, kind="head", label="softmax", direction=direction)
+        yield Reading(start=layer, end=decision)
+        if config.variant == "j":
+            yield Reading(start=decision, end=layer, role="fed_back", first=c, last=-1, gate=FED[config.feedback])
+        if config.variant in ("i", "i_and_e"):
+            yield Reading(start=decision, end=labels, role="fed_back", first=c, last=-1, gate=FED[config.feedback])
+            yield Reading(start=labels, end=layer)
+    if len(directions) > 1:
+        yield Part(name="head", kind="head", label="mean of both")
+        for direction in directions:
+            yield Reading(start=f"head {direction}", end="head")

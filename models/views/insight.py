@@ -1,0 +1,195 @@
+"""Looking inside a trained network: how open its gates are, what its layers read of earlier steps, and how far back
+the loss reaches.
+
+One lane: D in place of G.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from skipstack.data.basis.errors import UserError
+from skipstack.models.kernels.layers import watched
+from skipstack.models.layers.cell import Cell
+from skipstack.models.layers.layer import Layer
+from skipstack.models.networks.ensemble import Ensemble
+from skipstack.models.networks.model import Network, Stacked, Tokens
+from skipstack.models.networks.stack import Passed
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.parts.skips.layers import SkipLayer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class LayerInsight:
+    """One direction of a layer, everything in the direction's own order of reading; padding means nothing.
+
+    ``gates``: the mean over the units of each gate at each step, by its name, gates_TB in (0, 1). ``back_TB``: how many
+    steps back the state lies that a policy chose, 1 the previous one; None where there is no policy. ``norm_TB``: the
+    Euclidean norm of dL/dh_t, L the loss of the decision that the direction comes to last (gui2019 Figure 4; the
+    network's own decision stands for the truth). None for layers that read no other step.
+    """
+
+    layer: int
+    direction: str
+    gates: Mapping[str, Tensor]
+    back_TB: Tensor | None
+    norm_TB: Tensor | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerView:
+    """What ``LayerInsight`` has of one sentence, in plain numbers.
+
+    ``gates`` and ``back`` stand in the order of the text; ``norms`` in the direction's own order of reading.
+    """
+
+    layer: int
+    direction: str
+    gates: Mapping[str, tuple[float, ...]]
+    back: tuple[int, ...] | None
+    norms: tuple[float, ...] | None
+
+    @property
+    def name(self) -> str:
+        """``layer 2 backward``."""
+        return f"layer {self.layer} {self.direction}"
+
+
+def views(model: Network, tokens: Tokens, lexicon: LexiconTensors) -> list[tuple[LayerView, ...]]:
+    """The layers of a network of one lane on each sentence.
+
+    Raises UserError for an ensemble, and for a network of another family than recurrent layers.
+    """
+    if isinstance(model, Ensemble):
+        raise UserError("an ensemble has several networks, side by side (allowed: a bundle of one)")
+    if not isinstance(model, Stacked):
+        raise UserError("a network of label feedback has no gates to look at (allowed: recurrent layers)")
+    found = insights(model, tokens, lexicon)
+    lengths_B = tokens.lengths_RB[0].tolist()
+    return [tuple(_view(each, place, length) for each in found) for place, length in enumerate(lengths_B)]
+
+
+def _view(seen: LayerInsight, place: int, length: int) -> LayerView:
+    def in_text(values_TB: Tensor) -> Tensor:
+        own_T = values_TB[:length, place]
+        return own_T.flip(0) if seen.direction == "backward" else own_T
+
+    return LayerView(
+        layer=seen.layer,
+        direction=seen.direction,
+        gates={name: tuple(in_text(gate_TB).tolist()) for name, gate_TB in seen.gates.items()},
+        back=None if seen.back_TB is None else tuple(in_text(seen.back_TB).tolist()),
+        norms=None if seen.norm_TB is None else tuple(seen.norm_TB[:length, place].tolist()),
+    )
+
+
+def insights(model: Stacked, tokens: Tokens, lexicon: LexiconTensors) -> list[LayerInsight]:
+    """What every layer of a network of one lane does with these sentences, bottom up, forward before backward."""
+    passed: list[Passed] = []
+    with torch.enable_grad(), watched():
+        features_RUBF, counts_RB = model.read(tokens, lexicon, passed)
+        norms = _norms(model, features_RUBF, counts_RB, passed)
+    found = []
+    for number, (each, norm_DTB) in enumerate(zip(passed, norms, strict=True), start=1):
+        gates, choices = openings(each), each.unrolled.choices
+        for place, direction in enumerate(("forward", "backward")[: model.stack.directions]):
+            found.append(
+                LayerInsight(
+                    layer=number,
+                    direction=direction,
+                    gates={name: gate_DTBH[place].mean(dim=-1) for name, gate_DTBH in gates.items()},
+                    back_TB=None if choices is None else choices.back_GTB[place] + 1,
+                    norm_TB=None if norm_DTB is None else norm_DTB[place],
+                )
+            )
+    return found
+
+
+@torch.no_grad()
+def openings(passed: Passed) -> Mapping[str, Tensor]:
+    """The gates of a layer by name, gate_DTBH: those of its cell, then those of its shortcut.
+
+    A gate is a function of what came from below and of the outputs that the recurrent weights were multiplied by, so
+    it is computed once more from these.
+    """
+    cell, pre_DTBX = cell_of(passed.layer), passed.unrolled.pre_GTBX
+    if cell is None or pre_DTBX is None:
+        return {}
+    before_DTBF = before(passed.unrolled.output_GTBF, _read(passed))
+    recurrent_DTBX = torch.bmm(before_DTBF.flatten(1, 2), cell.recurrent_weight()).view_as(pre_DTBX)
+    return cell.openings(pre_DTBX + recurrent_DTBX, passed.below_GTBI, passed.skipped_GTBH)
+
+
+def cell_of(layer: Layer) -> Cell | None:
+    """The cell of a layer, whose weights its gates have; None for a layer that reads no other step."""
+    cell = layer.cell if isinstance(layer, SkipLayer) else layer
+    return cell if isinstance(cell, Cell) else None
+
+
+def _read(passed: Passed) -> Tensor | None:
+    """How much of each of the J last outputs a step read, read_DTBJ; None where it read the previous one alone."""
+    return None if passed.unrolled.read is None else passed.unrolled.read()
+
+
+def before(output_DTBF: Tensor, read_DTBJ: Tensor | None) -> Tensor:
+    """What each step read of earlier ones: the previous output, or the mixture of the J last ones, before_DTBF."""
+    reach = 1 if read_DTBJ is None else read_DTBJ.shape[-1]
+    steps = output_DTBF.shape[1]
+    padded_DSBF = functional.pad(output_DTBF, (0, 0, 0, 0, reach, 0))
+    earlier = [padded_DSBF[:, reach - back : reach - back + steps] for back in range(1, reach + 1)]
+    if read_DTBJ is None:
+        return earlier[0]
+    return torch.stack([part * read_DTBJ[..., k, None] for k, part in enumerate(earlier)]).sum(dim=0)
+
+
+def _norms(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, passed: Sequence[Passed]) -> list[Tensor | None]:
+    """|dL/dh_t| of each layer, norm_DTB.
+
+    h_t is read by the layers above and, through U, by later steps of its own layer: its gradient is that of the output
+    as others see it, and U pre' for each step that read it, as much of it as that step read. What an attention's own
+    weights owe to h_t is left out.
+    """
+    wanted = [[each.unrolled.output_GTBF, each.unrolled.pre_GTBX] for each in passed]
+    given = [tensor for pair in wanted for tensor in pair if tensor is not None]
+    by_direction = []
+    for direction in range(model.stack.directions):
+        loss = _last_loss(model, features_RUBF, counts_RB, backward=direction == 1)
+        found = iter(torch.autograd.grad(loss, given, retain_graph=True, materialize_grads=True))
+        by_direction.append(
+            [[None if tensor is None else next(found)[direction] for tensor in pair] for pair in wanted]
+        )
+    norms: list[Tensor | None] = []
+    for number, each in enumerate(passed):
+        cell = cell_of(each.layer)
+        if cell is None:
+            norms.append(None)
+            continue
+        per_direction, read_DTBJ = [], _read(each)
+        for direction, gradients in enumerate(by_direction):
+            output_TBF, pre_TBX = gradients[number]
+            assert output_TBF is not None
+            assert pre_TBX is not None
+            read_TBJ = None if read_DTBJ is None else read_DTBJ[direction]
+            later_TBF = pre_TBX @ cell.recurrent_weight()[direction].T
+            per_direction.append(_with_later(output_TBF, later_TBF, read_TBJ).norm(dim=-1).detach())
+        norms.append(torch.stack(per_direction))
+    return norms
+
+
+def _with_later(output_TBF: Tensor, later_TBF: Tensor, read_TBJ: Tensor | None) -> Tensor:
+    """The gradient of each output, with what the steps that read it have to give."""
+    total_TBF, steps = output_TBF.clone(), len(output_TBF)
+    reach = 1 if read_TBJ is None else read_TBJ.shape[-1]
+    for back in range(1, min(reach, steps - 1) + 1):
+        share = 1.0 if read_TBJ is None else read_TBJ[back:, :, back - 1, None]
+        total_TBF[: steps - back] += share * later_TBF[back:]
+    return total_TBF
+
+
+def _last_loss(model: Stacked, features_RUBF: Tensor, counts_RB: Tensor, *, backward: bool) -> Tensor:
+    """The loss of the decision on the token that a direction reads last, summed over the sentences."""
+    place_RB = torch.zeros_like(counts_RB) if backward else counts_RB - 1
+    return model.head.decision_loss(features_RUBF, counts_RB, place_RB).sum()

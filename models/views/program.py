@@ -1,0 +1,102 @@
+"""A network as a program of torch's own (``torch.export``), which needs nothing of skipstack to be run."""
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram
+from torch.nn import functional
+
+from skipstack.data.store.features import LONGEST_SPELLING
+from skipstack.models.configs.heads import BiaffineConfig
+from skipstack.models.configs.inputs import EmbedderConfig
+from skipstack.models.configs.model import ModelConfig
+from skipstack.models.networks.model import Network, Tokens
+from skipstack.models.parts.inputs.base import LexiconTensors
+
+LONGEST = 4096
+"""Tokens of a text that a program takes, at most, where it takes any number."""
+
+Inputs = dict[str, Tensor]
+"""By name: ``forms_TB``, the place of each token's form among the F forms, 0 at padding; ``lengths_B``; and what is
+known of each form (``data.store.features.Lexicon``), the first of which is the boundary: ``word_F``, ``capital_F``,
+``prefix_FA``, ``suffix_FA`` and ``spelling_FC``, where C is 64.
+"""
+
+
+class Program(nn.Module):
+    """What a network decides, from plain tensors: ``tags_UB``, ids of labels, and of a parser ``heads_TB``; and the
+    ``scores_UBK`` that it decides by (``models.heads.base.Head.opinion``). What stands at padding means nothing.
+    """
+
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(
+        self,
+        forms_TB: Tensor,
+        lengths_B: Tensor,
+        word_F: Tensor,
+        capital_F: Tensor,
+        prefix_FA: Tensor,
+        suffix_FA: Tensor,
+        spelling_FC: Tensor,
+    ) -> Inputs:
+        """As above."""
+        tokens = Tokens(forms_TB.unsqueeze(0), lengths_B.unsqueeze(0))
+        known = LexiconTensors(word_F, capital_F, prefix_FA, suffix_FA, spelling_FC)
+        features_RUBF, counts_RB = self.network.read(tokens, known)
+        decoded = self.network.head.decode(features_RUBF, counts_RB)
+        found = {"tags_UB": decoded.tags_RUB[0], "scores_UBK": self.network.head.opinion(features_RUBF, counts_RB)[0]}
+        return found if decoded.heads_RTB is None else {**found, "heads_TB": decoded.heads_RTB[0]}
+
+
+def inputs_of(tokens: Tokens, lexicon: LexiconTensors, length: int | None = None) -> Inputs:
+    """What a program reads of tokens that all lanes share, padded to ``length``, or to the two tokens that it needs."""
+    forms_TB = tokens.forms_RTB[0]
+    behind = max(2 if length is None else length, len(forms_TB)) - len(forms_TB)
+    spelling_FC = lexicon.spelling_FC
+    return {
+        "forms_TB": functional.pad(forms_TB, (0, 0, 0, behind)),
+        "lengths_B": tokens.lengths_RB[0],
+        "word_F": lexicon.word_F,
+        "capital_F": lexicon.capital_F,
+        "prefix_FA": lexicon.prefix_FA,
+        "suffix_FA": lexicon.suffix_FA,
+        "spelling_FC": functional.pad(spelling_FC, (0, LONGEST_SPELLING - spelling_FC.shape[1])),
+    }
+
+
+def why_not(config: ModelConfig) -> str | None:
+    """Why a network of this config cannot be a program; None where it can."""
+    if isinstance(config.head, BiaffineConfig) and config.head.decoder == "tree":
+        return "the best tree is found outside of torch (allowed: model.head.decoder greedy, and all other heads)"
+    return None
+
+
+def takes_any_length(config: ModelConfig) -> bool:
+    """Whether a program of this config takes texts of any number of tokens.
+
+    Its loop over time is then one operation. Layers that skip, networks that read their own labels, and the decoding of
+    a chain are written out step by step instead, for texts of up to a fixed number of tokens; so are two loops over
+    different things, of which torch 2.13 exports no second one of any length (it ties the lengths to each other).
+    """
+    stack, embedder = config.stack, config.embedder
+    spelling = embedder.spelling if isinstance(embedder, EmbedderConfig) else None
+    if spelling is not None and spelling.kind == "blstm":
+        return False
+    return stack.kind == "recurrent" and stack.skip is None and config.head.kind in ("softmax", "biaffine")
+
+
+@torch.no_grad()
+def exported(network: Network, inputs: Inputs, *, any_length: bool) -> ExportedProgram:
+    """The program of a network in its evaluating mode; ``inputs`` are an example of what it reads.
+
+    It takes any number of texts and of forms, and texts as long as those of the example, or of any length. The network
+    learns nothing any more.
+    """
+    torch.compiler.reset()  # what it exported before in this process would forbid the lengths that it saw then
+    program = Program(network).eval().requires_grad_(False)  # what is written in place has no gradient
+    steps, texts, forms = Dim("T", min=2, max=LONGEST), Dim("B", min=1), Dim("F", min=2)
+    dynamic = {name: {0: forms} for name in inputs if name not in ("forms_TB", "lengths_B")}
+    dynamic |= {"forms_TB": {0: steps, 1: texts} if any_length else {1: texts}, "lengths_B": {0: texts}}
+    return torch.export.export(program, (), inputs, dynamic_shapes=dynamic, strict=False)

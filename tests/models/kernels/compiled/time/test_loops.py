@@ -1,0 +1,127 @@
+"""The compiled layers beside the loops of torch's operations, which define them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from skipstack.models.ground.precision import products_in
+from skipstack.models.kernels import choice, products
+from skipstack.models.kernels import layers as loops
+from skipstack.models.kernels.compiled.time.loops import CompiledBlock, CompiledLstm
+from skipstack.models.kernels.layers import Weights, block_layer, is_compiled, lstm_layer, watched
+from skipstack.models.kernels.reference.block_loop import BlockLoop
+from skipstack.models.kernels.reference.lstm_loop import LstmLoop
+from skipstack.models.kernels.reference.shortcut_loop import ShortcutLoop
+from tests.models.kernels.beside import both, layer_of, passes
+
+SIZES = st.tuples(*(st.integers(1, most) for most in (2, 4, 5, 20)))
+"""Lanes, steps, sentences and hidden units: rows of less than, and more than, what a CPU computes at once."""
+FLOAT = torch.float32
+PARTS = st.lists(st.booleans(), min_size=5, max_size=5)
+"""Which of the three parts of a skip there are, whether there is a first state, and whether what is below learns."""
+
+
+@pytest.mark.parametrize(
+    ("layer", "defined", "gates"), [(CompiledLstm, ShortcutLoop, 4), (CompiledBlock, BlockLoop, 3)]
+)
+@given(sizes=SIZES, present=PARTS, apart=st.booleans(), seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_compiled_layers_give_what_the_loops_of_torch_give(
+    layer: Any, defined: Any, gates: int, sizes: tuple[int, ...], present: list[bool], apart: bool, seed: int
+) -> None:
+    ours, theirs = both(layer.apply, layer_of(defined.apply), gates, sizes, present, apart=apart, seed=seed)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
+
+
+def below_and_weights(gates: int) -> list[Tensor]:
+    """In float32, of two directions, and of so many sentences that products are rounded where that is asked for."""
+    generator = torch.Generator().manual_seed(gates)
+    shapes = (2, 6, 17, 5), (1, 2, 5, gates * 9), (1, 2, gates * 9), (1, 2, 9, gates * 9)
+    return [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
+
+
+def layer(chosen: Callable[..., Any]) -> Callable[..., Any]:
+    """The output, and a last state, of a layer that is given its weights one by one."""
+    return lambda below, *others: chosen(below, Weights(*others[:3]), *others[3:])[: 2 if chosen is lstm_layer else 1]
+
+
+@pytest.mark.skipif(not choice.multiplies_bfloat16(), reason="this CPU does not multiply numbers of bfloat16")
+@pytest.mark.parametrize(
+    ("layer", "defined", "gates"), [(CompiledLstm, ShortcutLoop, 4), (CompiledBlock, BlockLoop, 3)]
+)
+@pytest.mark.parametrize("sentences", [3, 17])
+def test_in_bfloat16_they_sum_up_products_of_rounded_factors(
+    layer: Any, defined: Any, gates: int, sentences: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the loops of torch do where what it sums up is not rounded once more; of few sentences, steps are exact."""
+    sizes, present, rows = (2, 30, sentences, 20), [True, True, True, True, True], torch.bmm
+    monkeypatch.setattr(products, "compiles", lambda _: False)
+    exact, _ = both(layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT)
+    monkeypatch.setattr(torch, "bmm", lambda x, y: rows(x.float(), y.float()))
+    with products_in("bfloat16"):
+        ours, theirs = both(
+            layer.apply, layer_of(defined.apply), gates, sizes, present, apart=False, seed=1, dtype=FLOAT
+        )
+    for one, other, unrounded in zip(ours, theirs, exact, strict=True):
+        # A sum in another order now and then rounds the next factor the other way.
+        assert (one - other).norm() < 2e-4 * other.norm()
+        assert (one - unrounded).norm() > 5e-4 * other.norm()
+
+
+CHOSEN: list[tuple[Callable[..., Any], Any, int]] = [(lstm_layer, LstmLoop, 4), (block_layer, BlockLoop, 3)]
+
+
+@pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
+def test_where_the_cpu_does_not_multiply_so_or_there_is_no_numba_the_loops_of_torch_run(
+    chosen: Callable[..., Any], defined: Any, gates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers, above_GTBH = below_and_weights(gates), torch.ones(2, 6, 17, 9)
+    absent: list[Tensor | None] = [None] * (1 if defined is LstmLoop else 4)
+
+    def chosen_and_defined() -> list[list[Tensor]]:
+        assert not is_compiled(numbers[0])
+        return [
+            passes(layer(chosen), [*numbers, *[None] * 4], above_GTBH),
+            passes(layer_of(defined.apply), [*numbers, *absent], above_GTBH),
+        ]
+
+    assert is_compiled(numbers[0])
+    with monkeypatch.context() as patch, products_in("bfloat16"):
+        patch.setattr(loops, "multiplies_bfloat16", lambda: False)
+        patch.setattr(products, "multiplies_bfloat16", lambda: False)
+        rounded = chosen_and_defined()
+    with watched():
+        looked_into = chosen_and_defined()
+        assert chosen(numbers[0], Weights(*numbers[1:]))[-1] is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(choice, "_multiplies", lambda: False)
+        without_registers = chosen_and_defined()
+    monkeypatch.setattr(choice, "HAS_NUMBA", False)
+    for ours, theirs in (rounded, looked_into, without_registers, chosen_and_defined()):
+        assert all(torch.equal(one, other) for one, other in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.parametrize(("chosen", "defined", "gates"), CHOSEN)
+def test_one_direction_alone_gives_what_it_gives_beside_the_other(
+    chosen: Callable[..., Any], defined: Any, gates: int
+) -> None:
+    below_GTBI, *weights = below_and_weights(gates)
+    together_GTBH, *_ = chosen(below_GTBI, Weights(*weights))
+    second_GTBH, *_ = chosen(below_GTBI[1:], Weights(*(each[:, 1:] for each in weights)))
+    assert torch.equal(together_GTBH[1:], second_GTBH)
+
+
+def test_numbers_that_are_none_come_out_again() -> None:
+    below_GTBI, *weights = below_and_weights(4)
+    with torch.no_grad():
+        below_GTBI[0, 2, 3, 4] = torch.nan
+        h_GTBH, *_ = lstm_layer(below_GTBI, Weights(*weights))
+    assert h_GTBH[0, :2].isfinite().all()
+    assert h_GTBH[0, 3:, 3].isnan().all()
+    assert h_GTBH[1].isfinite().all()
