@@ -16,7 +16,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from skipstack.dashboards.commands.commands import Commands
-from skipstack.dashboards.report.printing import print_everywhere, say
+from skipstack.dashboards.reports.printing import print_everywhere, say
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from skipstack.dashboards.report.meanings import strings_below
+from skipstack.dashboards.reports.meanings import strings_below
 from skipstack.data.basis.fields import describe, fields, kinds, models
 from skipstack.data.basis.frozen import Frozen
 from skipstack.search.config import SearchConfig

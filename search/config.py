@@ -5,10 +5,10 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
 
 from skipstack.data.basis.frozen import Frozen
-from skipstack.search.decisions.enough import EnoughConfig
-from skipstack.search.decisions.objectives import Objective
-from skipstack.search.decisions.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
-from skipstack.search.decisions.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
+from skipstack.search.objectives.enough import EnoughConfig
+from skipstack.search.objectives.objectives import Objective
+from skipstack.search.proposers.config import ModelBasedConfig, ProposerConfig, ProposerName
+from skipstack.search.schedulers.config import AshaConfig, SchedulerConfig, SchedulerName
 from skipstack.spaces.config import SpaceConfig
 
 SEEDS_OF_A_SEARCH: Final = 1_000_000
@@ -53,7 +53,7 @@ class SearchConfig(Frozen):
     seed: NonNegativeInt = 0
     """Of the study: what is proposed, and the order of bucket lengths that all lanes share."""
     lanes: PositiveInt | Literal["auto"] = "auto"
-    """Seeds that are trained as one program; ``auto`` decides by size and device (``search/trials/worker.py``)."""
+    """Seeds that are trained as one program; ``auto`` decides by size and device (``search/workers/worker.py``)."""
     scheduler: Annotated[
         SchedulerConfig, BeforeValidator(of_kind, json_schema_input_type=SchedulerName | SchedulerConfig | None)
     ] = AshaConfig()
@@ -63,7 +63,7 @@ class SearchConfig(Frozen):
     time_limit: Annotated[float, Field(gt=0)] | None = None
     """Seconds of training and evaluation that a trial may use, over all its attempts; None: any."""
     keep_checkpoints: PositiveInt | None = None
-    """The best trials whose weights are kept, beside those needed (``search/study/retention.py``); None: all."""
+    """The best trials whose weights are kept, beside those needed (``search/driver/retention.py``); None: all."""
     disk_budget: PositiveInt | None = None
     """Bytes that the weights of a study may take; None: any."""
 

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
+    from skipstack.search.api.options import DeviceName, EngineName, Execution, Share
+    from skipstack.search.api.run import Run
+    from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
-    from skipstack.search.execution import DeviceName, EngineName, Execution, Share
-    from skipstack.search.results import Study
-    from skipstack.search.running import Run
-    from skipstack.search.trials.reporting import Objective, Report, TrialOver
+    from skipstack.search.workers.reporting import Objective, Report, TrialOver
     from skipstack.spaces.domains import Json
     from skipstack.spaces.function import Direction
     from skipstack.spaces.space import Space
@@ -99,9 +99,9 @@ def search(
     Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
     lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
     """
-    from skipstack.search.running import begin
-    from skipstack.search.study.functions import source_of
-    from skipstack.search.study.records.folder import free_name
+    from skipstack.search.api.run import begin
+    from skipstack.search.driver.functions import source_of
+    from skipstack.search.record.folder import free_name
     from skipstack.search.study_files.study_file import load_study
 
     config, corpora = load_study(
@@ -141,7 +141,7 @@ def resume(
     the files of the study's own code, which are run, where they were moved since, or the study was; each must be the
     recorded one, by its hash.
     """
-    from skipstack.search.running import resume as ready
+    from skipstack.search.api.run import resume as ready
 
     beside = (tracking_uri, system_metrics, progress, objective, folder, code)
     where = _execution(engine, address, gpus_per_trial, device, *beside)
@@ -171,7 +171,7 @@ def extend(
     their paths. ``code``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
     as the study was run before.
     """
-    from skipstack.search.running import extend as ready
+    from skipstack.search.api.run import extend as ready
 
     beside = (tracking_uri, system_metrics, progress, objective, folder, code)
     where = _execution(engine, address, gpus_per_trial, device, *beside)
@@ -225,10 +225,10 @@ def ablate(
     from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
     from skipstack.search.ablation.opening import opening
-    from skipstack.search.placement import load_code
-    from skipstack.search.running import ablate as ready
-    from skipstack.search.study.records.folder import StudyFolder
-    from skipstack.search.study.records.reading import read_finished
+    from skipstack.search.api.recorded_options import load_code
+    from skipstack.search.api.run import ablate as ready
+    from skipstack.search.record.folder import StudyFolder
+    from skipstack.search.record.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
     where = _execution(
@@ -267,7 +267,7 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
 
     Raises UserError where there is none, or it is damaged.
     """
-    from skipstack.search.results import Study
+    from skipstack.search.api.study import Study
     from skipstack.search.tracking.reading import located
 
     return Study(located(Path(folder), tracking_uri))
@@ -314,7 +314,7 @@ def _execution(
     from dataclasses import replace
     from logging import getLogger
 
-    from skipstack.search.placement import execution_of
+    from skipstack.search.api.recorded_options import execution_of
 
     options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial, "device": device}
     files = tuple(str(Path(each).resolve()) for each in code) or None
@@ -343,11 +343,11 @@ def _path(given: AnyPath | None) -> Path | None:
 
 _ELSEWHERE = {
     "Model": ("skipstack.search.bundles.bundle", "Bundle"),
-    "Report": ("skipstack.search.trials.reporting", "Report"),
+    "Report": ("skipstack.search.workers.reporting", "Report"),
     "Sentence": ("skipstack.data.formats.sentences", "Sentence"),
     "Space": ("skipstack.spaces.space", "Space"),
-    "Study": ("skipstack.search.results", "Study"),
-    "TrialOver": ("skipstack.search.trials.reporting", "TrialOver"),
+    "Study": ("skipstack.search.api.study", "Study"),
+    "TrialOver": ("skipstack.search.workers.reporting", "TrialOver"),
     "UserError": ("skipstack.data.basis.errors", "UserError"),
 }
 """Classes, each by the module that has it and its name there."""

@@ -24,7 +24,7 @@ from skipstack.models.conformance.suite import conformance
 from skipstack.models.layers.cell import LayerSizes
 from skipstack.models.parts.cells import gates
 from skipstack.search.config import SearchConfig
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.reading import read_study
 from skipstack.search.study_files.document import presets
 from skipstack.spaces.constraints import CONSTRAINTS
 from tests.data.corpora.serving import serving

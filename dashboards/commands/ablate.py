@@ -18,9 +18,9 @@ from skipstack.dashboards.commands.options import (
     TrackingUri,
     whole,
 )
-from skipstack.dashboards.report.printing import print_page, say_page
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_finished
+from skipstack.dashboards.reports.printing import print_page, say_page
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_finished
 
 
 def add_to(app: typer.Typer) -> None:
@@ -86,7 +86,7 @@ def ablate(
     Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
     are as in the command before; the defaults named below are those of a new study.
     """
-    from skipstack.dashboards.confirmed.ablating import ablation_page, nothing_to_compare
+    from skipstack.dashboards.reports.confirmation.ablating import ablation_page, nothing_to_compare
     from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
 
@@ -108,9 +108,9 @@ def ablate(
         return 0
     from skipstack.dashboards.commands.running import execution, finish
     from skipstack.search.ablation.opening import opening
-    from skipstack.search.confirmation.forecast import forecast
-    from skipstack.search.placement import load_code
-    from skipstack.search.running import ablate as ablated
+    from skipstack.search.analysis.confirmation.forecast import forecast
+    from skipstack.search.api.recorded_options import load_code
+    from skipstack.search.api.run import ablate as ablated
 
     load_code(study, record.study.space.code, code or ())
     folder = StudyFolder(study)

@@ -10,14 +10,14 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice, StudyPath
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.data.tasks.measures import measure_in
 from skipstack.data.tasks.task import Form
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.record.folder import StudyFolder
 
 if TYPE_CHECKING:
-    from skipstack.search.study.records.study_record import StudyRecord
+    from skipstack.search.record.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:
@@ -82,7 +82,7 @@ def export(
     if (to is None) == (to_optuna is None):
         got = "neither --to nor --optuna" if to is None else "--to and --optuna"
         raise UserError(f"got {got} (allowed: one of them)")
-    from skipstack.search.study.records.reading import read_study
+    from skipstack.search.record.reading import read_study
 
     record = read_study(study)  # which is soon refused where there is none
     if to_optuna is not None:
@@ -95,9 +95,9 @@ def export(
         print(_in_optuna(record, study, to_optuna))
         return
     assert to is not None, "one of the two is given"
+    from skipstack.search.analysis.confirmation.figures import confirmed_figures
+    from skipstack.search.api.recorded_options import load_code
     from skipstack.search.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
-    from skipstack.search.confirmation.figures import confirmed_figures
-    from skipstack.search.placement import load_code
 
     chosen = chosen_trials(record, best=best, trial=trial, pareto=pareto)
     load_code(study, code_of_trials(chosen), code or ())

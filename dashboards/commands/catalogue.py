@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from skipstack.dashboards.pages.rendering import Format
-from skipstack.dashboards.report.listing_report import listing_report
-from skipstack.dashboards.report.printing import print_report
-from skipstack.dashboards.report.space_report import DescribedStudy, space_report
+from skipstack.dashboards.formats.rendering import Format
+from skipstack.dashboards.reports.listing_report import listing_report
+from skipstack.dashboards.reports.printing import print_report
+from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.seeding import generator
+from skipstack.search.analysis.confirmation.papers import tables
 from skipstack.search.config import StudyConfig
-from skipstack.search.confirmation.papers import tables
 from skipstack.search.planning.epochs import EpochSize
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.origins import origins

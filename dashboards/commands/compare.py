@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from skipstack.dashboards.commands.options import StoreOfStudy, located
-from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.report.printing import print_report
-from skipstack.dashboards.report.warned import warned
+from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.reports.printing import print_report
+from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.reading import read_study
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,8 +36,8 @@ def compare(
     that their ablations confirmed, each with its interval. Studies on other sentences, or with scores of another
     measure, are refused.
     """
-    from skipstack.dashboards.confirmed.studies_report import studies_report
-    from skipstack.search.confirmation.studies import compare_studies
+    from skipstack.dashboards.reports.confirmation.studies_report import studies_report
+    from skipstack.search.analysis.confirmation.studies import compare_studies
 
     if len(studies) < 2:
         raise UserError(f"compare: got {len(studies)} study (allowed: two folders or more)")

@@ -7,8 +7,8 @@ import typer
 
 from skipstack.dashboards.commands.describing import describe_corpus
 from skipstack.dashboards.commands.options import DataDir
-from skipstack.dashboards.report.listing_report import listing_report
-from skipstack.dashboards.report.printing import print_report, say
+from skipstack.dashboards.reports.listing_report import listing_report
+from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.data.corpora.card_files import check
 from skipstack.data.corpora.cards import Card
@@ -56,7 +56,7 @@ def fetch_corpus(
     address of a mirror: of a data directory, as any web server shows it.
     """
     card = find_card(name)
-    from skipstack.dashboards.progress.downloading import downloading  # which takes a moment
+    from skipstack.dashboards.live.downloading import downloading  # which takes a moment
     from skipstack.data.corpora.fetching import MIRROR, fetch
 
     folder = data_folder(data_dir)

@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 
 from skipstack.dashboards.commands.options import DataDir
-from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.report.health_report import Described, health_report
-from skipstack.dashboards.report.printing import print_report
+from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.reports.health_report import Described, health_report
+from skipstack.dashboards.reports.printing import print_report
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import identity
 from skipstack.data.corpora.config import Corpus, NamedCorpus, called
 from skipstack.data.corpora.named import named_corpora
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.study_files.document import presets
 
 
@@ -68,7 +68,7 @@ def _stored(corpus: Corpus, path: Path) -> Described:
 
 def _planned(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
     """The corpora of a study that has not begun."""
-    from skipstack.search.study.preparation import needs
+    from skipstack.search.driver.preparation import needs
     from skipstack.search.study_files.study_file import load_study
 
     config, folder = load_study(study)
@@ -77,7 +77,7 @@ def _planned(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
 
 def recorded_corpora(path: Path) -> tuple[list[Described], str]:
     """Those of a study and of its ablations as its ledger has them; counted anew where an earlier version wrote it."""
-    from skipstack.search.study.records.reading import read_study
+    from skipstack.search.record.reading import read_study
 
     record = read_study(path)
     found = dict(pair for each in (record, *record.ablations.values()) for pair in _of(each, StudyFolder(path)))
@@ -85,7 +85,7 @@ def recorded_corpora(path: Path) -> tuple[list[Described], str]:
 
 
 def _of(record: StudyRecord, folder: StudyFolder) -> Iterator[tuple[str, Described]]:
-    from skipstack.search.study.preparation import needs
+    from skipstack.search.driver.preparation import needs
 
     for needed in needs(record.study.space):
         prepared, corpus = record.corpora[identity(needed.corpus)], needed.corpus

@@ -8,7 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import Scale, Settings
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.record.folder import StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Subject
@@ -54,9 +54,9 @@ def draw(
         _refuse("a study that was not begun", {"--trial": trial is not None})
         study, _ = load_study(network, scale=scale, overrides=settings or [])
         config, name = study.space.base, f"{study.name}: base"
-    from skipstack.dashboards.drawings.drawing import diagram_of, drawing
-    from skipstack.dashboards.drawings.told import told
-    from skipstack.dashboards.report.printing import write_file
+    from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
+    from skipstack.dashboards.network_drawing.told import told
+    from skipstack.dashboards.reports.printing import write_file
 
     shown = diagram_of(config)
     content = drawing(shown, name) if form == "svg" else "".join(f"{sentence}\n" for sentence in told(shown))
@@ -67,7 +67,7 @@ def draw(
 
 
 def _of_study(folder: Path, trial: int | None, *, base: bool) -> "tuple[Subject, str]":
-    from skipstack.search.study.records.reading import read_study
+    from skipstack.search.record.reading import read_study
 
     if base and trial is not None:
         raise UserError("--base and --trial exclude each other (allowed: one of them)")

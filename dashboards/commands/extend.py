@@ -20,11 +20,11 @@ from skipstack.dashboards.commands.options import (
     TrackingUri,
     whole,
 )
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.code_version import code_version
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
@@ -67,7 +67,7 @@ def extend(
         if number < 0:
             raise UserError(f"--{option}: got {number} (allowed: 0 or more)")
     from skipstack.dashboards.commands.running import execution, finish
-    from skipstack.search.running import extend as extended
+    from skipstack.search.api.run import extend as extended
 
     where = execution(
         study,
@@ -99,12 +99,12 @@ def rerun(
 ) -> int:
     """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
     record = read_study(study)
-    from skipstack.search.study.rerun import rerun as trained_again
-    from skipstack.search.study.rerun import trial_of
+    from skipstack.search.driver.rerun import rerun as trained_again
+    from skipstack.search.driver.rerun import trial_of
 
     reports, seeds = len(trial_of(record, trial).reports), len(record.trials[trial].seeds)
-    from skipstack.search.placement import load_code
-    from skipstack.search.trials.worker import TrainingWorker
+    from skipstack.search.api.recorded_options import load_code
+    from skipstack.search.workers.worker import TrainingWorker
 
     load_code(study, record.trials[trial].config.network_code, code or ())
     with TemporaryDirectory(prefix="skipstack-rerun-") as scratch:

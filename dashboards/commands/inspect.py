@@ -8,7 +8,7 @@ import typer
 
 from skipstack.dashboards.commands.options import BundlePath, Code, ComputeDevice
 from skipstack.dashboards.commands.plain_text import sentences
-from skipstack.dashboards.report.printing import print_report, say
+from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 
 
@@ -30,8 +30,8 @@ def inspect(
     """Show what goes on inside a network: states that it reads, openings of gates, and the reach of the gradient."""
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
-    from skipstack.dashboards.pictures import insight_picture
-    from skipstack.dashboards.report.insight import insight_report
+    from skipstack.dashboards.reports.insight import insight_report
+    from skipstack.dashboards.reports.pictures import insight_picture
     from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
     from skipstack.search.bundles.inspection import inspected

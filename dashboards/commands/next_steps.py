@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.dashboards.reports.quantities import reason_in_words
 from skipstack.search.ledger.events import SCORELESS, Reason
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 
 HELPS: Final[dict[Reason, str]] = {
     "diverged": "smaller learning rates, or gradients that are clipped (training.clip_norm)",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from skipstack.search.decisions.proposers.config import ProposerName
+from skipstack.search.proposers.config import ProposerName
 
 if TYPE_CHECKING:
     from skipstack.search.config import StudyConfig

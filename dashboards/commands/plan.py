@@ -24,12 +24,12 @@ from skipstack.dashboards.commands.options import (
     Trials,
     studied,
 )
-from skipstack.dashboards.report.printing import print_report, say
+from skipstack.dashboards.reports.printing import print_report, say
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
 
 
 def add_to(app: typer.Typer) -> None:
@@ -69,11 +69,11 @@ def plan(
         lanes=lanes,
         seed=seed,
     )
-    from skipstack.dashboards.report.plan_report import plan_report
-    from skipstack.search.execution import share
+    from skipstack.dashboards.reports.plan_report import plan_report
+    from skipstack.search.api.options import share
+    from skipstack.search.api.start import check_study
     from skipstack.search.planning import plan as planning
     from skipstack.search.planning.measuring import TrainingMeter, room
-    from skipstack.search.study.study import check_study
 
     check_study(config)
     here = room(device, share(gpus_per_trial or "auto"))
@@ -95,7 +95,7 @@ def plan(
 
 
 def _prepared(config: StudyConfig, folder: StudyFolder, *, data_dir: Path | None, corpus_folder: Path) -> StudyRecord:
-    from skipstack.search.study.study import open_study
+    from skipstack.search.api.start import open_study
 
     say("preparing its corpora")
     open_study(config, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)

@@ -5,19 +5,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.confirmed.ablated_report import ablated_report
-from skipstack.dashboards.confirmed.reports import confirmed_tables, with_confirmed
-from skipstack.dashboards.explored.exploration_report import exploration_report
-from skipstack.dashboards.pages.page import Report
-from skipstack.dashboards.pages.rendering import render
+from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables, with_confirmed
+from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.api.study import explored
 from skipstack.search.code_version import code_version
-from skipstack.search.confirmation.confirmation import ConfirmedRow
-from skipstack.search.confirmation.designs import Confirmation
-from skipstack.search.exploration.exploration import Exploration
-from skipstack.search.results import explored
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.tracking.entry import STUDY, RunKey
 from skipstack.search.tracking.publication import BestBundle, Publication
 

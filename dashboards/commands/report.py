@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipstack.dashboards.commands.options import AnyStudyPath, StoreOfStudy, located
-from skipstack.dashboards.pages.page import Report
-from skipstack.dashboards.pages.rendering import FileFormat
-from skipstack.dashboards.report.printing import print_report
-from skipstack.dashboards.report.warned import warned
+from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.rendering import FileFormat
+from skipstack.dashboards.reports.printing import print_report
+from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.collection import collection_left_to_the_end
 from skipstack.data.basis.errors import UserError
 
 if TYPE_CHECKING:
-    from skipstack.search.confirmation.papers import PaperTable
-    from skipstack.search.frames.study_frames import StudyFrames
-    from skipstack.search.frames.trace import Traced
+    from skipstack.search.analysis.confirmation.papers import PaperTable
+    from skipstack.search.analysis.frames.study_frames import StudyFrames
+    from skipstack.search.analysis.frames.trace import Traced
 
     NamedTable = tuple[str, PaperTable]
 
@@ -64,10 +64,10 @@ def report(
         raise UserError("--trace excludes --format and --out (allowed: with --by, --confirmed, --against, --randomise)")
     table: NamedTable | None = None
     if against is not None:
-        from skipstack.search.confirmation.papers import find_table
+        from skipstack.search.analysis.confirmation.papers import find_table
 
         table = (against, find_table(against))  # a typo is told before the study is read
-    from skipstack.search.frames.study_frames import study_frames
+    from skipstack.search.analysis.frames.study_frames import study_frames
 
     frames = study_frames(located(study, tracking_uri))
     if trace:
@@ -82,26 +82,26 @@ def reported(
 ) -> Report:
     """The report with these options, which loads what it is made of and nothing else."""
     if against is not None:
-        from skipstack.dashboards.confirmed.comparison_report import comparison_report
-        from skipstack.search.confirmation.against import compare
+        from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
+        from skipstack.search.analysis.confirmation.against import compare
 
         return comparison_report(compare(frames.record, *against, randomise=randomise))
     reports: list[Report] = []
     if frames.confirms and not by:
-        from skipstack.dashboards.confirmed.reports import confirmed_reports
+        from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
 
         reports += confirmed_reports(frames.record, randomise=randomise)
     if confirmed:
-        from skipstack.dashboards.confirmed.reports import one_report
+        from skipstack.dashboards.reports.confirmation.reports import one_report
 
         _check_confirmed(frames, reports)
         return one_report(reports)
-    from skipstack.dashboards.explored.exploration_report import exploration_report
+    from skipstack.dashboards.reports.exploration.report import exploration_report
 
     explored = exploration_report(frames.explored(by))
     if not reports:
         return explored
-    from skipstack.dashboards.confirmed.reports import with_confirmed
+    from skipstack.dashboards.reports.confirmation.reports import with_confirmed
 
     return with_confirmed(explored, reports)
 
@@ -111,27 +111,27 @@ def _traced(
 ) -> "Iterator[Traced]":
     """The numbers of that report."""
     if against is not None:
-        from skipstack.dashboards.confirmed.traced import traced_comparison
-        from skipstack.search.confirmation.against import compare
+        from skipstack.dashboards.reports.confirmation.traced import traced_comparison
+        from skipstack.search.analysis.confirmation.against import compare
 
         yield from traced_comparison(compare(frames.record, *against, randomise=randomise), frames.record)
         return
     tables: list[Traced] = []
     if frames.confirms and not by:
-        from skipstack.dashboards.confirmed.traced import traced_tables
+        from skipstack.dashboards.reports.confirmation.traced import traced_tables
 
         tables += traced_tables(frames.record, randomise=randomise)
     yield from tables
     if confirmed:
         _check_confirmed(frames, tables)
         return
-    from skipstack.dashboards.explored.traced import traced
+    from skipstack.dashboards.reports.exploration.traced import traced
 
     yield from traced(frames, frames.explored(by))
 
 
 def _print_traced(frames: "StudyFrames", found: "Sequence[Traced]") -> None:
-    from skipstack.search.frames.trace import lines
+    from skipstack.search.analysis.frames.trace import lines
 
     for line in lines(frames.past, found):
         print(line)
@@ -140,7 +140,7 @@ def _print_traced(frames: "StudyFrames", found: "Sequence[Traced]") -> None:
 def _check_confirmed(frames: "StudyFrames", found: Sequence[object]) -> None:
     """Raise UserError where nothing was found that is confirmed."""
     if not found:
-        from skipstack.search.confirmation.designs import why_not_by_design
+        from skipstack.search.analysis.confirmation.designs import why_not_by_design
 
         why = why_not_by_design(frames.record)
         raise UserError(f"--confirmed: {why} (allowed: without it; `skipstack ablate` confirms)")

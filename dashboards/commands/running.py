@@ -10,21 +10,21 @@ from pathlib import Path
 
 from skipstack.dashboards.commands.next_steps import after_ablation, next_steps
 from skipstack.dashboards.commands.published import published
-from skipstack.dashboards.confirmed.ablated_report import ablated_report
-from skipstack.dashboards.confirmed.verdict import verdict_of
-from skipstack.dashboards.progress.progress import Progress
-from skipstack.dashboards.report.printing import print_report, print_sentence, say
-from skipstack.dashboards.report.quantities import reason_in_words
-from skipstack.dashboards.report.warned import warned
+from skipstack.dashboards.live.progress import Progress
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.dashboards.reports.confirmation.verdict import verdict_of
+from skipstack.dashboards.reports.printing import print_report, print_sentence, say
+from skipstack.dashboards.reports.quantities import reason_in_words
+from skipstack.dashboards.reports.warned import warned
 from skipstack.data.basis.loading import uncollected
-from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.execution import Execution, share
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.api.options import Execution, share
+from skipstack.search.api.recorded_options import execution_of
+from skipstack.search.api.run import Run
+from skipstack.search.api.study import explored
+from skipstack.search.driver.faults import StudyInterruptedError
 from skipstack.search.ledger.events import FAULTS
-from skipstack.search.placement import execution_of
-from skipstack.search.results import explored
-from skipstack.search.running import Run
-from skipstack.search.study.faults import StudyInterruptedError
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.study_record import StudyRecord
 
 FAILED_TRIALS = 3
 """The exit code of a study that finished although faults ended some of its trials, or kept some from being tested."""
@@ -62,7 +62,7 @@ def _prepare() -> None:
     """Load what computes and what draws a report: two seconds, of which nobody has to wait for all."""
     with uncollected():
         from skipstack.dashboards.charts import drawing
-        from skipstack.search.exploration import importance
+        from skipstack.search.analysis.exploration import importance
 
         importance.load()
         drawing.load()
@@ -90,9 +90,9 @@ def finish(run: Run) -> int:
 
 
 def _searched(run: Run) -> int:
-    from skipstack.dashboards.confirmed.reports import confirmed_reports, with_confirmed
-    from skipstack.dashboards.explored.closing import search_in_a_sentence
-    from skipstack.dashboards.explored.exploration_report import exploration_report
+    from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, with_confirmed
+    from skipstack.dashboards.reports.exploration.closing import search_in_a_sentence
+    from skipstack.dashboards.reports.exploration.report import exploration_report
 
     with run.finished() as record:
         found = explored(record)

@@ -29,7 +29,7 @@ from skipstack.dashboards.commands.options import (
     studied,
 )
 from skipstack.data.basis.loading import uncollected
-from skipstack.search.study.records.folder import free_name
+from skipstack.search.record.folder import free_name
 
 
 def add_to(app: typer.Typer) -> None:
@@ -77,7 +77,7 @@ def search(
     )
     with uncollected():  # takes seconds: for a valid study alone
         from skipstack.dashboards.commands.running import execution, finish
-        from skipstack.search.running import begin
+        from skipstack.search.api.run import begin
 
     where = execution(
         engine=engine,
@@ -111,7 +111,7 @@ def resume(
     """
     with uncollected():
         from skipstack.dashboards.commands.running import execution, finish
-        from skipstack.search.running import resume as resumed
+        from skipstack.search.api.run import resume as resumed
 
     where = execution(
         folder,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from skipstack.dashboards.commands.options import Seed, Trials, whole
-from skipstack.dashboards.report.printing import print_report
+from skipstack.dashboards.reports.printing import print_report
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.search.config import SearchConfig
-from skipstack.search.decisions.proposers.config import ProposerName
-from skipstack.search.decisions.schedulers.build import name_of
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.proposers.config import ProposerName
+from skipstack.search.record.reading import read_study
+from skipstack.search.schedulers.build import name_of
 
 if TYPE_CHECKING:
-    from skipstack.dashboards.pages.page import Report
+    from skipstack.dashboards.formats.page import Report
 
 MOST_WORKERS = 10_000
 
@@ -104,8 +104,8 @@ def simulate(
         raise UserError(f"--workers: got {workers} (allowed: 1 to {MOST_WORKERS})")
     if not 0 <= within < math.inf:
         raise UserError(f"--within: got {within} (allowed: 0 or more)")
-    from skipstack.dashboards.report.repeats_report import repeats_report, several
-    from skipstack.dashboards.report.simulation_report import simulation_report
+    from skipstack.dashboards.reports.repeats_report import repeats_report, several
+    from skipstack.dashboards.reports.simulation_report import simulation_report
     from skipstack.search.simulation.recordings import recordings
     from skipstack.search.simulation.repeats import goal_of, repeated
     from skipstack.search.simulation.simulation import simulate as simulated

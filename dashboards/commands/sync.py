@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from skipstack.dashboards.commands.options import StudyPath
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.errors import UserError
 
 
@@ -28,7 +28,7 @@ def sync(
     """Write into MLflow what it lacks of a study: runs, curves, report, best network. Nothing is written twice."""
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
-    from skipstack.search.synchronised import recorded
+    from skipstack.search.api.sync import recorded
 
     where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
     run = recorded(study, where)

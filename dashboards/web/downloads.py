@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 import streamlit as st
 
 from skipstack.dashboards.commands.report import reported
-from skipstack.dashboards.pages.rendering import FileFormat, rendered
-from skipstack.dashboards.report.warned import warned
+from skipstack.dashboards.formats.rendering import FileFormat, rendered
+from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.web.elements import sentence
 from skipstack.dashboards.web.snapshot import Snapshot
-from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.record.folder import BEST, StudyFolder
 
 if TYPE_CHECKING:
-    from skipstack.dashboards.pages.page import Report
+    from skipstack.dashboards.formats.page import Report
 
 FORMATS: Final[dict[FileFormat, tuple[str, str, str]]] = {
     "html": ("Report (HTML)", "html", "text/html"),
@@ -70,8 +70,8 @@ def report_file(of: Snapshot, form: FileFormat) -> bytes:
 
 def bundle_file(of: Snapshot, number: int) -> bytes:
     """The bundle of a trial that ``skipstack export --trial`` writes, as a .zip."""
+    from skipstack.search.analysis.confirmation.figures import confirmed_figures
     from skipstack.search.bundles.export import export_bundles
-    from skipstack.search.confirmation.figures import confirmed_figures
 
     with tempfile.TemporaryDirectory(prefix="skipstack-bundle-") as scratch:
         to = Path(scratch) / "bundle.zip"

@@ -9,11 +9,11 @@ from urllib.parse import quote
 import streamlit as st
 
 from skipstack.dashboards.charts.drawing import unchecked, words
-from skipstack.dashboards.pages.html import as_elements
-from skipstack.dashboards.pages.page import Report
-from skipstack.dashboards.pages.rendering import all_visible
-from skipstack.dashboards.pages.style import LIGHT, TABLES
-from skipstack.dashboards.pictures.picture import Drawn
+from skipstack.dashboards.formats.html import as_elements
+from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.rendering import all_visible
+from skipstack.dashboards.formats.style import LIGHT, TABLES
+from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.data.basis.printable import visible
 
 if TYPE_CHECKING:
@@ -113,8 +113,8 @@ def picture(svg: str) -> None:
 
 def drawing_of(config: "Subject", title: str) -> None:
     """The network of a config, drawn; its layers in words below."""
-    from skipstack.dashboards.drawings.drawing import diagram_of, drawing
-    from skipstack.dashboards.drawings.told import told
+    from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
+    from skipstack.dashboards.network_drawing.told import told
 
     shown = diagram_of(config)
     picture(drawing(shown, title, alone=False))

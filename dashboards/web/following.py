@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
-from skipstack.dashboards.progress.counts import Level, StudyCounts
-from skipstack.dashboards.progress.progress import differences
-from skipstack.dashboards.report.quantities import reason_in_words
+from skipstack.dashboards.live.counts import Level, StudyCounts
+from skipstack.dashboards.live.progress import differences
+from skipstack.dashboards.reports.quantities import reason_in_words
 from skipstack.search.ledger.events import (
     FAULTS,
     Decided,
@@ -27,13 +27,13 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.ledger.ledger import Ledger, events_of
 from skipstack.search.ledger.usage import Usage
-from skipstack.search.study.records.bulk import bulk_record
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import is_long
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.bulk import bulk_record
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import is_long
+from skipstack.search.record.study_record import StudyRecord
 
 if TYPE_CHECKING:
-    from skipstack.search.exploration.exploration import Exploration
+    from skipstack.search.analysis.exploration.exploration import Exploration
 
 SPANS = ("trial", "began", "until", "state")
 """The columns of ``Standing.spans``."""
@@ -170,7 +170,7 @@ class Followed:
             self._close(number, "interrupted")
 
     def _now(self) -> Standing:
-        from skipstack.search.frames.study_frames import StudyFrames
+        from skipstack.search.analysis.frames.study_frames import StudyFrames
 
         counts, record = self._counts, self._counts.record
         frames = StudyFrames.of(record, self._path)

@@ -7,12 +7,12 @@ from typing import Final
 
 import streamlit as st
 
-from skipstack.dashboards.pictures.picture import Drawn
-from skipstack.dashboards.pictures.search_pictures import search_charts
-from skipstack.dashboards.progress.counts import Level
-from skipstack.dashboards.progress.progress import reached
-from skipstack.dashboards.report.enough import enough_in_words
-from skipstack.dashboards.report.quantities import NONE, duration, reason_in_words
+from skipstack.dashboards.live.counts import Level
+from skipstack.dashboards.live.progress import reached
+from skipstack.dashboards.reports.enough import enough_in_words
+from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.quantities import NONE, duration, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
 from skipstack.search.ledger.usage import Usage

@@ -11,7 +11,7 @@ from skipstack.dashboards.web.downloads import bundle_file
 from skipstack.dashboards.web.elements import picture, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study.records.folder import BEST, StudyFolder
+from skipstack.search.record.folder import BEST, StudyFolder
 
 if TYPE_CHECKING:
     from skipstack.search.bundles.bundle import Bundle
@@ -34,8 +34,8 @@ def inspecting(of: Snapshot, ranked: Sequence[int]) -> None:
 
 
 def _inspected(bundle: "Bundle", text: str) -> None:
-    from skipstack.dashboards.pictures import insight_picture
-    from skipstack.dashboards.report.insight import insight_report
+    from skipstack.dashboards.reports.insight import insight_report
+    from skipstack.dashboards.reports.pictures import insight_picture
     from skipstack.data.formats.plain_lines import tokens_in
     from skipstack.search.bundles.inspection import inspected
 

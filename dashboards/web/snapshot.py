@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Final
 import streamlit as st
 
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import LONG
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import LONG
 
 if TYPE_CHECKING:
-    from skipstack.search.exploration.exploration import Exploration
-    from skipstack.search.frames.study_frames import StudyFrames
-    from skipstack.search.study.records.study_record import StudyRecord
+    from skipstack.search.analysis.exploration.exploration import Exploration
+    from skipstack.search.analysis.frames.study_frames import StudyFrames
+    from skipstack.search.record.study_record import StudyRecord
 
 MOST: Final = 64
 """Studies that are kept in memory, at most."""
@@ -68,7 +68,7 @@ def version_of(path: Path) -> Version:
 
 @st.cache_resource(max_entries=MOST, show_spinner="Reading the ledger")
 def _read(path: str, version: Version) -> Snapshot:
-    from skipstack.search.frames.study_frames import study_frames
+    from skipstack.search.analysis.frames.study_frames import study_frames
 
     return Snapshot(Path(path), study_frames(Path(path)))
 

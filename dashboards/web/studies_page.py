@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from skipstack.dashboards.pictures.studies_pictures import studies_charts
-from skipstack.dashboards.report.quantities import duration
+from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
+from skipstack.dashboards.reports.quantities import duration
 from skipstack.dashboards.web.elements import charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError
 from skipstack.data.corpora.config import called
-from skipstack.search.study.comparable import resource_of
+from skipstack.search.record.comparable import resource_of
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
@@ -97,8 +97,8 @@ def _compared(studies: Mapping[str, Path]) -> None:
     chosen = st.multiselect("Compare studies on one corpus", list(studies), key="compared", bind="query-params")
     if len(chosen) < 2:
         return
-    from skipstack.dashboards.confirmed.studies_report import studies_report
-    from skipstack.search.confirmation.studies import compare_studies
+    from skipstack.dashboards.reports.confirmation.studies_report import studies_report
+    from skipstack.search.analysis.confirmation.studies import compare_studies
 
     try:
         found = compare_studies({name: snapshot(studies[name]).record for name in chosen})

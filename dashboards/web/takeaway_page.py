@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.report.quantities import NONE
+from skipstack.dashboards.reports.quantities import NONE
 from skipstack.dashboards.web.downloads import downloads
 from skipstack.dashboards.web.elements import drawing_of, heading, sentence, table
 from skipstack.dashboards.web.inspecting import inspecting
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.study.records.parts import value_text
+from skipstack.search.record.parts import value_text
 
 if TYPE_CHECKING:
     from skipstack.spaces.subject import Scalar, Subject

@@ -9,7 +9,7 @@ from skipstack.dashboards.web.elements import heading
 if TYPE_CHECKING:
     import pandas as pd
 
-    from skipstack.search.exploration.exploration import Exploration
+    from skipstack.search.analysis.exploration.exploration import Exploration
 
 
 def chosen_trials(seen: "Exploration") -> "pd.DataFrame":

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from skipstack.dashboards.commands.describing import recorded_corpora
-from skipstack.dashboards.confirmed.comparison_report import comparison_report
-from skipstack.dashboards.confirmed.reports import confirmed_reports
-from skipstack.dashboards.pictures.confirmed_pictures import compared_chart, confirmed_chart
-from skipstack.dashboards.pictures.picture import Drawn
-from skipstack.dashboards.pictures.search_pictures import search_charts
-from skipstack.dashboards.pictures.trend_pictures import trend_charts
-from skipstack.dashboards.report.health_report import health_report
+from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
+from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
+from skipstack.dashboards.reports.health_report import health_report
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_chart
+from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.pictures.trend_pictures import trend_charts
 from skipstack.dashboards.web.elements import chart, charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot
 from skipstack.data.basis.errors import UserError
 
 if TYPE_CHECKING:
-    from skipstack.search.exploration.exploration import Exploration
+    from skipstack.search.analysis.exploration.exploration import Exploration
 
 NOTHING = (
     "Nothing is confirmed: what a search saw was chosen on the way, so none of its numbers has an interval. "
@@ -47,7 +47,7 @@ def trust_page(path: Path) -> None:
 def trust_charts(seen: "Exploration") -> Iterator[Drawn]:
     """Of the search: whether rungs ordered trials as their ends did, and what fewer trials would have given."""
     from skipstack.dashboards.charts.agreement import agreement
-    from skipstack.search.exploration.agreement import agreement as compared
+    from skipstack.search.analysis.exploration.agreement import agreement as compared
 
     found = {each.heading: each for each in search_charts(seen)}
     yield from (found[name] for name in ("Trials at each rung", "Expected best"))
@@ -67,8 +67,8 @@ def _confirmed(of: Snapshot) -> None:
 
 
 def _paper(of: Snapshot) -> None:
-    from skipstack.search.confirmation.against import compare
-    from skipstack.search.confirmation.papers import tables
+    from skipstack.search.analysis.confirmation.against import compare
+    from skipstack.search.analysis.confirmation.papers import tables
 
     every = tables()
     own = [name for name, table in every.items() if table.preset == of.frames.study.name]

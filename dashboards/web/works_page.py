@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.explored.exploration_report import ABOUT
-from skipstack.dashboards.pictures.picture import Drawn
-from skipstack.dashboards.pictures.search_pictures import search_charts
+from skipstack.dashboards.reports.exploration.report import ABOUT
+from skipstack.dashboards.reports.pictures.picture import Drawn
+from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.web.elements import chart, charts, sentence
 from skipstack.dashboards.web.snapshot import snapshot
 from skipstack.dashboards.web.trials_shown import chosen_axes, chosen_trials, trials_table
 
 if TYPE_CHECKING:
-    from skipstack.search.exploration.exploration import Exploration
+    from skipstack.search.analysis.exploration.exploration import Exploration
 
 VALUES, AXES, TRIALS, COSTS = "Which values?", "Which axes, and which together?", "Which trials?", "At what cost?"
 
@@ -71,7 +71,7 @@ def _trials(seen: "Exploration") -> Iterator[Drawn]:
     from skipstack.dashboards.charts.coordinates import parallel_coordinates
     from skipstack.dashboards.charts.distribution import distribution
     from skipstack.dashboards.charts.footprint import footprint
-    from skipstack.search.exploration.footprint import footprint as placed
+    from skipstack.search.analysis.exploration.footprint import footprint as placed
 
     trials = chosen_trials(seen)
     axes = chosen_axes(seen, MOST_AXES)

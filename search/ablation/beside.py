@@ -7,11 +7,11 @@ from pathlib import Path
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.explain import shown
+from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.roles import Role
-from skipstack.search.study.preparation import CORPUS
-from skipstack.search.study.records.reading import read_finished
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.record.reading import read_finished
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.changes import differences
 from skipstack.spaces.paths import overlap, present, read
 from skipstack.spaces.space import Point

@@ -12,10 +12,10 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.beside import best_of_others
 from skipstack.search.ablation.rows import changed, changed_within, joined_paths, rows, space_of_rows
 from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
-from skipstack.search.decisions.proposers.config import ListedConfig, PathConfig
+from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.events import Settled
-from skipstack.search.study.preparation import CORPUS
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.proposers.config import ListedConfig, PathConfig
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.study_files.settings import corpus_setting
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.domains import Json

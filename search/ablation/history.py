@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from skipstack.search.driver.history import Reader
 from skipstack.search.ledger.events import Ablated, Event, Extended, Placed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.history import Reader
 
 
 class AblationHistory:

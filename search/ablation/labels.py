@@ -6,7 +6,7 @@ from typing import Final
 
 from skipstack.search.ledger.events import Settled
 from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
-from skipstack.search.study.records.parts import short_name
+from skipstack.search.record.parts import short_name
 from skipstack.spaces.space import Space
 
 _REFERENCES: Final[Mapping[RoleKind, RoleKind | None]] = {

@@ -6,10 +6,10 @@ from pathlib import Path
 from skipstack.data.basis.frozen import identity
 from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.code_version import code_version
+from skipstack.search.driver.preparation import needs, prepared
 from skipstack.search.ledger.events import Event, StudyOpened
-from skipstack.search.study.preparation import needs, prepared
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 
 
 def opening(

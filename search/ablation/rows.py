@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ledger.roles import LeftOut, ListedRow, Role
-from skipstack.search.study.records.parts import value_text
+from skipstack.search.record.parts import value_text
 from skipstack.spaces.activity import condition
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.constraints import CONSTRAINTS

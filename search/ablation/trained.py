@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from skipstack.data.basis.frozen import canonical_json
-from skipstack.search.decisions.proposers.config import PathConfig
-from skipstack.search.decisions.proposers.path import Candidate, steps
+from skipstack.search.driver.preparation import CORPUS
 from skipstack.search.ledger.roles import ListedRow
-from skipstack.search.study.preparation import CORPUS
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.proposers.config import PathConfig
+from skipstack.search.proposers.path import Candidate, steps
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice
 from skipstack.spaces.space import Point
 

@@ -28,9 +28,9 @@ from skipstack.search.bundles.files import CARD, WEIGHTS, pack, seal
 from skipstack.search.bundles.members import Members, left_by
 from skipstack.search.bundles.retraining import both_splits, retrained
 from skipstack.search.code_version import code_version
-from skipstack.search.study.records.folder import BEST, StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.record.folder import BEST, StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.trial import TrialConfig, as_network
 
 ARCHIVE = ".zip"

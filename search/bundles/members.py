@@ -6,11 +6,11 @@ from skipstack.data.store.prepared import PreparedCorpus
 from skipstack.models.training.checkpoint import Tensors
 from skipstack.search.bundles.checks import TrainedOn
 from skipstack.search.ledger.events import Reported
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.races import best_of, groups
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.trials.worker import best_weights, corpus_of
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.races import best_of, groups
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.workers.worker import best_weights, corpus_of
 from skipstack.spaces.trial import as_network
 
 

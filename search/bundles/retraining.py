@@ -17,11 +17,11 @@ from skipstack.models.ground.device import choose_device
 from skipstack.models.layers.lanes import Lane
 from skipstack.models.training.loop import Training
 from skipstack.search.bundles.members import Members, course_of
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.study.task import TrialTask, trial_task
-from skipstack.search.trials.worker import stored_in
+from skipstack.search.driver.task import TrialTask, trial_task
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.workers.worker import stored_in
 from skipstack.spaces.trial import TrialConfig, as_network
 
 

@@ -13,10 +13,10 @@ with uncollected():  # half of a worker's start
     from ray.tune.execution.class_cache import DEFAULT_ENV_VARS
 
     from skipstack.data.basis.errors import UserError
+    from skipstack.search.driver.faults import fault_of
+    from skipstack.search.driver.task import Worker
+    from skipstack.search.driver.testing import Measurement, measured
     from skipstack.search.engines.preflight import Preflight
-    from skipstack.search.study.faults import fault_of
-    from skipstack.search.study.task import Worker
-    from skipstack.search.study.testing import Measurement, measured
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.task import TrialTask
 from skipstack.search.engines.capacity import Resources, slots
 from skipstack.search.engines.shares import Counting, GpuShares
-from skipstack.search.study.task import TrialTask
 
 Answers = Sequence[tuple[str, int | UserError]]
 """Of each machine that has GPUs, the bytes of its first: (machine, answer)."""

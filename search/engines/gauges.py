@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from skipstack.search.ledger.events import Decided, Event, Finished, Reason, Reported, Started
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)

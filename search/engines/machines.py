@@ -15,10 +15,10 @@ from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTa
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.driver.faults import ClusterLostError
 from skipstack.search.engines.ray_private import LATE, raylet_socket, silent
 from skipstack.search.engines.sockets import session_folder
 from skipstack.search.engines.token import own_token
-from skipstack.search.study.faults import ClusterLostError
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""

@@ -12,8 +12,8 @@ from skipstack.data.basis.own_code import CodeSource, sources
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.vectors import open_vectors
 from skipstack.search.code_version import code_version
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 
 MARK = ".preflight"
 """Among the trials: a word that a machine reads there only if it sees the very folder that the driver sees."""

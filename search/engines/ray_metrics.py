@@ -11,8 +11,8 @@ from typing import Final
 
 from ray.util.metrics import Counter, Gauge
 
+from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.gauges import METRICS, Metric, StudyGauges
-from skipstack.search.study.driver import Driver
 
 AGAIN: Final = 4.0
 """Seconds after which every gauge is set again: Ray forgets one that was not set for 20 s, and epochs may be long."""

@@ -12,12 +12,12 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 from ray.tune.search import Searcher
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.faults import DIED, Fault, kernel_kills, says_out_of_memory
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.driver.testing import Measurement
 from skipstack.search.engines.capacity import Capacity
 from skipstack.search.engines.machines import check_this_machine
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.faults import DIED, Fault, kernel_kills, says_out_of_memory
-from skipstack.search.study.task import EpochResult, Measured, TrialTask
-from skipstack.search.study.testing import Measurement
 
 if TYPE_CHECKING:
     from skipstack.search.engines.ray_tune import RayEngine

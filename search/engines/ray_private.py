@@ -18,7 +18,7 @@ from ray.tune.execution import tune_controller
 from ray.tune.execution.class_cache import ENV_VARS_TO_PROPAGATE, _ActorClassCache
 
 from skipstack.data.basis.errors import one_line
-from skipstack.search.study.faults import WorkersSilentError
+from skipstack.search.driver.faults import WorkersSilentError
 
 START_SECONDS = 300.0
 """Within which a worker that has its resources must have started; it has ray and Tune to import."""

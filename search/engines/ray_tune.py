@@ -28,6 +28,11 @@ from ray.tune.error import TuneError
 from ray.tune.execution.placement_groups import resource_dict_to_pg_factory
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.faults import DIED, Fault
+from skipstack.search.driver.task import Measured, TrialTask, Workers
+from skipstack.search.driver.testing import Measurement, measured
 from skipstack.search.engines.actor import TrialActor
 from skipstack.search.engines.allotment import allotted, nothing_known
 from skipstack.search.engines.capacity import Capacity, Resources
@@ -44,13 +49,8 @@ from skipstack.search.engines.preflight import Preflight, first_trouble
 from skipstack.search.engines.ray_metrics import published
 from skipstack.search.engines.ray_plugins import Plugins, ProposerPlugin, SchedulerPlugin
 from skipstack.search.engines.ray_requests import ask_seldom
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import DIED, Fault
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import Measured, TrialTask, Workers
-from skipstack.search.study.testing import Measurement, measured
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 
 MOST_TRIALS = 100_000
 """Side by side, as far as Tune is concerned."""

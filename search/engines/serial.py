@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.engine import Engine
-from skipstack.search.study.faults import Fault, fault_of
-from skipstack.search.study.task import Measured, TrialTask, Worker, Workers
-from skipstack.search.study.testing import Measurement, measured
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.faults import Fault, fault_of
+from skipstack.search.driver.task import Measured, TrialTask, Worker, Workers
+from skipstack.search.driver.testing import Measurement, measured
 
 
 class SerialEngine(Engine):

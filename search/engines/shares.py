@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.study.task import TrialTask
+from skipstack.search.driver.task import TrialTask
 
 CONTEXT: Final = 700 * 2**20
 """Bytes that a process takes of a GPU before it holds a single tensor: the CUDA context and its libraries."""

@@ -6,8 +6,8 @@ from math import ceil
 
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig
-from skipstack.search.decisions.schedulers.build import scheduler
-from skipstack.search.decisions.schedulers.scheduler import Scheduler
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.scheduler import Scheduler
 
 
 @dataclass(frozen=True, slots=True)

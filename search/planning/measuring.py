@@ -19,11 +19,11 @@ from skipstack.models.ground.device import choose_device, clock
 from skipstack.models.networks.build import Sizes, build
 from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training, dtype_of
+from skipstack.search.driver.task import TrialTask, trial_task
 from skipstack.search.planning.plan import Measurement, Meter, Room
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import TrialTask, trial_task
-from skipstack.search.trials.worker import TrainingWorker, corpus_of, lane_groups, stored_in
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.workers.worker import TrainingWorker, corpus_of, lane_groups, stored_in
 from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig, as_network
 

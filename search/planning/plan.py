@@ -13,11 +13,11 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.saying import Say
 from skipstack.data.basis.seeding import generator
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.proposers.config import WALKS
-from skipstack.search.decisions.schedulers.build import scheduler
-from skipstack.search.decisions.schedulers.config import Resource
 from skipstack.search.planning.courses import Courses, courses
 from skipstack.search.planning.extremes import extremes
+from skipstack.search.proposers.config import WALKS
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.config import Resource
 from skipstack.spaces.counting import SpaceCount, count
 from skipstack.spaces.space import Point, Space
 from skipstack.spaces.subject import Subject

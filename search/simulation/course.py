@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import Final, final
 
 from skipstack.search.config import SearchConfig
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import Ended, Event, Reported
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.study.task import EpochResult
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 
 ROUNDING: Final = 1e-9
 """Scores that differ by less are equal: a tenth of a point is no exact number."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import FAULTS, Event, Proposed, Reported
-from skipstack.search.study.records.races import groups, joined
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
-from skipstack.search.study.task import EpochResult
+from skipstack.search.record.races import groups, joined
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.domains import Choice, Domain, Json, Log
 from skipstack.spaces.space import Point, Space

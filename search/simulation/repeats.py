@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from skipstack.search.config import SearchConfig
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.simulation.course import Course
 from skipstack.search.simulation.recordings import Recordings
 from skipstack.search.simulation.simulation import simulate
 from skipstack.search.statistics.waiting import QUARTILES, quantile
-from skipstack.search.study.records.study_record import StudyRecord
 
 BUDGET: Final = 1 / 5
 """The share of the grid's epochs after which regret is asked for."""

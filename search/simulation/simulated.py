@@ -8,11 +8,11 @@ from itertools import islice
 from statistics import fmean
 from typing import final
 
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.driver.testing import Measurement
 from skipstack.search.simulation.recordings import LANES
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.engine import Engine
-from skipstack.search.study.task import EpochResult, Measured, TrialTask
-from skipstack.search.study.testing import Measurement
 
 Curve = Sequence[EpochResult]
 

@@ -14,8 +14,12 @@ from pathlib import Path
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.frozen import Frozen, identity
 from skipstack.search.config import SearchConfig
-from skipstack.search.decisions.schedulers.build import described
-from skipstack.search.decisions.schedulers.config import (
+from skipstack.search.driver.driver import Driver
+from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened, Suggested
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.build import described
+from skipstack.search.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
     KeepBestConfig,
@@ -24,13 +28,9 @@ from skipstack.search.decisions.schedulers.config import (
     RungConfig,
     SchedulerConfig,
 )
-from skipstack.search.ledger.events import CorpusPrepared, Event, Extended, Reported, StudyOpened, Suggested
 from skipstack.search.simulation.course import Course, Watch, share
 from skipstack.search.simulation.recordings import RecordedSpace, Recordings
 from skipstack.search.simulation.simulated import SimulatedEngine
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
 from skipstack.spaces.trial import as_network
 
 SCHEDULERS = ("asha", "asha-promotion", "hyperband", "median", "keep_best", "none")

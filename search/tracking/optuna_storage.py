@@ -21,8 +21,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.redaction import hide
 from skipstack.search.ledger.events import SCORELESS, Ended, Event, Started
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.spaces.domains import Choice, Domain, Integer, Json, Log, Real
 
 Label = str | int | float | bool | None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import without_secrets
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.tracking.connection import connected, told
 from skipstack.search.tracking.found import search
 from skipstack.search.tracking.stores import URI, chosen_store

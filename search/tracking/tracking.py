@@ -18,7 +18,7 @@ from pathlib import Path
 from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.tracking.background import Background
 from skipstack.search.tracking.connection import unflushed_sqlite
 from skipstack.search.tracking.entry import STUDY

@@ -11,8 +11,8 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from skipstack.data.basis.redaction import without_secrets
-from skipstack.search.study.records.selection import SETTLED
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.found import of_study
 from skipstack.search.tracking.stores import has_page
 from skipstack.spaces.activity import condition

@@ -8,7 +8,7 @@ import numpy as np
 import optuna
 import pytest
 
-from skipstack.search.decisions.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.gaussian_process import GaussianProcess
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.space import Space
 

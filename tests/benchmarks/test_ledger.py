@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.reading import read_study
 from skipstack.search.simulation.recordings import recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, simulate, with_scheduler
-from skipstack.search.study.records.reading import read_study
 from tests.search.large import large_study, write_large
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(1200)]
@@ -28,13 +28,13 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import skipstack.search.engines.ray_tune, skipstack.search.trials.deferred
+import skipstack.search.engines.ray_tune, skipstack.search.workers.deferred
 from mlflow import MlflowClient
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.driver.driver import Driver
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.reading import is_finished
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.reading import is_finished
+from skipstack.search.record.study_record import StudyRecord
 
 def resident():
     return psutil.Process().memory_info().rss / 1e6

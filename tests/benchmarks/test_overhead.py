@@ -14,10 +14,10 @@ from ray import tune
 from ray.air.integrations.mlflow import MLflowLoggerCallback
 from ray.tune.schedulers import ASHAScheduler
 
+from skipstack.search.api.options import Execution
+from skipstack.search.api.start import run_study
 from skipstack.search.engines.ray_tune import RayEngine
-from skipstack.search.execution import Execution
 from skipstack.search.ledger.ledger import Ledger, Past
-from skipstack.search.study.study import run_study
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

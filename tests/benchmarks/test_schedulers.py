@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.simulation.recordings import RecordedSpace, recordings
 from skipstack.search.simulation.repeats import BUDGET
 from skipstack.search.simulation.simulation import with_scheduler
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
 from skipstack.spaces.space import Point
 from tests.benchmarks.rivals.replayed import Rival, replay
 from tests.benchmarks.rivals.replayed_optuna import PRUNERS, OptunaSearch

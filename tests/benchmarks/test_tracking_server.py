@@ -10,7 +10,7 @@ import pytest
 
 from skipstack.search.ledger.events import Finished, Proposed
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.record.folder import StudyFolder
 from tests.search.tracking.servers import POSTGRES, mlflow_server, postgresql
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3600)]
@@ -20,10 +20,10 @@ STUDIES, ROUNDS, LIMIT = 4, 3, 1.05
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from skipstack.search.execution import Execution
+from skipstack.search.api.options import Execution
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.study.study import run_study
+from skipstack.search.api.start import run_study
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from skipstack.dashboards.explored.closing import search_in_a_sentence
-from skipstack.dashboards.report.naming import listed, names
+from skipstack.dashboards.reports.exploration.closing import search_in_a_sentence
+from skipstack.dashboards.reports.naming import listed, names
+from skipstack.search.api.study import explored
 from skipstack.search.ledger.events import Event, Reason
-from skipstack.search.results import explored
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study
 
 BASE: dict[str, Any] = {DEPTH: 3, GATE: "sigmoid_below", RATE: 0.01}

@@ -10,13 +10,13 @@ from typing import Any, get_args
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.confirmed.comparison_report import COLUMNS, DISAGREES, comparison_report
-from skipstack.dashboards.pages.rendering import Format
-from skipstack.dashboards.pages.rendering import render as render_report
+from skipstack.dashboards.formats.rendering import Format
+from skipstack.dashboards.formats.rendering import render as render_report
+from skipstack.dashboards.reports.confirmation.comparison_report import COLUMNS, DISAGREES, comparison_report
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.confirmation.against import Comparison, compare
-from skipstack.search.confirmation.papers import find_table
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.analysis.confirmation.against import Comparison, compare
+from skipstack.search.analysis.confirmation.papers import find_table
+from skipstack.search.record.study_record import StudyRecord
 from tests.search.made_up import ended, measured, proposed, record_of, reported, study
 
 TOPOLOGY = "model.stack.shortcut.topology"

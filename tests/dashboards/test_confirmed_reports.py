@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.confirmed.confirmation_report import confirmation_report
-from skipstack.dashboards.confirmed.studies_report import NOTHING, studies_report
-from skipstack.dashboards.pages.page import Report
-from skipstack.dashboards.pages.rendering import render
-from skipstack.search.confirmation.designs import by_design
-from skipstack.search.confirmation.studies import compare_studies
-from tests.search.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials
+from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
+from skipstack.dashboards.reports.confirmation.studies_report import NOTHING, studies_report
+from skipstack.search.analysis.confirmation.designs import by_design
+from skipstack.search.analysis.confirmation.studies import compare_studies
+from tests.search.analysis.confirmation.test_confirmation import AXES, CONFIG, SEEDS, trials
 from tests.search.made_up import record_of, study
 
 

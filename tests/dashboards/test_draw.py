@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from skipstack.dashboards.drawings.drawing import diagram_of, drawing
-from skipstack.dashboards.drawings.told import told
-from skipstack.search.study.records.reading import read_study
+from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
+from skipstack.dashboards.network_drawing.told import told
+from skipstack.search.record.reading import read_study
 from skipstack.search.study_files.study_file import load_study
 from tests.command_line import refusal, typed
 from tests.pages import ROOT

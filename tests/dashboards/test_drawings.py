@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 import pytest
 import torch
 
-from skipstack.dashboards.drawings.canvas import BLUE, wide
-from skipstack.dashboards.drawings.drawing import diagram_of, drawing
-from skipstack.dashboards.drawings.inside import equations
-from skipstack.dashboards.drawings.places import WIDTH
-from skipstack.dashboards.drawings.told import told
-from skipstack.dashboards.pages.svg import inlined
+from skipstack.dashboards.formats.svg import inlined
+from skipstack.dashboards.network_drawing.canvas import BLUE, wide
+from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
+from skipstack.dashboards.network_drawing.inside import equations
+from skipstack.dashboards.network_drawing.places import WIDTH
+from skipstack.dashboards.network_drawing.told import told
 from skipstack.models.configs.cells import GateKind, Topology
 from skipstack.models.configs.feedback import Variant
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig, FeatureMapConfig

@@ -15,17 +15,17 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.explored.exploration_report import exploration_report
-from skipstack.dashboards.explored.exploration_table import COLUMNS, CUT, LEADS
-from skipstack.dashboards.pages.rendering import Format
-from skipstack.dashboards.pages.rendering import render as render_report
-from skipstack.dashboards.pictures.report_picture import picture
-from skipstack.dashboards.report.printing import say
+from skipstack.dashboards.formats.rendering import Format
+from skipstack.dashboards.formats.rendering import render as render_report
+from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.exploration.table import COLUMNS, CUT, LEADS
+from skipstack.dashboards.reports.pictures.report_picture import picture
+from skipstack.dashboards.reports.printing import say
 from skipstack.data.basis.printable import UNSEEN
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.exploration.exploration import Exploration
-from skipstack.search.results import explored
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.api.study import explored
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.domains import Json
 from skipstack.spaces.space import Point
 from tests.oracles.latex import printed

@@ -9,9 +9,20 @@ import pytest
 
 from skipstack.dashboards.charts.drawing import as_svg
 from skipstack.dashboards.charts.importance import importance
-from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page, Picture, Report, Row, Sentence, Table
-from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.pages.svg import inlined
+from skipstack.dashboards.formats.page import (
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Page,
+    Picture,
+    Report,
+    Row,
+    Sentence,
+    Table,
+)
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.formats.svg import inlined
 from tests.oracles.browser import opened
 
 HOSTILE = (

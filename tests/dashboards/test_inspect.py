@@ -10,7 +10,7 @@ import torch
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.insight import summaries
+from skipstack.dashboards.reports.insight import summaries
 from skipstack.data.basis.errors import UserError
 from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.bundle import load_bundle

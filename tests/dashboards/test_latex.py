@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skipstack.dashboards.explored.exploration_report import exploration_report
-from skipstack.dashboards.pages.latex import MOST_LINES, as_latex
-from skipstack.dashboards.pages.latex_text import COMMANDS
-from skipstack.dashboards.pages.page import Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.pages.rendering import render
-from skipstack.search.results import explored
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.dashboards.formats.latex import MOST_LINES, as_latex
+from skipstack.dashboards.formats.latex_text import COMMANDS
+from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.search.api.study import explored
+from skipstack.search.record.study_record import StudyRecord
 from tests.dashboards.compiling import TEX, compiled
 from tests.oracles.latex import Printed, printed
 from tests.search.made_up import history, study

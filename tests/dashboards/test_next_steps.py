@@ -15,15 +15,15 @@ from skipstack.dashboards.commands import running
 from skipstack.dashboards.commands.next_steps import next_steps
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.running import finish, said_if_long
-from skipstack.dashboards.report.printing import print_everywhere
+from skipstack.dashboards.reports.printing import print_everywhere
 from skipstack.data.basis.errors import UserError
+from skipstack.search.api.options import Execution
+from skipstack.search.api.run import Run
+from skipstack.search.api.study import explored
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.execution import Execution
-from skipstack.search.results import explored
-from skipstack.search.running import Run
-from skipstack.search.study.records.folder import new_folder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.task import EpochResult
+from skipstack.search.record.folder import new_folder
+from skipstack.search.record.reading import read_study
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 PLACE = "it's a study"
@@ -122,7 +122,7 @@ def test_what_takes_long_is_said_and_what_does_not_is_not(monkeypatch: pytest.Mo
 def test_mlflow_is_shown_what_was_printed_which_is_what_the_folder_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("skipstack.dashboards.explored.exploration_report.search_pictures", lambda _: ())
+    monkeypatch.setattr("skipstack.dashboards.reports.exploration.report.search_pictures", lambda _: ())
     folder = open_toy(tmp_path / "study", toy_study(3))
     record = run_toy(folder)
     known, read = published(record, folder, explored(record)), published(read_study(folder.path), folder)

@@ -6,22 +6,22 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from skipstack.dashboards.confirmed.ablated_report import ablated_report
-from skipstack.dashboards.confirmed.studies_report import studies_report
-from skipstack.dashboards.explored.exploration_report import exploration_report
-from skipstack.dashboards.pages.page import Picture
-from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
-from skipstack.dashboards.pictures.search_pictures import search_pictures
+from skipstack.dashboards.formats.page import Picture
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.dashboards.reports.confirmation.studies_report import studies_report
+from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures, confirmed_pictures
+from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.confirmation.designs import Confirmation, by_design
-from skipstack.search.confirmation.studies import compare_studies
-from skipstack.search.exploration.exploration import Exploration
-from skipstack.search.results import explored
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
+from skipstack.search.analysis.confirmation.studies import compare_studies
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.api.study import explored
+from skipstack.search.record.study_record import StudyRecord
 from tests.dashboards.charts.drawn import SVG
-from tests.search.confirmation.test_confirmation import CONFIG, trials
-from tests.search.confirmation.test_trends import GRID, events, grid
+from tests.search.analysis.confirmation.test_confirmation import CONFIG, trials
+from tests.search.analysis.confirmation.test_trends import GRID, events, grid
 from tests.search.made_up import DEPTH, ended, history, proposed, record_of, reported, study
 from tests.test_house import ROOT
 
@@ -115,9 +115,9 @@ def test_studies_are_drawn_by_what_they_confirmed_and_by_what_they_explored() ->
 def test_a_report_without_pictures_loads_no_library_that_draws() -> None:
     code = (
         "import sys, skipstack.dashboards.cli\n"
-        "from skipstack.dashboards.pages.rendering import render\n"
+        "from skipstack.dashboards.formats.rendering import render\n"
         "from tests.dashboards.test_comparison import made_up\n"
-        "from skipstack.dashboards.confirmed.comparison_report import comparison_report\n"
+        "from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report\n"
         "for form in ('text', 'markdown', 'latex', 'csv', 'json'): render(comparison_report(made_up()), form)\n"
         "print(*{'altair', 'vl_convert', 'matplotlib', 'torch'} & set(sys.modules))"
     )

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.pages.rendering import render
-from skipstack.dashboards.report.plan_report import plan_report
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.plan_report import plan_report
 from skipstack.search.planning.plan import Plan, Room, plan
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study

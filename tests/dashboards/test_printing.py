@@ -10,18 +10,18 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from skipstack.dashboards.confirmed.ablated_report import ablated_report
-from skipstack.dashboards.confirmed.ablating import ablation_page
-from skipstack.dashboards.confirmed.verdict import verdict_of
-from skipstack.dashboards.pages.fitting import fitted
-from skipstack.dashboards.pages.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.pages.rendering import FileFormat, render
-from skipstack.dashboards.report.printing import print_page, print_report, print_sentence
+from skipstack.dashboards.formats.fitting import fitted
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.formats.rendering import FileFormat, render
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.dashboards.reports.confirmation.ablating import ablation_page
+from skipstack.dashboards.reports.confirmation.verdict import verdict_of
+from skipstack.dashboards.reports.printing import print_page, print_report, print_sentence
 from skipstack.data.basis.errors import UserError
-from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.confirmation.forecast import Forecast, Resolution
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.confirmation.forecast import Forecast, Resolution
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.reading import read_study
 from tests.command_line import typed
 from tests.search.ablation.toys import made, planted
 from tests.search.made_up import history, study

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from skipstack.dashboards.cli import main
-from skipstack.search import execution
+from skipstack.search.api import options as execution
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.task import EpochResult
 from skipstack.search.tracking import background
 from tests.search.toy import ToyWorker
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from skipstack.dashboards.cli import app
-from skipstack.dashboards.report.meanings import meaning
+from skipstack.dashboards.reports.meanings import meaning
 from skipstack.data.store.batches import training_batches
 from skipstack.data.store.stored import open_store
 from skipstack.data.store.streams import stream_batches
@@ -83,7 +83,7 @@ def test_without_its_corpus_updates_are_not_counted_and_it_says_why() -> None:
 
 @pytest.mark.parametrize(("name", "scale"), [(name, None) for name in presets()] + [("wu2017/gates", "small")])
 def test_the_settings_are_the_config_and_say_who_set_what_differs(name: str, scale: str | None) -> None:
-    from skipstack.dashboards.report.space_report import DescribedStudy, space_report
+    from skipstack.dashboards.reports.space_report import DescribedStudy, space_report
     from skipstack.search.study_files.origins import origins
     from skipstack.spaces.counting import SpaceCount
 

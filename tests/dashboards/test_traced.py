@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from scipy.stats import spearmanr
 
-from skipstack.dashboards.explored.exploration_report import exploration_report
-from skipstack.dashboards.explored.traced import traced
-from skipstack.dashboards.explored.trial_events import TrialEvents
-from skipstack.search.exploration.table import BASELINE
-from skipstack.search.frames.study_frames import StudyFrames, study_frames
+from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.dashboards.reports.exploration.traced import traced
+from skipstack.dashboards.reports.exploration.trial_events import TrialEvents
+from skipstack.search.analysis.exploration.table import BASELINE
+from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
+from skipstack.search.api.study import explored
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.results import explored
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.study_record import StudyRecord
 from tests.command_line import typed
 from tests.formats.before_files import BEFORE
 from tests.search.made_up import DEPTH, history, study

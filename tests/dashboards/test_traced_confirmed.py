@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skipstack.dashboards.confirmed.estimates import confirmed_numbers
-from skipstack.dashboards.confirmed.reports import confirmed_tables
-from skipstack.dashboards.confirmed.traced import traced_comparison, traced_tables
+from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers
+from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
+from skipstack.dashboards.reports.confirmation.traced import traced_comparison, traced_tables
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ablation.trained import walked
+from skipstack.search.analysis.confirmation.against import compare
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.papers import find_table
+from skipstack.search.analysis.frames.trace import Traced
 from skipstack.search.config import StudyConfig
-from skipstack.search.confirmation.against import compare
-from skipstack.search.confirmation.confirmation import ConfirmedRow
-from skipstack.search.confirmation.papers import find_table
-from skipstack.search.frames.trace import Traced
+from skipstack.search.driver.task import Measured, TrialTask
 from skipstack.search.ledger.events import Ablated, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.statistics import estimates
 from skipstack.search.statistics.chance import error
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import Measured, TrialTask
 from tests.command_line import typed
 from tests.dashboards.test_comparison import tried
 from tests.search.ablation.toys import beginning, made, run_ablation

@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from skipstack.dashboards.confirmed.verdict import ablation_in_a_sentence, verdict_of
+from skipstack.dashboards.reports.confirmation.verdict import ablation_in_a_sentence, verdict_of
 from skipstack.data.tasks.measures import MEASURES
-from skipstack.search.confirmation.ablated import ablated as confirmed
-from skipstack.search.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.ablated import ablated as confirmed
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.statistics.estimates import Estimate
 from tests.search.ablation.toys import planted
 

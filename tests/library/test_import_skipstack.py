@@ -71,7 +71,7 @@ def test_types_are_those_of_the_function_and_of_the_classes(tmp_path: Path) -> N
 import skipstack
 import skipstack.search.config
 from skipstack import search
-from skipstack.search.frames.columns import COLUMNS
+from skipstack.search.analysis.frames.columns import COLUMNS
 reveal_type(skipstack.search("quickstart", trials=1))
 reveal_type(search("quickstart").best(2))
 reveal_type(skipstack.load("bundle").predict([["a"]]))
@@ -85,11 +85,11 @@ skipstack.nothing
     code = f"from mypy import api; print(*api.run(['--config-file', 'pyproject.toml', {typed!r}]))"
     out = python(ROOT, "-c", code)
     for said in (
-        "skipstack.search.results.Study",
+        "skipstack.search.api.study.Study",
         "pandas",
         "list[skipstack.data.formats.sentences.Sentence]",
         "typing.Mapping[str, int]",
-        "skipstack.search.frames.columns.Column",
+        "skipstack.search.analysis.frames.columns.Column",
         '"engine" to "search" has incompatible type',
         'Module has no attribute "nothing"',
     ):

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import skipstack
-from skipstack.search.exploration.framed import COLUMNS as TABLE
-from skipstack.search.frames.columns import COLUMNS
+from skipstack.search.analysis.exploration.framed import COLUMNS as TABLE
+from skipstack.search.analysis.frames.columns import COLUMNS
 from skipstack.search.ledger.events import Reported
 from skipstack.search.ledger.ledger import Ledger
 from tests.formats.before_files import BEFORE, copied, said

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.schedulers.build import scheduler
-from skipstack.search.decisions.schedulers.scheduler import Scheduler
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.scheduler import Scheduler
 
 
 def changed(search: SearchConfig, **fields: Any) -> SearchConfig:

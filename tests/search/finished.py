@@ -8,18 +8,18 @@ from operator import getitem
 from pathlib import Path
 from typing import Any
 
+from skipstack.search.api.start import open_study, run_study
 from skipstack.search.bundles.export import export_bundle
 from skipstack.search.bundles.files import seal
+from skipstack.search.driver.driver import Driver
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.records.folder import StudyFolder, new_folder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import open_study, run_study
+from skipstack.search.record.folder import StudyFolder, new_folder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.study_files.study_file import load_study
 from skipstack.search.tracking.runs import ExpectedRuns
-from skipstack.search.trials.worker import TrainingWorker
+from skipstack.search.workers.worker import TrainingWorker
 
 
 def opened(file: Path, overrides: Sequence[str] = ()) -> StudyFolder:

@@ -7,7 +7,7 @@ import pytest
 
 from skipstack.search.ledger.events import Event, Started
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
+from skipstack.search.record.folder import StudyFolder
 
 
 def timeless(events: list[Event]) -> list[Event]:

@@ -21,7 +21,7 @@ from skipstack.search.ledger.events import (
     StudyOpened,
     Tested,
 )
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.spaces.space import Point, Space
 from tests.search.changed import scheduler_of
 

@@ -5,13 +5,13 @@ import time
 from pathlib import Path
 
 from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.search.api.start import open_study, run_study
 from skipstack.search.config import StudyConfig
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.study import open_study, run_study
-from skipstack.search.study.task import EpochResult
+from skipstack.search.record.folder import StudyFolder
 from skipstack.search.tracking.tracking import Tracker
 from tests.search.changed import changed
 from tests.search.toy import ToyWorker, toy_driver, toy_study

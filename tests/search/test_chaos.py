@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.search.decisions.schedulers.scheduler import Decision
+from skipstack.search.api.study import explored
 from skipstack.search.ledger.events import Decided, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.results import explored
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.schedulers.scheduler import Decision
 from tests.search.changed import scheduler_of
 from tests.search.chaos import SMALL, Chaos, Trouble, alone, essence, finish, numbered, reports, runs, skipstack
 from tests.search.tracking_server import TrackingServer

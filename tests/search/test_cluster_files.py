@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from skipstack.dashboards.commands.search import resume, search
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.reading import read_study
 from tests.search import slurm
 
 FOLDER = Path(__file__).resolve().parents[2] / "search" / "cluster"

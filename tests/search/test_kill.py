@@ -11,8 +11,8 @@ import pytest
 
 from skipstack.search.ledger.events import Ablated
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from tests.search.chaos import SMALL, finish, skipstack
 
 RATE = "training.optimiser.learning_rate"

@@ -10,14 +10,14 @@ import torch
 from pynvml import NVMLError_NotSupported
 
 from skipstack.models.ground.device import gpu_usage
-from skipstack.search.frames.columns import COLUMNS
-from skipstack.search.frames.study_frames import study_frames
+from skipstack.search.analysis.frames.columns import COLUMNS
+from skipstack.search.analysis.frames.study_frames import study_frames
+from skipstack.search.driver.task import EpochResult, Workers
 from skipstack.search.ledger.events import Event, Used
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.usage import Usage
-from skipstack.search.study.task import EpochResult, Workers
 from skipstack.search.tracking.runs import ExpectedRuns
-from skipstack.search.trials.metered import MeteredWorkers
+from skipstack.search.workers.metered import MeteredWorkers
 from tests.command_line import typed
 from tests.install.environments import SMALL
 from tests.search.changed import searched

@@ -9,18 +9,18 @@ import numpy as np
 from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.data.health.health import Health
+from skipstack.search.api.start import run_study
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.search.earlier_studies.warm_start import earlier_studies, warm_starts
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import CorpusPrepared, Metrics, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.earlier.warm_start import earlier_studies, warm_starts
-from skipstack.search.study.records.folder import BEST, StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.search.record.folder import BEST, StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.config import AshaConfig
 from skipstack.spaces.config import Axis, SpaceConfig
 from skipstack.spaces.trial import TrialConfig
 

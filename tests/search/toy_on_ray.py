@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
+from skipstack.search.api.start import run_study
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.study import run_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
 if __name__ == "__main__":

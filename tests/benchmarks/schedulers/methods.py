@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from skipstack.search.config import SearchConfig
-from skipstack.search.decisions.schedulers.config import (
+from skipstack.search.ledger.events import Suggested
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
     KeepBestConfig,
@@ -15,13 +18,10 @@ from skipstack.search.decisions.schedulers.config import (
     NeverStopConfig,
     SchedulerConfig,
 )
-from skipstack.search.ledger.events import Suggested
 from skipstack.search.simulation.course import Course
 from skipstack.search.simulation.recordings import Recordings, recordings
 from skipstack.search.simulation.repeats import Goal, goal_of
 from skipstack.search.simulation.simulation import simulate
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
 from tests.benchmarks.rivals.replayed import Rival, replay
 from tests.benchmarks.rivals.replayed_optuna import OptunaSearch
 from tests.benchmarks.rivals.replayed_ray import RayAsha

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from skipstack.search.decisions.schedulers.build import scheduler
-from skipstack.search.decisions.schedulers.config import (
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.config import (
     AshaConfig,
     HyperbandConfig,
     KeepBestConfig,

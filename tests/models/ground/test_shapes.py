@@ -8,7 +8,7 @@ import pytest
 
 from skipstack.models.ground import shapes
 
-FOLDER = Path(shapes.__file__).parent
+FOLDER = Path(shapes.__file__).parents[1]
 LEGEND = re.findall(r"^([A-Z])  ", shapes.__doc__ or "", flags=re.MULTILINE)
 FILES = sorted(FOLDER.rglob("*.py"))
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.confirmed.verdict import verdict_of
+from skipstack.dashboards.reports.confirmation.verdict import verdict_of
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.beside import searches_beside
 from skipstack.search.ablation.trained import trained_rows
-from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.record.reading import read_study
 from skipstack.spaces.space import Space
 from tests.search.ablation.toys import PlantedWorker, beginning, grid_search, made, run_ablation
 

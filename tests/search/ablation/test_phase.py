@@ -15,16 +15,16 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.ablation.experiment import Experiment
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.ablation.trained import trained_rows, walked
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.api.start import check_study
 from skipstack.search.config import SEEDS_OF_A_SEARCH, StudyConfig
-from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.decisions.proposers.config import PathConfig
 from skipstack.search.ledger.events import Ablated, Event, Finished
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.extension import extension
-from skipstack.search.study.records.folder import BEST, StudyFolder
-from skipstack.search.study.records.reading import read_finished, read_searched, read_study, unfinished_ablation
-from skipstack.search.study.records.selection import selected
-from skipstack.search.study.study import check_study
+from skipstack.search.proposers.config import PathConfig
+from skipstack.search.record.extension import extension
+from skipstack.search.record.folder import BEST, StudyFolder
+from skipstack.search.record.reading import read_finished, read_searched, read_study, unfinished_ablation
+from skipstack.search.record.selection import selected
 from tests.search.ablation.toys import beginning, made, run_ablation
 from tests.search.chaos import essence
 from tests.search.toy import FailingWorker, KeepingWorker, ToyWorker, open_toy, run_toy, toy_study

@@ -15,7 +15,7 @@ from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.changes import changes
 from skipstack.spaces.config import SpaceConfig
 from skipstack.spaces.space import Point, Space
-from tests.search.decisions.proposers.histories import BETA1, COMPOSITION, DEPTH, HIDDEN, KIND, MOMENTUM, RATE
+from tests.search.proposers.histories import BETA1, COMPOSITION, DEPTH, HIDDEN, KIND, MOMENTUM, RATE
 
 GATE = "model.stack.shortcut.gate"
 BASE: dict[str, Any] = {

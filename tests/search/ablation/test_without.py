@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.confirmed.verdict import verdict_of
+from skipstack.dashboards.reports.confirmation.verdict import verdict_of
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ablation.trained import trained_rows
-from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.record.reading import read_study
 from tests.search.ablation.toys import grid_search, made, planted
 
 DEPTH, HIDDEN, RATE = "model.stack.depth", "model.stack.hidden", "training.optimiser.learning_rate"

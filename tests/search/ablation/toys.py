@@ -8,19 +8,19 @@ from skipstack.data.basis.frozen import identity
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ablation.experiment import Experiment, experiment
 from skipstack.search.ablation.history import AblationHistory
+from skipstack.search.api.start import run_study
 from skipstack.search.config import StudyConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.preparation import needs
+from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Event, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.ledger.sentences import SentenceCounts
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.engine import Engine
-from skipstack.search.study.preparation import needs
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
-from skipstack.search.study.task import Measured, TrialTask, Workers
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
 from tests.search.toy import ToyWorker, open_toy, run_toy, toy_study
 
 

@@ -18,8 +18,8 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import chosen_trials, export_bundle
 from skipstack.search.bundles.files import CARD, FILES, MANIFEST, WEIGHTS, pack, parsed, seal
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from tests.command_line import refusal, typed
 from tests.search.finished import exported, resealed
 

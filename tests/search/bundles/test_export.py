@@ -21,8 +21,8 @@ from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.card import Confirmed, model_card
 from skipstack.search.bundles.export import Recipe, chosen_trials, export_bundle, export_bundles, verify_bundle
 from skipstack.search.bundles.files import CARD, read_files, seal
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 from tests.command_line import refusal
 from tests.search.finished import exported, opened, resealed, run
 

@@ -9,8 +9,8 @@ import torch
 from skipstack.data.basis.errors import UserError
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.programs import NOTES, check_program
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from tests.command_line import refusal, typed
 from tests.search.finished import trained
 

@@ -22,8 +22,8 @@ from skipstack.models.training.loop import Training
 from skipstack.search.bundles.bundle import load_bundle
 from skipstack.search.bundles.export import Recipe, export_bundles
 from skipstack.search.bundles.files import CARD, WEIGHTS
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from tests.command_line import refusal, typed
 from tests.search.finished import trained
 

@@ -13,15 +13,15 @@ import pytest
 import ray
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.task import EpochResult, TrialTask
 from skipstack.search.engines.allotment import Allotment, Answers, allotted
 from skipstack.search.engines.capacity import Resources
 from skipstack.search.engines.machines import own_cpus
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.driver import Driver
-from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, TrialTask
 from tests.search.toy import ToyWorker, open_toy, toy_study
 
 GB = 10**9

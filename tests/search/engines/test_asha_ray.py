@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipstack.search.decisions.schedulers.asha import Asha
-from skipstack.search.decisions.schedulers.config import AshaConfig
-from tests.search.decisions.schedulers.traces import Report, trace
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.config import AshaConfig
+from tests.search.schedulers.traces import Report, trace
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # ray's own warnings are not ours to mend
 

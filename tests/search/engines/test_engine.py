@@ -12,16 +12,16 @@ import pytest
 import ray
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.decisions.schedulers.asha import Asha
-from skipstack.search.decisions.schedulers.config import AshaConfig
-from skipstack.search.decisions.schedulers.scheduler import Decision
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported, Untested
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult, Measured, TrialTask
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.config import AshaConfig
+from skipstack.search.schedulers.scheduler import Decision
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 

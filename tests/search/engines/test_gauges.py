@@ -10,15 +10,15 @@ from urllib.request import urlopen
 import pytest
 
 from skipstack.data.health.health import Health, SplitHealth
+from skipstack.search.api.start import run_study
 from skipstack.search.engines.capacity import Capacity
 from skipstack.search.engines.gauges import METRICS, Metric, StudyGauges
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import run_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
 from tests.search.toy import FailingWorker, open_toy, toy_driver, toy_study
 
 BOARD = Path(__file__).resolve().parents[3] / "search" / "cluster" / "grafana.json"

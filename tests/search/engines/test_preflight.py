@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.corpora.config import GrammarCorpus
+from skipstack.search.api.start import open_study
 from skipstack.search.engines import preflight as module
 from skipstack.search.engines.preflight import MARK, Preflight, first_trouble
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.study import open_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
 from tests.search.toy import toy_study
 
 

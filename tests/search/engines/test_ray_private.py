@@ -20,16 +20,16 @@ from ray.tune.analysis import ExperimentAnalysis
 from ray.tune.execution import class_cache, tune_controller
 
 from skipstack.data.basis.errors import UserError
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.faults import WorkersSilentError
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines import machines, ray_private
 from skipstack.search.engines.actor import TrialActor
 from skipstack.search.engines.ray_tune import RayEngine
 from skipstack.search.engines.token import VARIABLES
 from skipstack.search.ledger.events import Interrupted
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.faults import WorkersSilentError
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.study import run_study
-from skipstack.search.study.task import EpochResult
+from skipstack.search.record.reading import read_study
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 from tests.search.tracking.test_tracking import wait_until
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from skipstack.data.store.writing import store
+from skipstack.search.driver.task import TrialTask
 from skipstack.search.engines.shares import CONTEXT, GpuShares
 from skipstack.search.planning.measuring import memory_of
-from skipstack.search.study.task import TrialTask
 from tests.search.engines.test_allotment import Counted
-from tests.search.trials.test_worker import CONFIG, task
+from tests.search.workers.test_worker import CONFIG, task
 
 GIB = 2**30
 

@@ -13,7 +13,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.engines import sockets
 from skipstack.search.engines.sockets import LONGEST, SESSION, session_folder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.reading import read_study
 
 
 @pytest.fixture

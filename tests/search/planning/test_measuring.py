@@ -12,16 +12,16 @@ from skipstack.data.basis.errors import UserError
 from skipstack.data.store.batches import Batch
 from skipstack.models.training.evaluate import evaluated
 from skipstack.models.training.loop import Training
+from skipstack.search.api.start import open_study
 from skipstack.search.config import StudyConfig
+from skipstack.search.driver.task import trial_task
 from skipstack.search.planning import measuring
 from skipstack.search.planning.measuring import TrainingMeter, middles, room
 from skipstack.search.planning.plan import Room
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.study import open_study
-from skipstack.search.study.task import trial_task
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from skipstack.search.study_files.study_file import load_study
-from skipstack.search.trials.worker import TrainingWorker
+from skipstack.search.workers.worker import TrainingWorker
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
 

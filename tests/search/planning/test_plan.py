@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
 from skipstack.search.planning.extremes import extremes
 from skipstack.search.planning.plan import HOUR, Measurement, Meter, Plan, Room, measured, plan
+from skipstack.search.schedulers.config import AshaConfig, KeepBestConfig, MedianConfig
 from skipstack.spaces.space import Space
 from skipstack.spaces.trial import TrialConfig
-from tests.search.decisions.proposers.histories import FINITE, MIXED, WIDE
 from tests.search.made_up import AXES, DEPTH, HIDDEN, RATE, study
+from tests.search.proposers.histories import FINITE, MIXED, WIDE
 
 EPOCHS = 6
 FINITE_AXES = {DEPTH: {"choice": [1, 3, 5]}, HIDDEN: {"choice": [8, 16, 32]}}

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.schedulers.config import AshaConfig
 from skipstack.search.simulation.course import Course, Moment
 from skipstack.search.simulation.recordings import recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, with_scheduler
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.records.trial_record import TrialRecord
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.made_up import DEPTH, GATE, RATE
 from tests.search.simulation.test_simulation import EPOCHS, curves_study, random_record, run, simulated

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.driver.task import EpochResult
 from skipstack.search.ledger.events import Event, Proposed
 from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.config import AshaConfig
 from skipstack.search.simulation.recordings import RecordedSpace, recordings
 from skipstack.search.simulation.simulation import SCHEDULERS, Outcome, simulate, with_scheduler
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.study.task import EpochResult
 from skipstack.spaces.space import Point, Space
 from tests.search.changed import changed, scheduler_of, searched
 from tests.search.made_up import DEPTH, GATE, RATE, ended, opening, proposed, record_of, reported, study

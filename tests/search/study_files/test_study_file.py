@@ -11,7 +11,7 @@ from skipstack.data.corpora.config import ColumnCorpus, GrammarCorpus, NamedCorp
 from skipstack.models.configs.training import Adam, Sgd
 from skipstack.models.configs.wiring import sources
 from skipstack.search.config import SearchConfig, StudyConfig
-from skipstack.search.decisions.schedulers.config import AshaConfig
+from skipstack.search.schedulers.config import AshaConfig
 from skipstack.search.study_files.document import presets
 from skipstack.search.study_files.study_file import load_study, scales, schema
 from skipstack.spaces.config import Axis

@@ -15,7 +15,7 @@ from optuna.trial import TrialState
 from skipstack.data.basis.errors import UserError
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Ended, Event, Proposed, Reported, Started
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking.optuna_storage import write_study
 from tests.command_line import refusal, typed
 from tests.formats.before_files import copied

@@ -23,15 +23,15 @@ from skipstack.dashboards.cli import main
 from skipstack.dashboards.commands.published import published
 from skipstack.dashboards.commands.report import report
 from skipstack.data.basis.errors import UserError
-from skipstack.search import running
-from skipstack.search.confirmation.ablated import ablated
-from skipstack.search.execution import Execution
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.api import run as running
+from skipstack.search.api.options import Execution
+from skipstack.search.api.run import Run
+from skipstack.search.api.sync import recorded
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.running import Run
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
-from skipstack.search.study.records.study_record import StudyRecord
-from skipstack.search.synchronised import recorded
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking import background, publishing
 from skipstack.search.tracking.model_folder import LOADER, save_model
 from skipstack.search.tracking.publication import Publication

@@ -11,8 +11,8 @@ import pytest
 
 import skipstack
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.folder import StudyFolder
-from skipstack.search.study.records.reading import read_study
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import read_study
 from tests.command_line import typed
 from tests.search.tracking import agreement
 from tests.search.tracking.servers import POSTGRES, answered, mlflow_server, postgresql, predicted, served

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.execution import Execution
+from skipstack.search.api.options import Execution
 from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking import Tracker
 from tests.search.tracking.studies import history

@@ -23,7 +23,7 @@ import pytest
 from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event, Proposed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.study.records.study_record import StudyRecord
+from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.tracking import background, writer
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.tracking import Tracker

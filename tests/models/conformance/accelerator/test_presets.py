@@ -18,7 +18,7 @@ import torch
 from tests.models.conformance.accelerator import presets
 
 FIGURES = Path(__file__).with_name("figures.json")
-PAGE = Path(__file__).parents[3] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parents[4] / "docs" / "benchmarks.md"
 COMMAND = "python -m tests.models.conformance.accelerator.test_presets"
 TORCH = "2.13"
 """The version whose operations are counted: another may launch more or fewer for the same function."""

@@ -1,0 +1,86 @@
+"""How a table is laid out at a width: which columns are shown, and how wide each is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+
+from rich.cells import cell_len
+
+from skipstack.dashboards.formats.page import Column, Table
+
+MARK = 2
+"""Characters before a label: a mark and a space."""
+
+NARROWEST_LABEL = 10
+"""Characters that a label keeps at least before it goes on in the next line."""
+
+NARROWEST_TEXT = 16
+"""Likewise for the text of a column on the left."""
+
+GAP, NARROW_GAP = 2, 1
+"""Characters between columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of the columns shown and the width of each, the width of the label, and the gap between columns."""
+
+    shown: tuple[int, ...]
+    widths: tuple[int, ...]
+    label: int
+    gap: int
+
+    @property
+    def total(self) -> int:
+        """The width of the table."""
+        return MARK + self.label + sum(self.gap + width for width in self.widths)
+
+
+def fitted(table: Table, width: int) -> Layout:
+    """The fullest layout within ``width``; where none is, text and labels of the narrowest one are broken."""
+    layout = _layout(table, range(len(table.columns)), GAP)
+    for name in (None, *table.optional):
+        shown = [place for place in layout.shown if table.columns[place].name != name]
+        for gap in (GAP, NARROW_GAP) if table.tight else (GAP,):
+            layout = _layout(table, shown, gap)
+            if layout.total <= width:
+                return layout
+        room = layout.label - (layout.total - width)
+        if table.tight and _in_two_lines(table, room):
+            return replace(layout, label=room)
+    return _broken(layout, table.columns, layout.total - width)
+
+
+def left_out(table: Table, layout: Layout) -> list[str]:
+    """The names of the columns that are not shown."""
+    return [column.name for place, column in enumerate(table.columns) if place not in layout.shown]
+
+
+def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
+    widths = (
+        max(cell_len(text) for text in (table.columns[place].heading, *(row.cells[place].text for row in table.rows)))
+        for place in shown
+    )
+    labels = max(cell_len(label) for label in (table.heading, *(row.label for row in table.rows)))
+    return Layout(tuple(shown), tuple(widths), labels, gap)
+
+
+def _in_two_lines(table: Table, room: int) -> bool:
+    """Whether every label has its words in at most two lines of this width."""
+    return room >= NARROWEST_LABEL and all(
+        len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
+        and all(cell_len(word) <= room for word in row.label.split())
+        for row in table.rows
+    )
+
+
+def _broken(layout: Layout, columns: Sequence[Column], excess: int) -> Layout:
+    """A layout that is narrower by ``excess`` characters, as far as text and labels allow, the widest text first."""
+    widths = list(layout.widths)
+    texts = [number for number, place in enumerate(layout.shown) if columns[place].justify == "left"]
+    for number in sorted(texts, key=lambda number: -widths[number]):
+        cut = min(excess, max(widths[number] - NARROWEST_TEXT, 0))
+        widths[number] -= cut
+        excess -= cut
+    label = max(layout.label - excess, min(layout.label, NARROWEST_LABEL))
+    return replace(layout, widths=tuple(widths), label=label)

@@ -1,0 +1,150 @@
+"""A page as one file of HTML, with its pictures: it needs no network, and has no program in it.
+
+Pictures are SVG in the page itself. A program that draws them in the browser (Vega's) would be 0.8 MB in each file, and
+the page would show nothing without it. ``Content-Security-Policy`` says the same to the browser: it runs no program and
+loads nothing, whatever a study's names hold.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import groupby
+from typing import Final, assert_never
+
+from skipstack.dashboards.formats.page import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Listing,
+    Page,
+    Picture,
+    Row,
+    Sentence,
+    Table,
+    captioned,
+)
+from skipstack.dashboards.formats.style import STYLE
+from skipstack.dashboards.formats.svg import inlined
+
+HEAD: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<main>
+"""
+
+END: Final = """</main>
+</body>
+</html>
+"""
+
+
+def as_html(page: Page, pictures: Sequence[Picture]) -> str:
+    """The page with its pictures below it, ending in a line break."""
+    title = page.title or "skipstack"
+    lines = [f"<h1>{escape(title)}</h1>", *as_elements(page), *_pictures(pictures)]
+    return HEAD.format(title=escape(title), style=STYLE) + "\n".join(lines) + "\n" + END
+
+
+def as_elements(page: Page) -> Iterator[str]:
+    """The blocks of a page as elements of HTML, without its title and its pictures, for a page that has its own."""
+    caption = page.title or "skipstack"
+    for block in (block for group in page.groups for block in group):
+        caption = block.text if isinstance(block, Heading) else caption
+        yield from _block(block, caption)
+
+
+def _block(block: Block, caption: str) -> Iterator[str]:
+    match block:
+        case Heading():
+            yield f"<h2>{escape(block.text)}</h2>"
+        case Sentence():
+            yield f"<p{_class(block.style)}>{escape(block.text)}</p>"
+        case Listing(items=()):
+            pass
+        case Listing():
+            yield "<ul>"
+            yield from (f"<li>{_code(item, code=block.code)}</li>" for item in block.items)
+            yield "</ul>"
+        case Table():
+            # What is wider than the page is moved sideways, with a keyboard, too.
+            name = escape(captioned(block, caption))
+            yield f'<div class="wide" role="region" tabindex="0" aria-label="{name}">'
+            yield "<table>"
+            yield f"<caption>{name}</caption>"
+            yield from _headings(block)
+            yield from _sections(block)
+            yield "</table>"
+            yield "</div>"
+        case _:
+            assert_never(block)
+
+
+def _headings(table: Table) -> Iterator[str]:
+    yield "<thead>"
+    if any(column.group for column in table.columns):
+        groups = ((name, len(list(group))) for name, group in groupby(table.columns, lambda column: column.group))
+        cells = (f'<th scope="colgroup" colspan="{count}">{escape(name)}</th>' for name, count in groups)
+        yield f"<tr><td></td>{''.join(cells)}</tr>"
+    if table.heading or any(column.heading for column in table.columns):
+        yield f"<tr>{_heading(Column(table.heading, justify='left'))}{''.join(map(_heading, table.columns))}</tr>"
+    yield "</thead>"
+
+
+def _heading(column: Column) -> str:
+    return f'<th scope="col"{_class(column.justify)}>{escape(column.heading)}</th>' if column.heading else "<td></td>"
+
+
+def _sections(table: Table) -> Iterator[str]:
+    for section, rows in groupby(table.rows, lambda row: row.section):
+        yield "<tbody>"
+        of_section = list(rows)
+        if section:
+            name = _code(section, code=of_section[0].code)
+            yield f'<tr class="section"><th scope="rowgroup" colspan="{1 + len(table.columns)}">{name}</th></tr>'
+        yield from (_row(row, table) for row in of_section)
+        yield "</tbody>"
+
+
+def _row(row: Row, table: Table) -> str:
+    mark = f"<span{_class(f'mark {row.mark.style}')}>{escape(row.mark.text)}</span>"
+    label = f'<th scope="row">{mark}{_code(row.label, code=row.code)}</th>'
+    cells = "".join(map(_cell, row.cells, table.columns))
+    return f"<tr{_class(row.style)}>{label}{cells}</tr>"
+
+
+def _cell(cell: Cell, column: Column) -> str:
+    """A cell; blanks at its end, with which numbers stand below numbers, stay."""
+    return f"<td{_class(f'{column.justify} {cell.style}')}>{escape(cell.text)}</td>"
+
+
+def _pictures(pictures: Sequence[Picture]) -> Iterator[str]:
+    drawn = [picture for picture in pictures if picture.svg]
+    missing = [f"{picture.heading} ({picture.about})" for picture in pictures if not picture.svg]
+    if drawn:
+        yield '<div class="pictures">'
+        for place, picture in enumerate(drawn):
+            yield f"<section><h2>{escape(picture.heading)}</h2>"
+            yield f"<figure>{inlined(picture.svg, name=f'picture-{place}', about=picture.about)}"
+            yield f"<figcaption>{escape(picture.about)}</figcaption></figure></section>"
+        yield "</div>"
+    if missing:
+        yield f'<p class="dim">Pictures that are left out: {escape(", ".join(missing))}.</p>'
+
+
+def _code(text: str, *, code: bool) -> str:
+    return f"<code>{escape(text)}</code>" if code and text else escape(text)
+
+
+def _class(names: str) -> str:
+    """The words of a Rich style, and of our own, as classes."""
+    return f' class="{" ".join(names.split())}"' if names.strip() else ""

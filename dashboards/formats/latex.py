@@ -1,0 +1,173 @@
+r"""A page as LaTeX: a file that compiles as it is, and whose tables alone a document takes that ``\input``s it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, groupby, takewhile
+from typing import Final, assert_never
+
+from skipstack.dashboards.formats.latex_text import DEFINITIONS, LONGEST, latex_text, printed_width
+from skipstack.dashboards.formats.page import Cell, Column, Heading, Listing, Page, Row, Sentence, Table, captioned
+
+BEGINNING: Final = r"""% Compile this file as it is, or \input it in a document, which takes its tables alone.
+% Such a document needs \usepackage{booktabs,graphicx}, and with pdfLaTeX \usepackage[T1]{fontenc}.
+\makeatletter
+\newif\ifskipstackwhole
+\ifx\@nodocument\relax\skipstackwholefalse\else\skipstackwholetrue\fi
+\makeatother
+\ifskipstackwhole
+\documentclass[a4paper]{article}
+\usepackage[margin=2.5cm]{geometry}
+\ifdefined\Umathcode\else\usepackage[T1]{fontenc}\fi
+\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+\usepackage{booktabs,graphicx}
+\begin{document}
+\raggedright
+\fi
+"""
+r"""``\@nodocument`` is an error until ``\begin{document}``, and nothing after it."""
+
+END: Final = r"""\ifskipstackwhole\else\expandafter\endinput\fi
+\end{document}
+"""
+
+MOST_LINES: Final = 40
+"""Lines of a table on a page; more go on in a further table."""
+
+WIDEST_TEXT: Final = 40
+"""Characters of a cell of text, or of a label, that is not broken."""
+
+SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{"
+"""A table that is wider than the line becomes as wide."""
+
+
+def as_latex(page: Page) -> str:
+    """The page, ending in a line break; notes stand below the table before them."""
+    blocks = [block for group in page.groups for block in group]
+    lines = _aside([rf"\section*{{{latex_text(page.title)}}}"] if page.title else [])
+    labels: set[str] = set()
+    caption = page.title
+    for block, following in zip(blocks, (blocks[place:] for place in range(1, len(blocks) + 1)), strict=True):
+        match block:
+            case Table():
+                rest = takewhile(lambda each: not isinstance(each, Table), following)
+                notes = [each.text for each in rest if isinstance(each, Sentence) and each.is_note]
+                lines += _tables(block, captioned(block, caption), notes, labels)
+            case Sentence(is_note=True) if labels:
+                pass
+            case _:
+                caption = block.text if isinstance(block, Heading) else caption
+                lines += _aside(_text(block))
+    return BEGINNING + DEFINITIONS + "\n\n" + "\n".join(lines) + "\n" + END
+
+
+def _aside(lines: Sequence[str]) -> list[str]:
+    """What a document that takes the tables goes without."""
+    return [r"\ifskipstackwhole", *lines, r"\fi", ""] if lines else []
+
+
+def _text(block: Heading | Sentence | Listing) -> list[str]:
+    match block:
+        case Heading():
+            return [rf"\subsection*{{{latex_text(block.text)}}}"]
+        case Sentence():
+            return [rf"{latex_text(block.text)}\par"]
+        case Listing(items=()):
+            return []
+        case Listing():
+            items = (rf"\item {latex_text(item, code=block.code)}" for item in block.items)
+            return [r"\begin{itemize}", *items, r"\end{itemize}"]
+        case _:
+            assert_never(block)
+
+
+def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
+    """The table, in as many parts as it takes pages, under labels that are not yet among ``labels``."""
+    parts = list(_parts(table.rows))
+    columns = "".join(column.justify[0] for column in table.columns)
+    for number, rows in enumerate(parts, start=1):
+        yield r"\begin{table}[!htbp]"
+        yield r"\centering\small"
+        yield rf"\caption{{{latex_text(caption)}{f' ({number} of {len(parts)})' if len(parts) > 1 else ''}}}"
+        yield rf"\label{{tab:{_label(caption, labels)}}}"
+        yield rf"{SHRUNK}\begin{{tabular}}{{@{{}}l@{{ }}l{columns}@{{}}}}"
+        yield r"\toprule"
+        yield from _headings(table)
+        yield from _rows(rows, 2 + len(table.columns))
+        yield r"\bottomrule"
+        yield r"\end{tabular}}"
+        if number == len(parts):
+            yield from (rf"\par\smallskip\footnotesize\raggedright {latex_text(note)}" for note in notes)
+        yield r"\end{table}"
+        yield ""
+
+
+def _label(caption: str, labels: set[str]) -> str:
+    """A new one that is made of the letters of the caption."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", caption).strip("-") or "skipstack"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    label = next(each for each in names if each not in labels)
+    labels.add(label)
+    return label
+
+
+def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """The rows, page by page."""
+    first, lines = 0, 0
+    for place, row in enumerate(rows):
+        longest = max(map(printed_width, (row.label, *(cell.text for cell in row.cells))))
+        lines += 1 + longest // WIDEST_TEXT + (row.section != rows[place - 1].section if place else 0)
+        if lines > MOST_LINES and place > first:
+            yield rows[first:place]
+            first, lines = place, 1
+    yield rows[first:]
+
+
+def _headings(table: Table) -> Iterator[str]:
+    if any(column.group for column in table.columns):
+        yield from _groups(table.columns)
+    if table.heading or any(column.heading for column in table.columns):
+        headings = (_broken(text) for text in (table.heading, *(column.heading for column in table.columns)))
+        yield rf"& {' & '.join(headings)} \\"
+        yield r"\midrule"
+
+
+def _groups(columns: Sequence[Column]) -> Iterator[str]:
+    """The name of each group over its columns, and a rule below it."""
+    cells, rules, place = [], [], 3
+    for name, group in groupby(columns, lambda column: column.group):
+        width = len(list(group))
+        cells.append(rf"\multicolumn{{{width}}}{{c}}{{{_broken(name)}}}")
+        rules += [rf"\cmidrule(lr){{{place}-{place + width - 1}}}"] if name else []
+        place += width
+    yield rf"& & {' & '.join(cells)} \\"
+    yield "".join(rules)
+
+
+def _rows(rows: Sequence[Row], columns: int) -> Iterator[str]:
+    section = ""
+    for row in rows:
+        if row.section != section:
+            section = row.section
+            yield r"\addlinespace"
+            yield rf"\multicolumn{{{columns}}}{{@{{}}l@{{}}}}{{{_broken(section, code=row.code)}}} \\"
+        yield rf"{' & '.join(_cells(row))} \\"
+
+
+def _cells(row: Row) -> Iterator[str]:
+    yield f"{{{latex_text(row.mark.text)}}}"
+    for text in (_broken(row.label, code=row.code), *map(_cell, row.cells)):
+        yield rf"\textbf{{{text}}}" if "bold" in row.style and text else text
+
+
+def _cell(cell: Cell) -> str:
+    """A cell; each blank at its ends, with which numbers stand below numbers, has the width of a digit."""
+    text = cell.text.strip(" ")
+    before, after = (len(cell.text) - len(rest) for rest in (cell.text.lstrip(" "), cell.text.rstrip(" ")))
+    blanks = [rf"\phantom{{{'0' * length}}}" if length and text else "" for length in (before, after)]
+    signed = re.sub(r"^-(?=\d)", "−", text)
+    return f"{blanks[0]}{_broken(signed)}{blanks[1]}"
+
+
+def _broken(text: str, *, code: bool = False) -> str:
+    written = latex_text(text, code=code)
+    return written if printed_width(text) <= WIDEST_TEXT else rf"\parbox[t]{{{LONGEST}em}}{{\raggedright {written}}}"

@@ -1,0 +1,60 @@
+"""A page as GitHub's Markdown."""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Row, Sentence, Table
+
+SPECIAL = "\\`*_[]<>|#~"
+"""Characters that Markdown reads as its own."""
+
+RULES = {"left": "---|", "right": "---:|"}
+
+
+def as_markdown(page: Page) -> str:
+    """The page, ending in a line break."""
+    blocks = [lines for group in page.groups for block in group if (lines := list(_block(block)))]
+    title = [f"## {_escaped(page.title)}"] if page.title else []
+    return "\n\n".join(["\n".join(lines) for lines in [title, *blocks] if lines]) + "\n"
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case Heading():
+            yield f"### {_escaped(block.text)}"
+        case Sentence():
+            yield _escaped(block.text)
+        case Listing():
+            yield from (f"- {_code(item) if block.code else _escaped(item)}" for item in block.items)
+        case Table():
+            yield _row([*table_headings(block)])
+            yield f"|{'---|' * len(block.names)}{''.join(RULES[column.justify] for column in block.columns)}"
+            yield from (_row(list(_cells(row))) for row in block.rows)
+        case _:
+            assert_never(block)
+
+
+def table_headings(table: Table) -> Iterator[str]:
+    """What the columns are called, those of the row's names first."""
+    yield from table.names
+    yield from (column.name for column in table.columns)
+
+
+def _cells(row: Row) -> Iterator[str]:
+    *firsts, last = [_code(name) if row.code else _escaped(name) for name in row.names]
+    yield from firsts
+    yield f"{row.mark.text} {last}" if row.mark.text else last
+    yield from (_escaped(cell.text.strip()) for cell in row.cells)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(text: str) -> str:
+    """Text as code; a bar would end its cell even there. A backtick could not stand in it."""
+    return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{character}" if character in SPECIAL else character for character in text)

@@ -1,0 +1,71 @@
+"""A report in the format that was asked for."""
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Literal, TypeVar, assert_never, cast
+
+from skipstack.dashboards.formats.html import as_html
+from skipstack.dashboards.formats.latex import as_latex
+from skipstack.dashboards.formats.markdown import as_markdown
+from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.raw import as_csv, as_json, as_parquet
+from skipstack.dashboards.formats.text import PAGE, as_text
+from skipstack.data.basis.printable import UNSEEN, visible
+
+Format = Literal["text", "markdown", "latex", "csv", "json", "html"]
+FileFormat = Literal[Format, "parquet"]
+"""Parquet is no text, and only ever a file."""
+
+T = TypeVar("T")
+
+
+def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = False) -> str:
+    """The report, ending in a line break.
+
+    ``text`` is laid out to ``width`` columns, and has colours where ``terminal`` says that one will show them.
+    ``markdown`` is GitHub's. ``latex`` compiles as it is, and a document can take its tables. ``html`` is
+    one file with everything in it, pictures included. ``csv`` has a line for each row of a table and ``json`` holds
+    everything; both carry raw numbers by their full names, scores in [0, 1]. In all of them control characters are
+    escaped (``data.basis.printable``).
+    """
+    match form:
+        case "text":
+            return as_text(all_visible(report.page), width, terminal=terminal)
+        case "markdown":
+            return as_markdown(all_visible(report.page))
+        case "latex":
+            return as_latex(all_visible(report.page))
+        case "html":
+            return as_html(all_visible(report.page), all_visible(tuple(report.pictures())))
+        case "csv":
+            return visible(as_csv(report.records, report.names))
+        case "json":
+            return UNSEEN.sub(_as_json_has_it, as_json(report.content))
+        case _:
+            assert_never(form)
+
+
+def rendered(report: Report, form: FileFormat, *, width: int = PAGE) -> bytes:
+    """The same as the content of a file. ``parquet`` has the rows and names of ``csv``, and values as they are."""
+    if form == "parquet":
+        return as_parquet(report.records, report.names)
+    return render(report, form, width=width).encode(errors="backslashreplace")
+
+
+def all_visible(value: T) -> T:
+    """A page, or a part of one, with all its texts visible."""
+    shown: Any = value
+    match value:
+        case str():
+            shown = visible(value)
+        case tuple():
+            shown = tuple(map(all_visible, value))
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            shown = replace(value, **{each.name: all_visible(getattr(value, each.name)) for each in fields(value)})
+        case _:
+            pass
+    return cast("T", shown)
+
+
+def _as_json_has_it(found: re.Match[str]) -> str:
+    return found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}"

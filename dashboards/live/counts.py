@@ -1,0 +1,165 @@
+"""Where a running study stands, in numbers: what progress shows, without saying how.
+
+Counts are read off the record, so a study that is resumed counts what earlier drivers did. Rates are
+measured in this session alone: between drivers the clock runs on and nothing is done.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from skipstack.search.ablation.trained import settled_trials
+from skipstack.search.ledger.events import Ended, Event, Finished, Interrupted, Reported, Shortened, Started, Tested
+from skipstack.search.proposers.config import PathConfig
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.config import Resource
+from skipstack.spaces.domains import Choice, Integer
+
+COUNTED = 1000
+"""Points of a finite space that are counted, at most, to see whether it ends before the study's trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The trials that reached the ``rung`` (0: none yet) and no later one, counted by state.
+
+    A state is the reason of the trial's end, or ``running`` or ``paused``. The rung is in the ``resource`` of the
+    study's scheduler.
+    """
+
+    rung: int
+    resource: Resource
+    counts: Counter[str]
+
+
+class StudyCounts:
+    """A study's record as it grows, and how fast it does.
+
+    ``record`` becomes theirs. The time of an event, in seconds, is given with it.
+    """
+
+    def __init__(self, record: StudyRecord) -> None:
+        self.record = record
+        self.state = "starting workers"
+        self.best: TrialRecord | None = next(iter(record.ranked()), None)
+        """The first of the record's ranking."""
+        self._began: float | None = None
+        self._ended_now = 0
+        self.ended = sum(trial.reason is not None for trial in record.trials.values())
+        """How many trials are over."""
+        self._total: int | None = None
+
+    def apply(self, event: Event, now: float) -> None:
+        """Take in what happened next."""
+        self.ended += isinstance(event, Ended) and self.record.trials[event.trial].reason is None
+        self.record.apply(event)
+        self.note(event, now)
+
+    def note(self, event: Event, now: float) -> None:
+        """Take in, beside the record, an event that it has already; the events in their order."""
+        match event:
+            case Started():
+                self._began = now if self._began is None else self._began
+            case Reported():
+                self.state = ""
+                self._rank(self.record.trials[event.trial], event)
+            case Ended():
+                if self.record.study.search.proposer.kind == "path":
+                    self._total = None  # a step that ends says what the next one may take
+                self._ended_now += self.record.trials[event.trial].reused is None
+                if self.best is self.record.trials[event.trial] and self.best.score is None:
+                    self.best = next(iter(self.record.ranked()), None)
+                if self.left == 0 and self.record.study.space.base.keeps_weights:
+                    self.state = "testing the selected trials"
+            case Shortened():
+                self._total = None
+            case Tested():
+                self.state = f"testing the selected trials: {self.tested} done"
+            case Interrupted():
+                self.state = "interrupted"
+            case Finished():
+                self.state = "finished"
+            case _:
+                pass
+
+    @property
+    def total(self) -> int:
+        """How many trials the study will have: what it asks for, or all that its space has where that is fewer.
+
+        Of a path, which is found as it is walked, those of the steps so far.
+        """
+        if self._total is None:
+            asked, points = self.record.study.search.trials, self._points()
+            self._total = asked if points is None else min(asked, points)
+        return max(self._total, len(self.record.trials))
+
+    @property
+    def left(self) -> int:
+        """How many trials are not over."""
+        return self.total - self.ended
+
+    @property
+    def tested(self) -> int:
+        """How many trials were measured on the test split."""
+        return sum(bool(trial.tested) for trial in self.record.trials.values())
+
+    @property
+    def epochs(self) -> int:
+        """Epochs that were trained, over all trials."""
+        return sum(trial.epochs for trial in self.record.trials.values())
+
+    def count(self, state: str) -> int:
+        """How many trials ended for this reason, or are ``running`` or ``paused``."""
+        return sum(trial.state == state for trial in self.record.trials.values())
+
+    def levels(self) -> list[Level]:
+        """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
+        study = self.record.study
+        subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
+        resource, whole = subject.spending.resource, subject.spending.whole
+        levels = {rung: Level(rung, resource, Counter()) for rung in (0, *subject.rungs, whole)}
+        for trial in self.record.trials.values():
+            rungs = [decided.rung for decided in trial.decisions if decided.rung is not None]
+            reached = whole if trial.reason == "completed" else max(rungs, default=0)
+            levels[reached].counts[trial.state] += 1
+        return list(levels.values())
+
+    def per_minute(self, now: float) -> float | None:
+        """Trials ended a minute since the first started in this session; None before one ended."""
+        if self._began is None or not self._ended_now or now <= self._began:
+            return None
+        return 60 * self._ended_now / (now - self._began)
+
+    def seconds_left(self, now: float) -> float | None:
+        """Until the last trial ends, if trials go on ending at this rate; None where the rate is not known."""
+        rate = self.per_minute(now)
+        return None if rate is None or self.left == 0 else 60 * self.left / rate
+
+    def _rank(self, trial: TrialRecord, report: Reported) -> None:
+        """Compare with the best alone: ranking all trials at every report would take ever longer.
+
+        Further seeds of a race may also lower a score, once they are whole.
+        """
+        if trial.raced:
+            if report.epoch == trial.config.epochs or self.best is None:
+                self.best = next(iter(self.record.ranked()), None)
+            return
+        best = None if self.best is None else self.best.score
+        if not math.isfinite(report.score):
+            return
+        if self.best is None or best is None or (report.score, -trial.number) > (best, -self.best.number):
+            self.best = trial
+
+    def _points(self) -> int | None:
+        """How many points the proposer will find in the space, where that is quickly counted."""
+        space, proposer = self.record.space, self.record.study.search.proposer
+        if isinstance(proposer, PathConfig):
+            return settled_trials(self.record, proposer)
+        if not space.finite:
+            return None
+        sizes = [len(domain.values) for domain in space.domains.values() if isinstance(domain, Choice | Integer)]
+        if proposer.kind == "one_at_a_time":
+            return sum(1 for _ in space.one_at_a_time()) if sum(sizes) <= COUNTED else None
+        return space.count() if math.prod(sizes) <= COUNTED else None

@@ -1,0 +1,211 @@
+"""Live progress of a study on stderr: one table on a terminal, now and then a line elsewhere."""
+
+import threading
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from skipstack.dashboards.live.counts import Level, StudyCounts
+from skipstack.dashboards.reports.enough import enough_in_words
+from skipstack.dashboards.reports.quantities import NONE, duration, reason_in_words
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.printable import visible
+from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
+from skipstack.search.record.parts import short_name
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+
+SECONDS_BETWEEN_LINES = 2.0
+"""Where there is no terminal, lines come no faster than this."""
+
+LONGEST_SILENCE = 30.0
+"""Where there is no terminal, an epoch is reported once nothing was reported for so many seconds."""
+
+REFRESHED_PER_SECOND = 4
+"""How often the table is drawn anew, so that rate and time left move between events."""
+
+BAR = 30
+"""Characters of the bar, at most."""
+
+
+class Progress:
+    """A reader of events that shows where the study stands, from ``with`` to its end.
+
+    ``record`` holds what earlier drivers did and becomes the progress's own; events come in one
+    after another. ``clock`` gives seconds and is the only time that is looked at. ``console`` is
+    stderr by default. stdout stays untouched, and the terminal is as it was whatever ends the ``with``.
+    """
+
+    def __init__(self, record: StudyRecord, *, clock: Callable[[], float], console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False)
+        self._clock = clock
+        self._counts = StudyCounts(record)
+        # The table is drawn from another thread. Never print while holding the lock: Live holds its own then.
+        self._lock = threading.Lock()
+        self._live = self._new_live() if self._console.is_terminal and not self._console.is_dumb_terminal else None
+        self._begun = clock()
+        self._last_line: float | None = None
+        self._unprinted = False
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        else:
+            self._say(f"{self._counts.state}: {line(self._counts, self._clock())}")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+        elif self._unprinted:
+            self._say(line(self._counts, self._clock()))
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event that is in the ledger."""
+        now = self._clock()
+        with self._lock:
+            self._counts.apply(event, now)
+        if isinstance(event, Ended) and event.reason in FAULTS:
+            self._say(f"trial {event.trial} {reason_in_words(event.reason)}: {event.message}")
+        elif isinstance(event, Retried):
+            self._say(f"trial {event.trial} {reason_in_words(event.cause)}: {event.message}; it is tried again")
+        elif isinstance(event, Shortened) and event.gain is not None:
+            self._say(enough_in_words(event.gain, self._counts.record.measure))
+        goes_on = isinstance(event, Decided) and event.decision == "continue"
+        if self._live is None and (isinstance(event, Ended) or (goes_on and self._silent(now))):
+            self._tell(now)
+
+    def _silent(self, now: float) -> bool:
+        return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
+
+    def _tell(self, now: float) -> None:
+        """The line after a trial ended, unless one was just printed; the last one always."""
+        last = self._counts.left == 0
+        self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
+        if not self._unprinted:
+            self._last_line = now
+            self._say(line(self._counts, now))
+        if last:
+            self._say(self._counts.state)
+
+    def _say(self, text: str) -> None:
+        self._console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+
+    def _new_live(self) -> Live:
+        return Live(
+            get_renderable=self._drawn,
+            console=self._console,
+            refresh_per_second=REFRESHED_PER_SECOND,
+            redirect_stdout=False,
+        )
+
+    def _drawn(self) -> RenderableType:
+        with self._lock:
+            return table(self._counts, self._clock())
+
+
+def line(counts: StudyCounts, now: float) -> str:
+    """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
+    ends = [f"{counts.count(reason)} {reason_in_words(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
+    return "  ".join(
+        [
+            f"{counts.ended}/{counts.total} trials",
+            *([f"{counts.epochs:,} epochs"] if counts.epochs else []),
+            *([] if counts.best is None else [f"best {_score(counts.best)} (trial {counts.best.number})"]),
+            *(each for each in ends if not each.startswith("0 ")),
+            *_pace(counts, now),
+        ]
+    )
+
+
+def table(counts: StudyCounts, now: float) -> RenderableType:
+    """Where a study stands, as a table: trials by rung, the best so far, pace, and what is being done."""
+    head = Table.grid(padding=(0, 2, 0, 0))
+    bar = ProgressBar(total=max(counts.total, 1), completed=counts.ended, width=BAR)
+    head.add_row(
+        Text(visible(counts.record.study.name), style="bold", overflow="fold"),
+        Text(f"{counts.ended}/{counts.total} trials"),
+        bar,
+    )
+    done = f"{counts.epochs:,} epochs"
+    return Group(
+        head,
+        _rungs(counts),
+        _best(counts),
+        Text("  ".join([done, *_pace(counts, now)])),
+        *([Text(f"{counts.state} ...", style="dim")] if counts.state not in ("", "finished") else []),
+    )
+
+
+def _rungs(counts: StudyCounts) -> Table:
+    """A row for each rung: the trials that reached it and no later one."""
+    levels = counts.levels()
+    states = [
+        state
+        for state in ("running", "paused", "stopped", "completed", *SCORELESS)
+        if state in ("running", "stopped", "completed") or counts.count(state)
+    ]
+    grid = Table.grid(padding=(0, 0, 0, 2))
+    for heading in ("reached", *states):
+        grid.add_column(justify="left" if heading == "reached" else "right", no_wrap=True)
+    grid.add_row(*(Text(reason_in_words(heading), style="dim") for heading in ("reached", *states)))
+    for level in levels:
+        grid.add_row(reached(level), *(str(level.counts[state] or "") for state in states))
+    return grid
+
+
+def reached(level: Level) -> str:
+    """A rung by name: ``start``, ``epoch 3``, ``9 seconds``, ``1 seed``."""
+    if not level.rung:
+        return "start"
+    if level.resource == "epochs":
+        return f"epoch {level.rung}"
+    return f"{level.rung:,} {level.resource if level.rung > 1 else level.resource[:-1]}"
+
+
+def _best(counts: StudyCounts) -> Text:
+    best = counts.best
+    if best is None:
+        return Text(f"best {NONE}")
+    text = Text.assemble(("best ", ""), (_score(best), "bold green"), f"  trial {best.number}: ", overflow="fold")
+    return text.append(visible(", ".join(differences(counts.record, best))) or "the base")
+
+
+def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
+    """What a trial has on the axes that the base has not, short: ``depth 5``."""
+    base = record.space.base_point()
+    names = dict(_short_names(list(record.space.domains)))
+    return [
+        f"{names[path]} {short_name(domain, trial.point[path])}"
+        for path, domain in record.space.domains.items()
+        if path in trial.point and (path not in base or canonical_json(base[path]) != canonical_json(trial.point[path]))
+    ]
+
+
+def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
+    """Each path and its last name; the last two where one is not enough to tell."""
+    last = [path.rpartition(".")[2] for path in paths]
+    for path, name in zip(paths, last, strict=True):
+        alone = last.count(name) == 1 and name != "kind"
+        yield path, name if alone else ".".join(path.split(".")[-2:])
+
+
+def _score(trial: TrialRecord) -> str:
+    return NONE if trial.score is None else trial.measure.written(trial.score)
+
+
+def _pace(counts: StudyCounts, now: float) -> list[str]:
+    """Trials a minute and the time left, as far as they are known."""
+    rate, left = counts.per_minute(now), counts.seconds_left(now)
+    return [
+        *([] if rate is None else [f"{rate:.1f} trials/min"]),
+        *([] if left is None else [f"{duration(round(left))} left"]),
+    ]

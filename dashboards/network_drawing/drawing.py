@@ -1,0 +1,37 @@
+"""The drawing of a network: the whole, the inside of a layer with a shortcut, and what is read of earlier steps."""
+
+from skipstack.dashboards.network_drawing.canvas import Canvas
+from skipstack.dashboards.network_drawing.earlier import earlier
+from skipstack.dashboards.network_drawing.inside import inside
+from skipstack.dashboards.network_drawing.network import network
+from skipstack.dashboards.network_drawing.places import BETWEEN, MARGIN, WIDTH
+from skipstack.dashboards.network_drawing.told import heading, told
+from skipstack.data.corpora.sources import task_of, token_unit
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.models.views.diagram.graph import Diagram
+from skipstack.models.views.diagram.network import diagram
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import as_network
+
+
+def diagram_of(subject: Subject) -> Diagram:
+    """The graph of a trial's network. Raises UserError for a named corpus that is not known."""
+    config = as_network(subject)
+    corpus = config.data.corpus
+    token = "character" if token_unit(corpus) == "character" else "word"
+    return diagram(config.model, single_label=TASKS[task_of(corpus)].single_label, token=token)
+
+
+def drawing(shown: Diagram, title: str, *, alone: bool = True) -> str:
+    """The network as SVG, with its description in words for those who do not see it.
+
+    ``alone``: for a page of its own, not as a part of a page of HTML.
+    """
+    canvas = Canvas(WIDTH)
+    canvas.text((MARGIN, 18), title, anchor="start", bold=True)
+    canvas.text((MARGIN, 35), heading(shown), anchor="start", small=True)
+    end = network(canvas, shown, 54)
+    end = earlier(canvas, shown, end + BETWEEN)
+    if shown.shortcut is not None:
+        end = inside(canvas, shown.shortcut, end) + BETWEEN
+    return canvas.svg(end - MARGIN, title=title, about=" ".join(told(shown)), alone=alone)

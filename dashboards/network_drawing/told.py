@@ -1,0 +1,74 @@
+"""A network in words: for those who do not see its drawing, and above it."""
+
+from collections.abc import Iterator
+
+from skipstack.dashboards.network_drawing.earlier import summary
+from skipstack.dashboards.network_drawing.inside import equations
+from skipstack.data.basis.counted import counted
+from skipstack.models.views.diagram.graph import Diagram, Part, Reading
+
+
+def heading(diagram: Diagram) -> str:
+    """The network in a line."""
+    layers = diagram.of_kind("layer")
+    depth = max((part.layer or 0 for part in layers), default=0)
+    if not depth:
+        return "no layers: the head reads the input"
+    directions = list(dict.fromkeys(part.direction for part in layers))
+    read = "in both directions" if len(directions) > 1 else f"{directions[0]}"
+    return f"{counted(depth, 'layer')} of {layers[0].units} units, reading {read}"
+
+
+def told(diagram: Diagram) -> Iterator[str]:
+    """The network in sentences, bottom up; of two directions alike the first one is told."""
+    yield f"A network of {heading(diagram)}."
+    yield f"Looked up: {'; '.join(_sized(part.label, part) for part in diagram.of_kind('input'))}."
+    for part in diagram.parts:
+        twin = part.name.removesuffix("backward") + "forward"
+        if part.kind != "input" and not (part.direction == "backward" and twin in diagram.named):
+            yield _part(diagram, part)
+    if diagram.skip is not None:
+        yield f"{summary(diagram.skip)}."
+    if diagram.shortcut is not None:
+        lines = "; ".join(equations(diagram.shortcut))
+        yield f"A layer with a shortcut ({diagram.shortcut.topology}): {lines}."
+
+
+def _part(diagram: Diagram, part: Part) -> str:
+    called = _called(part)
+    what = _sized(called if called == part.label or not part.label else f"{called}, {part.label}", part)
+    read = dict.fromkeys(_read(diagram, each) for each in diagram.into(part.name))
+    return f"{what[0].upper()}{what[1:]}: reads {'; '.join(read)}."
+
+
+def _sized(what: str, part: Part) -> str:
+    sizes = [f"{part.size} numbers"] if part.size is not None else []
+    sizes += [part.note] if part.note else []
+    return f"{what} ({', '.join(sizes)})" if sizes else what
+
+
+def _read(diagram: Diagram, each: Reading) -> str:
+    start = _called(diagram.named[each.start])
+    steps = f"{-each.first}" if each.first == each.last else f"{-each.last} to {-each.first}"
+    gate = f" through a gate, {each.gate}" if each.gate else ""
+    match each.role:
+        case "shortcut":
+            return f"by a shortcut {start}"
+        case "passed":
+            return f"{start} unchanged{gate}"
+        case "state":
+            carries = " and ".join(diagram.named[each.end].carries)
+            return f"its own {carries} {steps} step{'s' if each.first < -1 else ''} back"
+        case "fed_back":
+            return f"what was decided {steps} steps back: {each.gate}"
+        case "moves":
+            return "the tag before"
+        case "reads":
+            return f"{start}{gate}"
+
+
+def _called(part: Part) -> str:
+    """``layer 3`` of both directions; what is read, and the text, by what they are."""
+    if part.kind in ("input", "token", "text"):
+        return part.label
+    return part.name.removesuffix(" forward").removesuffix(" backward")

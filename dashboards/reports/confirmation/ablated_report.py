@@ -1,0 +1,35 @@
+"""The report of an ablation: its confirmed rows, and the path as it was walked."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from skipstack.dashboards.formats.page import Report, Sentence
+from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
+from skipstack.dashboards.reports.naming import names_by_path
+from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
+from skipstack.dashboards.reports.quantities import NONE
+from skipstack.search.ablation.trained import walked
+from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.record.study_record import StudyRecord
+
+
+def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
+    """The report of what a study or its ablation ``found``, of the path where one was walked, and of a grid with the
+    course of the scores along an axis of numbers.
+    """
+    report = confirmation_report(found, *_path(record))
+    return replace(report, pictures=lambda: (*report.pictures(), *trend_pictures(record)))
+
+
+def _path(record: StudyRecord) -> Iterator[Sentence]:
+    """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
+    measure = record.measure
+    taken = list(walked(record))
+    if taken:
+        yield Sentence("The path from the base to the winner, at each step the change that helps most on dev:")
+    short = names_by_path(axis for step in taken for axis in (step.axis, *step.instead))
+    for number, step in enumerate(taken, start=1):
+        others = ", ".join(
+            f"{short[axis]} {NONE if score is None else measure.written(score)}" for axis, score in step.instead.items()
+        )
+        yield Sentence(f"{number}. {short[step.axis]}: {measure.written(step.score)}{f' ({others})' if others else ''}")

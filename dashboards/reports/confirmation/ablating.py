@@ -1,0 +1,87 @@
+"""What is said before an ablation begins: its rows, what they cost, which differences they can tell."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from skipstack.dashboards.formats.page import Block, Listing, Page, Sentence
+from skipstack.dashboards.reports.quantities import duration, number, size_of
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ablation.experiment import Experiment
+from skipstack.search.ablation.labels import label
+from skipstack.search.analysis.confirmation.forecast import POINTS, Forecast
+from skipstack.search.statistics.power import POWER
+from skipstack.spaces.space import Space
+
+
+def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
+    """What is trained, what it costs, and what it can tell."""
+    costs = map(Sentence, _costs(made, expected, measure))
+    return Page(made.study.name, (tuple(_rows(made)), tuple(costs)))
+
+
+def nothing_to_compare() -> Page:
+    """Where the winner is the base."""
+    why = "the best config of the search is its base: there is no change to take back, and nothing is trained"
+    return Page("", ((Sentence(why),),))
+
+
+def _rows(made: Experiment) -> Iterator[Block]:
+    """The rows, below the heading of each section, and those that cannot be."""
+    space, settled = Space(made.study.space), made.settled
+    named = [(label(space, settled, row.roles[0]), row.roles[1:]) for row in settled.rows]
+    for section, rows in groupby(named, key=lambda one: one[0].section):
+        if section:
+            yield Sentence(section)
+        also = (
+            f"{name.name}{''.join(f' (also {label(space, settled, role)})' for role in others)}"
+            for name, others in rows
+        )
+        yield Listing(tuple(also))
+    if settled.left_out:
+        yield Sentence("left out")
+        yield Listing(tuple(f"{label(space, settled, left.role)}: {left.why}" for left in settled.left_out))
+
+
+def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
+    """What it costs, and what it can tell."""
+    rows, corpora = len(made.settled.rows), max(1, len(made.settled.corpora))
+    each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
+    if corpora > 1:
+        each = f"{each} x {counted(corpora, 'corpus', 'corpora')}"
+    further = expected.most - expected.trials
+    path = f", and on the path at most {further} more" if further else ", those of the path among them"
+    path = path if made.settled.path else ""
+    yield f"it trains {each}, {counted(expected.trials, 'trial')}{path}; nothing is stopped{_time(expected)}"
+    found = expected.resolution
+    if found is None:
+        yield f"which differences it can tell from chance is not known: {expected.why}"
+        return
+    unit = "points" if measure.in_points else f"of {measure.label}"
+    asked = f"{counted(found.questions, 'question')} at once, {counted(found.sentences, 'test sentence')}"
+    if found.smallest is None:
+        yield "one seed tells no difference from chance: it does not show how far seeds lie apart"
+    else:
+        yield (
+            f"the smallest difference that {counted(expected.seeds, 'seed')} tell from chance in {POWER:.0%} of cases: "
+            f"{size_of(found.smallest, measure)} {unit} ({asked})"
+        )
+    if found.needed is None:
+        yield f"a difference of {POINTS} {unit} no number of seeds tells: the test set is too small"
+    else:
+        yield f"a difference of {POINTS} {unit} would take {counted(found.needed, 'seed')}"
+
+
+def _time(expected: Forecast) -> str:
+    """How long it takes, and why that is a span."""
+    if expected.seconds is None:
+        return ""
+    least, most = map(duration, expected.seconds)
+    span, seeds = least if least == most else f"{least} to {most}", expected.seeds / expected.searched
+    trained = f"; about {span} of training, one trial after another, at the pace of the search"
+    if seeds == 1:
+        return trained
+    take = f"{counted(expected.seeds, 'seed')} {'takes' if expected.seeds == 1 else 'take'}"
+    if seeds > 1:
+        return f"{trained}: {take} at least as long as its {expected.searched}, at most {number(seeds)} times as long"
+    return f"{trained}: {take} at most as long as its {expected.searched}, at least {seeds:.0%} of it"

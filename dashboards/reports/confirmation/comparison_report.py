@@ -1,0 +1,141 @@
+"""A study beside a table of a paper.
+
+As in the report of a study, what people read is written from the numbers that the machine-readable formats carry.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning
+from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
+from skipstack.dashboards.reports.quantities import NONE, heading_of, with_error
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison
+
+DISAGREES = "≠"
+"""Marks a row whose difference has the other sign than the paper's, with its whole interval."""
+
+
+def comparison_report(comparison: Comparison) -> Report:
+    """The report of a comparison."""
+    records = [_numbers(row) for row in comparison.rows]
+    title = f"{comparison.study} on {comparison.corpus}, against {comparison.table}: {comparison.title}"
+    groups = ((_table(comparison, records),), tuple(Sentence(each) for each in _sentences(comparison)))
+    return Report(
+        page=Page(title, groups),
+        content=_content(comparison, records),
+        records=records,
+        names=list(records[0]),
+        pictures=partial(compared_pictures, records, comparison.measure, comparison.split),
+    )
+
+
+def _numbers(row: ComparedRow) -> Numbers:
+    """The paper's numbers of a row, then ours. Scores and differences are those of ``data.tasks.measure``."""
+    return {
+        "disagrees": row.disagrees,
+        "paper_dev": row.paper_dev,
+        "paper_test": row.paper_test,
+        "paper_difference": row.paper_difference,
+        **confirmed_numbers(row.ours),
+    }
+
+
+def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str, Any]:
+    return {
+        "study": comparison.study,
+        "corpus": comparison.corpus,
+        "table": comparison.table,
+        "title": comparison.title,
+        "note": comparison.note,
+        "measure": comparison.measure.name,
+        "split": comparison.split,
+        "only_described": comparison.only_described,
+        "rows": [{**record, "seeds": row.ours.seeds} for record, row in zip(records, comparison.rows, strict=True)],
+        "shared_rows": comparison.shared,
+        "rank_correlation": comparison.correlation,
+    }
+
+
+def _table(comparison: Comparison, records: Sequence[Numbers]) -> Table:
+    """What the comparison is about stays longest on a narrow page."""
+    columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
+    other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
+    return Table(
+        names=("row",),
+        columns=tuple(columns),
+        rows=tuple(_row(record, comparison.measure) for record in records),
+        optional=("ours: trial", f"ours: {other}", f"paper: {other}"),
+    )
+
+
+def _row(numbers: Numbers, measure: Measure) -> Row:
+    label = str(numbers["row"])
+    return Row(
+        names=(label,),
+        label=label,
+        cells=tuple(Cell(write(numbers, measure)) for write in COLUMNS.values()),
+        mark=Cell(DISAGREES if numbers["disagrees"] else "", "red"),
+        style="bold" if numbers["is_reference"] else "" if numbers["trial"] is not None else "dim",
+    )
+
+
+def _sentences(comparison: Comparison) -> Iterator[str]:
+    """What the table says as a whole, and what its marks mean."""
+    value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
+    rows = counted(comparison.shared, "row")
+    yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
+    base = next(row.ours for row in comparison.rows if row.ours.is_reference)
+    compared = [row for row in comparison.rows if row.paper_difference is not None and row.ours.difference is not None]
+    if base.trial is None:
+        yield f"no differences of ours: the paper's base, {base.label}, was not tried"
+    elif not base.whole:
+        yield f"no differences of ours: the paper's base, {base.label}, is not trained to its end"
+    elif comparison.only_described:
+        yield f"our differences are only described, and none is tested: {comparison.only_described}"
+    else:
+        share = f"{DISAGREES} {sum(row.disagrees for row in compared)} of {len(compared)} differences"
+        yield f"{share}: the other sign than the paper's, with the whole interval"
+    cut = sorted({row.ours.state for row in comparison.rows if row.ours.state is not None and not row.ours.whole})
+    if cut:
+        yield f"{', '.join(cut)}: not trained to its end, so without a difference and not ranked"
+    if comparison.note:
+        yield f"note: {comparison.note}"
+    told = " ".join(meaning([row.ours for row in comparison.rows], comparison.split, comparison.measure))
+    yield f"Ours: the base with what the row has and nothing else. {told} {NONE}: not in the paper, or not tried."
+
+
+def _paper(name: str, sign: str = "") -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: with_error(numbers[f"paper_{name}"], None, measure, sign).partition(" ")[0]
+
+
+def _ours(name: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, measure: estimate_text(name, numbers, measure)
+
+
+def _paper_difference(numbers: Numbers, measure: Measure) -> str:
+    return "base" if numbers["is_reference"] else _paper("difference", "+")(numbers, measure)
+
+
+def _our_difference(numbers: Numbers, measure: Measure) -> str:
+    if numbers["is_reference"] and numbers["trial"] is not None:
+        return "base "
+    if numbers["trial"] is not None and not numbers["whole"]:
+        return f"{numbers['state']} "
+    return estimate_text("difference", numbers, measure, "+") + (MARK if numbers["marked"] else " ")
+
+
+COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
+    Column("dev %", "paper"): _paper("dev"),
+    Column("test %", "paper"): _paper("test"),
+    Column("difference", "paper"): _paper_difference,
+    Column("dev %", "ours"): _ours("dev"),
+    Column("difference", "ours"): _our_difference,
+    Column("test %", "ours"): _ours("test"),
+    Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
+}
+"""The columns for people, and how a cell of each is written from the numbers of its row."""

@@ -1,0 +1,144 @@
+"""The table of confirmed rows: what each reaches, how far it is from the base, and which of it is no chance."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
+from skipstack.dashboards.reports.naming import names_by_path
+from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
+from skipstack.dashboards.reports.quantities import NONE, heading_of
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.confirmation import Reach
+from skipstack.search.analysis.confirmation.designs import Confirmation
+from skipstack.search.analysis.confirmation.differences import Split
+
+Writer = Callable[[Numbers, Measure], str]
+"""From the numbers of a row to the text of a cell."""
+
+
+def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
+    """The report of a confirmation, with ``more`` below."""
+    records = [confirmed_numbers(row) for row in confirmation.rows]
+    told = [Sentence(each) for each in _sentences(confirmation)]
+    without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
+    missing: list[Block] = [Sentence("without a difference:"), Listing(without)] if without else []
+    split = confirmation.split
+    title = f"{confirmation.study} on {confirmation.corpus}: confirmed on {split}"
+    return Report(
+        page=Page(
+            title,
+            (
+                (confirmed_table(records, confirmation.measure, split=split),),
+                (*told, *missing),
+                *((more,) if more else ()),
+            ),
+        ),
+        content={
+            "study": confirmation.study,
+            "corpus": confirmation.corpus,
+            "measure": confirmation.measure.name,
+            "split": split,
+            "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, confirmation.rows, strict=True)],
+            "reach": None if confirmation.reach is None else asdict(confirmation.reach),
+        },
+        records=records,
+        names=list(records[0]),
+        pictures=partial(confirmed_pictures, title, records, confirmation.measure),
+    )
+
+
+def confirmed_table(
+    records: Sequence[Numbers], measure: Measure, *, split: Split = "test", reference: str = "base"
+) -> Table:
+    """The table of confirmed rows. ``reference``: what stands where the row is one that others are measured from."""
+    asked = any(numbers["p_randomised"] is not None for numbers in records)
+    reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
+    columns = {
+        **reached,
+        **{column: write for column, write in COLUMNS.items() if asked or column.heading != RANDOMISED},
+    }
+    return Table(
+        names=("of", "row"),
+        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in columns),
+        rows=tuple(
+            _row(numbers, label, measure, columns, reference)
+            for numbers, label in zip(records, _labels(records), strict=True)
+        ),
+        optional=("trial", "g"),
+        tight=True,
+    )
+
+
+def _labels(records: Sequence[Numbers]) -> Iterator[str]:
+    """What rows are called, a changed axis by as few of the last parts of its path as tell it from the others."""
+    short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
+    for numbers in records:
+        axis, colon, change = str(numbers["row"]).partition(": ")
+        yield f"{short[axis]}{colon}{change}" if axis and axis == numbers["axis"] else str(numbers["row"])
+
+
+def _row(numbers: Numbers, label: str, measure: Measure, columns: Mapping[Column, Writer], reference: str) -> Row:
+    section = " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each)
+    texts = {column.heading: write(numbers, measure) for column, write in columns.items()}
+    if numbers["is_reference"]:
+        texts["difference"] = reference
+    return Row(
+        names=(section, str(numbers["row"])),
+        label=label,
+        section=section,
+        cells=tuple(map(Cell, texts.values())),
+        mark=Cell(MARK if numbers["marked"] else "", "bold"),
+        style="bold" if numbers["is_reference"] else "" if numbers["difference"] is not None else "dim",
+        code=bool(section) and section == numbers["axis"],
+    )
+
+
+def _sentences(confirmation: Confirmation) -> Iterator[str]:
+    yield " ".join(
+        meaning(confirmation.rows, confirmation.split, confirmation.measure, reference=_reference(confirmation))
+    )
+    if confirmation.split == "dev":
+        yield "dev: the score itself, on seeds of the rows' own; no other one was reported."
+    if any(row.p is not None for row in confirmation.rows):
+        yield "p: corrected (Holm). g: the difference in standard deviations over seeds (Hedges)."
+    if any(row.p_randomised is not None for row in confirmation.rows):
+        yield f"{RANDOMISED}: approximate randomisation over sentences, of these trained networks only; no mark is its."
+    if confirmation.reach is not None:
+        yield _reach(confirmation.reach, confirmation.measure)
+
+
+def _reference(confirmation: Confirmation) -> str:
+    """What the rows are measured from: in an ablation the base, or a winner that one of its changes is taken from."""
+    references = {row.reference for row in confirmation.rows if row.section and row.reference is not None}
+    bases = {row.trial for row in confirmation.rows if row.is_reference}
+    return "the base" if references <= bases else "the base, or to what the heading names,"
+
+
+def _reach(reach: Reach, measure: Measure) -> str:
+    """What could have been told at all."""
+    smallest, sought = (f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.sought))
+    more = (
+        f"{sought} points would take more sentences, not only seeds."
+        if reach.seeds is None
+        else f"{sought} points would take {reach.seeds} seeds."
+    )
+    return f"A true difference of {smallest} points becomes significant in 80 of 100 such experiments; {more}"
+
+
+def _effect(numbers: Numbers, _: Measure) -> str:
+    size = numbers["effect_size"]
+    return f"{size:+.1f}" if isinstance(size, float) else NONE
+
+
+RANDOMISED = "p sent."
+
+COLUMNS: Mapping[Column, Writer] = {
+    Column("difference"): lambda numbers, measure: estimate_text("difference", numbers, measure, "+"),
+    Column("g"): _effect,
+    Column("p"): lambda numbers, _: p_text(numbers["p_holm"]),
+    Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
+    Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
+}
+"""The columns for people after the score, and how a cell of each is written from the numbers of its row."""

@@ -1,0 +1,103 @@
+"""The numbers of estimates, by the full names that every report gives them, and what a reader is told of them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from skipstack.dashboards.formats.page import Numbers
+from skipstack.dashboards.reports.quantities import NONE, with_error
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.search.statistics.estimates import Estimate
+
+MARK = "*"
+"""Marks a difference that chance alone makes in fewer than 5 of 100 such families of rows."""
+
+
+def confirmed_numbers(row: ConfirmedRow) -> Numbers:
+    """All numbers of a row. Scores and differences are those of ``data.tasks.measure``."""
+    return {
+        "row": row.label,
+        "section": row.section,
+        "axis": row.axis,
+        "corpus": row.corpus,
+        "is_reference": row.is_reference,
+        "trial": row.trial,
+        "reference_trial": row.reference,
+        "state": row.state,
+        "whole": row.whole,
+        "seeds": len(row.seeds),
+        **_numbers("dev", row.dev),
+        **_numbers("test", row.test),
+        **_numbers("difference", row.difference),
+        "difference_error": None if row.difference is None else row.difference.error,
+        "difference_degrees": None if row.difference is None else row.difference.degrees,
+        "difference_sentences": None if row.difference is None else row.difference.sentences,
+        "effect_size": row.effect_size,
+        "p": None if row.difference is None else row.difference.p,
+        "p_holm": row.p,
+        "p_randomised": row.p_randomised,
+        "marked": row.marked,
+        "why": row.why or (row.difference.why if row.difference is not None else ""),
+    }
+
+
+def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
+    """``96.41 ± 0.12``, the latter being half the interval."""
+    return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
+
+
+def meaning(
+    rows: Sequence[ConfirmedRow], split: Split, measure: Measure, *, reference: str = "the base"
+) -> Iterator[str]:
+    """What ± and the mark stand for in a table of these rows, measured from the ``reference``."""
+    of_split = [row.test if split == "test" else row.dev for row in rows]
+    every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
+    with_interval = [each for each in every if each.half is not None]
+    families = Counter(row.corpus for row in rows if row.p is not None)
+    if not with_interval:
+        why = next((each.why for each in every if each.why), "")
+        yield f"No intervals{f': {why}' if why else ''}."
+        return
+    seeds = max(each.seeds for each in with_interval)
+    corpora = max(each.corpora for each in with_interval)
+    sentences = {each.sentences for each in with_interval if each.corpora == 1}
+    if sentences == {None}:
+        why = ", since no counts by sentence are known" if measure.counted else ""
+        chance = f"of {counted(seeds, 'seed')} alone{why}"
+    else:
+        most = max(each for each in sentences if each is not None)
+        chance = f"of {counted(seeds, 'seed')} and {counted(most, 'sentence')}"
+        chance += ", or of the seeds alone where no counts by sentence are known" if None in sentences else ""
+    chance += f"; that of a mean holds the chance of {corpora} corpora" if corpora > 1 else ""
+    yield f"±: half the 95 % interval, which holds the chance {chance}."
+    if families:
+        points = ", in points" if measure.in_points else ""
+        yield (
+            f"Difference: to {reference} on {split}{points}, paired by seed. {MARK}: significant at 5 %"
+            f"{_corrected(list(families.values()))}; the others leave open which is better."
+        )
+
+
+def _corrected(families: Sequence[int]) -> str:
+    """For how many rows: those of a corpus are a family, and so are the means."""
+    if len(families) > 1:
+        return ", corrected for the rows of a corpus together, and for the means together (Holm)"
+    return f", corrected for {families[0]} rows (Holm)" if families[0] > 1 else ""
+
+
+def _numbers(name: str, estimate: Estimate | None) -> Numbers:
+    return {
+        name: None if estimate is None else estimate.value,
+        f"{name}_low": None if estimate is None else estimate.low,
+        f"{name}_high": None if estimate is None else estimate.high,
+        f"{name}_half": None if estimate is None else estimate.half,
+    }
+
+
+def p_text(p: object) -> str:
+    """A p value in three decimals."""
+    if not isinstance(p, float):
+        return NONE
+    return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0") if p < 0.9995 else "1"

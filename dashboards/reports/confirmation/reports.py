@@ -1,0 +1,64 @@
+"""What of a study is confirmed, as reports: by design, and by its ablations; and before what the search saw."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from skipstack.dashboards.formats.page import Block, Heading, Picture, Report
+from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
+from skipstack.search.record.study_record import StudyRecord
+
+
+def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
+    """Each confirmed table of a study, with the record of its trials: the study's, or an ablation's own."""
+    designed = by_design(record, randomise=randomise)
+    if designed is not None and designed.rows[0].trial is not None:
+        yield record, designed
+    for each in record.ablations.values():
+        yield each, ablated(each, randomise=randomise)
+
+
+def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterator[Report]:
+    """Each confirmed table of a study; none where it only explored."""
+    for own, table in confirmed_tables(record, randomise=randomise):
+        yield ablated_report(own, table)
+
+
+def one_report(reports: Sequence[Report]) -> Report:
+    """Several confirmed tables as one report; a single one as it is."""
+    if len(reports) == 1:
+        return reports[0]
+    page = replace(reports[0].page, title="", groups=tuple(_groups(reports)))
+    return replace(
+        reports[0],
+        page=page,
+        content={"confirmed": [each.content for each in reports]},
+        records=[{"study": str(each.content["study"]), **record} for each in reports for record in each.records],
+        names=["study", *reports[0].names],
+        pictures=partial(_pictures, reports),
+    )
+
+
+def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
+    """What is confirmed, then what the search saw. CSV has the latter alone."""
+    if not reports:
+        return explored
+    groups = (*_groups(reports), (Heading("what the search saw"),), *explored.page.groups)
+    return replace(
+        explored,
+        page=replace(explored.page, groups=groups),
+        content={**explored.content, "confirmed": [each.content for each in reports]},
+        pictures=partial(_pictures, [*reports, explored]),
+    )
+
+
+def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
+    for report in reports:
+        yield (Heading(report.page.title),)
+        yield from report.page.groups
+
+
+def _pictures(reports: Sequence[Report]) -> tuple[Picture, ...]:
+    return tuple(picture for report in reports for picture in report.pictures())

@@ -1,0 +1,87 @@
+"""Several studies side by side: what is confirmed in more than one of them, and what each explored."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from functools import partial
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.confirmation.confirmation_report import confirmed_table
+from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
+from skipstack.dashboards.reports.pictures.studies_pictures import studies_pictures
+from skipstack.dashboards.reports.quantities import NONE, heading_of
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
+from skipstack.search.analysis.confirmation.studies import Explored, Studies
+
+NOTHING = (
+    "Nothing is confirmed in more than one of them: that takes studies that try the same configs one by one and stop "
+    "nothing, or `skipstack ablate` on each."
+)
+
+DESCRIBED = (
+    "What they explored, described and not tested: the best on dev of many trials is the more flattered the more there "
+    "are. Expected: the best of as many of its trials as cost no more epochs than the cheapest study."
+)
+
+
+def studies_report(studies: Studies) -> Report:
+    """The report of several studies."""
+    records = [confirmed_numbers(row) for row in studies.rows]
+    names = ", ".join(each.study for each in studies.explored)
+    return Report(
+        page=Page(f"{names} on {studies.corpus}", (*_confirmed(studies), *_explored(studies))),
+        content={
+            "corpus": studies.corpus,
+            "measure": studies.measure.name,
+            "split": studies.split,
+            "rows": [{**record, "seeds": row.seeds} for record, row in zip(records, studies.rows, strict=True)],
+            "explored": [asdict(each) for each in studies.explored],
+            "expected_best": studies.budgets.to_dict("records"),
+        },
+        records=records,
+        names=list(confirmed_numbers(ConfirmedRow(label="", section="", is_reference=False))),
+        pictures=partial(studies_pictures, records, studies.budgets, studies.measure),
+    )
+
+
+def _confirmed(studies: Studies) -> Iterator[tuple[Block, ...]]:
+    heading = Heading(f"confirmed on {studies.split}")
+    if not studies.rows:
+        yield heading, Sentence(NOTHING)
+        return
+    records = [confirmed_numbers(row) for row in studies.rows]
+    table = confirmed_table(records, studies.measure, split=studies.split, reference="first")
+    yield heading, replace(table, names=("config", "study"))
+    told = " ".join(meaning(studies.rows, studies.split, studies.measure, reference="the first study that has it"))
+    missing = (Sentence(f"{row.section}, {row.label}: {row.why}") for row in studies.rows if row.why)
+    yield Sentence(f"{told} Seeds that both studies used are paired, others are not."), *missing
+
+
+def _explored(studies: Studies) -> Iterator[tuple[Block, ...]]:
+    measure = studies.measure
+    headings = ("trials", "epochs", "seeds", heading_of("best dev %", measure), "trials alike", "expected")
+    table = Table(
+        names=("study",),
+        columns=tuple(map(Column, headings)),
+        rows=tuple(_row(each, measure) for each in studies.explored),
+        optional=("seeds", "trials alike"),
+        tight=True,
+    )
+    yield Heading("explored"), table
+    yield (Sentence(DESCRIBED, style="dim"),)
+
+
+def _row(explored: Explored, measure: Measure) -> Row:
+    cells = (
+        f"{explored.trials:,}",
+        f"{explored.epochs:,}",
+        str(explored.seeds),
+        _score(explored.best, measure),
+        f"{explored.trials_alike:,}",
+        _score(explored.alike, measure),
+    )
+    return Row(names=(explored.study,), label=explored.study, cells=tuple(map(Cell, cells)))
+
+
+def _score(score: float | None, measure: Measure) -> str:
+    return NONE if score is None else measure.written(score)

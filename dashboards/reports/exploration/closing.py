@@ -1,0 +1,44 @@
+"""The last sentence of a search: what its numbers carry, and no more."""
+
+from statistics import fmean
+
+from skipstack.dashboards.reports.naming import listed, settings
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.analysis.exploration.table import BASE, BEST, Row
+from skipstack.spaces.changes import changes, chosen
+
+
+def search_in_a_sentence(found: Exploration) -> str:
+    """What the best trial of a search has beside the base.
+
+    A search describes: the best of many trials is the more flattered, the more there were. Whether it holds, an
+    ablation finds out.
+    """
+    rows = {row.axis: row for row in found.rows if row.axis in (BASE, BEST)}
+    base, best = rows.get(BASE), rows.get(BEST)
+    if best is None or found.best_config is None:
+        return "No trial has a score, so nothing can be said of what was varied."
+    reached = _score(best, found.measure)
+    if best.is_base:
+        others = best.scored - 1
+        why = f"none of {counted(others, 'other')} reaches more" if others else "no other trial has a score"
+        return f"The base itself is the best on dev, with {reached}: {why}."
+    named = f"Trial {best.selected}{f', the best of {best.scored} on dev,' if best.scored > 1 else ''}"
+    if base is None:
+        return f"{named} reaches {reached}; the base has no score that it could be compared with."
+    theirs = _score(base, found.measure)
+    against = f"what the base reaches, {theirs}" if reached == theirs else f"{reached}, where the base reaches {theirs}"
+    cut = "" if base.whole and best.whole else ", although not both were trained to the end"
+    differs = listed(settings(chosen(changes(found.best_config, found.base), found.best_config)))
+    return (
+        f"{named} reaches {against}{cut}; it differs by {differs}. "
+        "That is what the search saw: whether it holds, `skipstack ablate` finds out on fresh seeds."
+    )
+
+
+def _score(row: Row, measure: Measure) -> str:
+    """``97.31 %``, ``F1 88.10``, ``perplexity 71.02``."""
+    number = measure.written(fmean(row.dev))
+    return f"{number} %" if measure.unit == "%" else f"{measure.unit} {number}"

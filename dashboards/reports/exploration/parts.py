@@ -1,0 +1,137 @@
+"""What a search saw beside its table: which axes matter, pairs of values, rungs, and what fewer trials would give."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import pandas as pd
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Row, Sentence, Table
+from skipstack.dashboards.reports.quantities import NONE, scored, size_of
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.budgets import Continued
+from skipstack.search.analysis.exploration.exploration import Exploration
+from skipstack.search.analysis.exploration.framed import pairs
+
+NAMED: Final = 3
+"""Pairs of values that are named, at most."""
+
+ENOUGH: Final = 2
+"""Whole trials that a pair has which is named."""
+
+Content = Mapping[str, Any]
+
+
+def contents(exploration: Exploration) -> Content:
+    """All of it by full names; scores are those of ``data.tasks.measure``."""
+    model = exploration.effects
+    return {
+        "effects": {
+            "whole_trials": model.whole,
+            "stopped_trials": model.stopped,
+            "deviation": model.deviation if model.of else None,
+        },
+        "importances": _records(exploration.importances),
+        "pairs": _records(pairs(exploration).assign(interaction=exploration.pairs["interaction"])),
+        "rungs": _records(exploration.rungs),
+        "expected_best": _records(exploration.budgets),
+        "continued": None if exploration.continued is None else _continued_content(exploration.continued),
+    }
+
+
+def blocks(content: Content, measure: Measure) -> Iterator[tuple[Block, ...]]:
+    """The parts that have something to say, each a group."""
+    if content["importances"]:
+        yield _importances(content["importances"])
+    if content["pairs"]:
+        yield _pairs(content, measure)
+    if reached := [rung for rung in content["rungs"] if rung["n"]]:
+        yield _rungs(reached)
+    if len(content["expected_best"]) > 1:
+        told = [_expected(content["expected_best"], measure)]
+        if content["continued"] is not None:
+            told.append(_continued(content["continued"], measure))
+        yield (Sentence(" ".join(told)),)
+
+
+def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
+    rows = [
+        Row(
+            names=(str(each["axis"]),),
+            label=str(each["axis"]),
+            cells=(Cell(f"{each['trials']:,}"), Cell(_share(each["ped_anova"])), Cell(_share(each["fanova"]))),
+            code=True,
+        )
+        for each in found
+    ]
+    columns = (Column("n"), Column("PED-ANOVA"), Column("fANOVA"))
+    note = (
+        "PED-ANOVA: how much the axis matters for being among the best, as a share of all axes. fANOVA: its share of "
+        "the variance of scores, among the n trials in which it is active."
+    )
+    return Table(names=("axis",), columns=columns, rows=tuple(rows), heading="importance"), Sentence(note, style="dim")
+
+
+def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
+    """The pairs that are further from their effects than single trials usually are."""
+    usual = content["effects"]["deviation"]
+    enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["interaction"]) > usual]
+    off = size_of(usual, measure)
+    if not enough:
+        return (Sentence(f"No pair of values is further from the sum of its effects than single trials are ({off})."),)
+    named = sorted(enough, key=lambda pair: -abs(pair["interaction"]))[:NAMED]
+    heading = f"Pairs of values further from the sum of their effects than single trials are ({off}):"
+    return Sentence(heading), Listing(tuple(_pair(pair, measure) for pair in named))
+
+
+def _pair(pair: Numbers, measure: Measure) -> str:
+    values = f"{pair['axis_one']}={pair['value_one']} with {pair['axis_two']}={pair['value_two']}"
+    return f"{values}: {scored(pair['interaction'], measure, '+')} (n {pair['n']})"
+
+
+def _rungs(found: Sequence[Numbers]) -> tuple[Block, ...]:
+    heading = "Rungs, and how alike trials rank there and at their ends; of stopped ones no end is known:"
+    return Sentence(heading), Listing(tuple(map(_rung, found)))
+
+
+def _rung(rung: Numbers) -> str:
+    told = [f"epoch {rung['rung']}: {counted(int(rung['n'] or 0), 'trial')}, {rung['stopped']:,} stopped"]
+    if rung["correlation"] is not None:
+        told.append(f"correlation {rung['correlation']:+.2f} (n {rung['whole']:,})")
+    if rung["place_of_best"] is not None:
+        told.append(f"best at place {rung['place_of_best']:,}")
+    return "; ".join(told)
+
+
+def _expected(found: Sequence[Numbers], measure: Measure) -> str:
+    shown = [found[place] for place in sorted({0, len(found) // 3, 2 * len(found) // 3, len(found) - 1})]
+    best = ", ".join(scored(each["expected_best"], measure) for each in shown)
+    trials, epochs = (", ".join(f"{each[name]:,.0f}" for each in shown) for name in ("trials", "epochs"))
+    return f"Best dev {measure.label} to expect of {trials} such trials, which take {epochs} epochs: {best}."
+
+
+def _continued_content(found: Continued) -> Content:
+    return {**asdict(found), "worth_it": found.worth_it}
+
+
+def _continued(found: Content, measure: Measure) -> str:
+    """What half as many trials again would give."""
+    most, trials = size_of(found["most"], measure), counted(found["trials"], "such trial")
+    said = f"{trials} more, in {found['epochs']:,.0f} epochs, would raise it by {most} at most, on average"
+    if found["seed_deviation"] is None:
+        return f"{said}."
+    deviation = size_of(found["seed_deviation"], measure)
+    if found["worth_it"]:
+        return f"{said}; seeds of one config deviate by {deviation}."
+    return f"{said}: less than a tenth of what seeds of one config deviate by, {deviation}, and hardly worth the time."
+
+
+def _share(value: Any) -> str:
+    return NONE if value is None else f"{100 * value:.0f} %"
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of plain values, None where a number is missing."""
+    rows = frame.astype(object).to_dict("records")
+    return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]

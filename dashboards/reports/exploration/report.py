@@ -1,0 +1,137 @@
+"""The report of a study: what its search saw, and nothing that it did not test.
+
+What people read is written from the raw numbers that the machine-readable formats carry, so formats cannot disagree.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Report, Sentence
+from skipstack.dashboards.reports.enough import enough_in_words
+from skipstack.dashboards.reports.exploration.parts import blocks, contents
+from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
+from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
+from skipstack.dashboards.reports.quantities import NONE, reason_in_words, scored
+from skipstack.data.basis.counted import counted
+from skipstack.search.analysis.exploration.exploration import Exploration, Trial
+from skipstack.search.analysis.exploration.table import BASELINE, Row
+from skipstack.search.record.parts import value_text
+from skipstack.spaces.changes import changes, chosen
+
+ABOUT = (
+    "Exploration: what the search saw, described and not tested. Which trials there are and how long they trained was "
+    "chosen on the way, so no number here has an interval. `skipstack ablate DIR` confirms: it trains the best config "
+    "and each of its changes anew."
+)
+
+
+def exploration_report(exploration: Exploration) -> Report:
+    """The report of what a search saw."""
+    records = [numbers_of(row) for row in exploration.rows]
+    more = contents(exploration)
+    groups: tuple[tuple[Block, ...], ...] = (
+        (Sentence(ABOUT),),
+        (table(records, exploration.measure),),
+        tuple(_whole(exploration)),
+        (Sentence(" ".join(_footnote(exploration, records)), style="dim"),),
+        *blocks(more, exploration.measure),
+    )
+    return Report(
+        page=Page(exploration.study, tuple(group for group in groups if group)),
+        content={**_content(exploration, records), **more},
+        records=records,
+        names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
+        pictures=partial(search_pictures, exploration),
+    )
+
+
+def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[str, Any]:
+    config = exploration.best_config
+    return {
+        "study": exploration.study,
+        "measure": exploration.measure.name,
+        "rows": [{**record, "by_seed": by_seed(row)} for record, row in zip(records, exploration.rows, strict=True)],
+        "ends": exploration.ends,
+        "reused": exploration.reused,
+        "epochs": exploration.epochs,
+        "seconds": exploration.seconds,
+        "enough": None if exploration.enough is None else exploration.enough.model_dump(),
+        "objectives": list(exploration.objectives),
+        "front": [{"trial": trial.number, **_objectives(trial, exploration)} for trial in exploration.front],
+        "best": config
+        and {
+            "trial": exploration.best,
+            "identity": config.identity,
+            "changes": changes(config, exploration.base),
+            "config": config.model_dump(mode="json"),
+        },
+    }
+
+
+def _whole(exploration: Exploration) -> Iterator[Block]:
+    """The trials by end reason, what they cost, why there are no more, the best of them and the Pareto front."""
+    ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
+    yield Sentence(
+        f"{sum(exploration.ends.values())} trials{': ' if ends else ''}{ends}; "
+        f"{f'{exploration.reused} of them reused, not trained; ' if exploration.reused else ''}"
+        f"{exploration.epochs:,} epochs, {exploration.seconds:,.1f} seconds of training and evaluation"
+    )
+    if exploration.enough is not None:
+        yield Sentence(enough_in_words(exploration.enough, exploration.measure))
+    if exploration.best_config is None:
+        yield Sentence("no trial has a score")
+    else:
+        changed = changes(exploration.best_config, exploration.base)
+        against = "differs from the base in:" if changed else "the base itself"
+        yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
+        settings = chosen(changed, exploration.best_config)  # what follows from another kind is left out
+        yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
+    if exploration.front:
+        trials = counted(sum(exploration.ends.values()), "trial")
+        yield Sentence(f"Pareto front of {', '.join(exploration.objectives)}: {len(exploration.front)} of {trials}")
+        yield Listing(
+            tuple(f"trial {trial.number}: {', '.join(_on_front(trial, exploration))}" for trial in exploration.front)
+        )
+
+
+def _on_front(trial: Trial, exploration: Exploration) -> Iterator[str]:
+    yield f"dev {exploration.measure.label} {scored(trial.score, exploration.measure)}"
+    if "parameters" in exploration.objectives:
+        yield NONE if trial.parameters is None else counted(trial.parameters, "parameter")
+    if "latency" in exploration.objectives:
+        yield NONE if trial.latency is None else f"{trial.latency:.3g} s for 1,000 tokens"
+
+
+def _objectives(trial: Trial, exploration: Exploration) -> Numbers:
+    values: Numbers = {"score": trial.score, "parameters": trial.parameters, "latency": trial.latency}
+    return {name: values[name] for name in exploration.objectives}
+
+
+def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
+    """What the columns and marks of the table mean."""
+    measure, model = exploration.measure, exploration.effects
+    seeds = max((int(numbers["seeds"] or 0) for numbers in records), default=0)
+    unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in records)
+    of_begun = " (2/3: 2 of the 3 begun have a score)" if unscored else ""
+    yield f"n: trials{of_begun}. dev, test: {measure.label} of the best of them on dev, so a large n flatters dev."
+    spread = f"standard deviation over {seeds} seeds" if seeds > 1 else f"over seeds; one seed has none ({NONE})"
+    yield f"deviation: of dev, {spread}."
+    points = " in points," if measure.in_points else ""
+    if model.of:
+        stopped = f", {counted(model.stopped, 'stopped one')} as censored" if model.stopped else ""
+        yield (
+            f"effect: what the value adds to the final score,{points} all other axes alike, against the mean of its "
+            f"axis: an additive model of {counted(model.whole, 'whole trial')}{stopped}."
+        )
+    else:
+        yield f"effect: {NONE}, since no trial tells it apart."
+    if not all(numbers["selected_whole"] for numbers in records):
+        yield f"{CUT}: not trained to its end."
+    if any(numbers["best_of_axis"] for numbers in records):
+        yield f"{LEADS}: best of its axis."
+    if exploration.front:
+        yield f"{FRONT}: on the Pareto front."
+    if exploration.reused:
+        yield f"{REUSED}: reused, not trained."
+    yield from (f"Baseline: {row.value}." for row in exploration.rows if row.axis == BASELINE)

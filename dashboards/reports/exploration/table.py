@@ -1,0 +1,124 @@
+"""The table of what a search saw, for people, written from the numbers that the machine-readable formats carry."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
+
+from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
+from skipstack.dashboards.formats.page import Row as PageRow
+from skipstack.dashboards.reports.quantities import NONE, heading_of, scored, size_of
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
+
+LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
+"""Marks: the best value of its axis; a trial that was not trained to its end; one on the Pareto front; one that was not
+trained."""
+
+OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
+"""Columns in the order in which a narrow terminal goes without them."""
+
+
+def numbers_of(row: Row) -> Numbers:
+    """The numbers of a row. Scores and effects are those of ``data.tasks.measure``: shares in [-1, 1], not percent, and
+    negative perplexities.
+    """
+    return {
+        "axis": row.axis,
+        "value": row.value,
+        "best_of_axis": row.leads,
+        "trials": row.trials,
+        "scored_trials": row.scored,
+        "selected_trial": row.selected,
+        "selected_state": row.state,
+        "selected_whole": row.whole,
+        "selected_epoch": row.epoch,
+        "selected_is_base": row.is_base,
+        "seeds": len(row.seeds),
+        **_split("dev", row.dev),
+        "effect": row.effect,
+        **_split("test", row.test),
+        "epochs": row.epochs,
+        "seconds": row.seconds,
+        "selected_parameters": row.parameters,
+        "selected_latency": row.latency,
+        "selected_on_front": row.on_front,
+        "selected_reused": row.reused,
+    }
+
+
+def by_seed(row: Row) -> Mapping[str, tuple[float, ...]]:
+    """The seeds of a row, and in their order the values of each score that it has."""
+    return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
+
+
+def table(records: Sequence[Numbers], measure: Measure) -> Table:
+    """The table of rows, by their numbers."""
+    return Table(
+        names=("axis", "value"),
+        columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in COLUMNS),
+        rows=tuple(_row(record, measure) for record in records),
+        optional=tuple(heading_of(name, measure) for name in OPTIONAL),
+        tight=True,
+    )
+
+
+def _split(split: str, values: Sequence[float]) -> Numbers:
+    """The mean on a split, and the sample standard deviation over the seeds."""
+    return {
+        f"{split}_mean": fmean(values) if values else None,
+        f"{split}_deviation": stdev(values) if len(values) > 1 else None,
+    }
+
+
+def _row(numbers: Numbers, measure: Measure) -> PageRow:
+    axis, value = str(numbers["axis"]), str(numbers["value"])
+    of_axis = axis not in (BASELINE, BASE, BEST)
+    label = value if of_axis else axis if axis == BASELINE else f"{axis}, {value}"  # the footnote says which baseline
+    leads = bool(numbers["best_of_axis"])
+    return PageRow(
+        names=(axis, value),
+        label=label,
+        section=axis if of_axis else "",
+        cells=tuple(Cell(write(numbers, measure)) for write in COLUMNS.values()),
+        mark=Cell(LEADS if leads else ""),
+        style="bold" if leads else "" if numbers["dev_mean"] is not None else "dim",
+        code=of_axis,
+    )
+
+
+def _count(numbers: Numbers, measure: Measure) -> str:
+    trials, with_score = numbers["trials"], numbers["scored_trials"]
+    if numbers["axis"] == BASELINE:
+        return ""
+    return f"{trials}" if with_score == trials else f"{with_score}/{trials}"
+
+
+def _dev(numbers: Numbers, measure: Measure) -> str:
+    return scored(numbers["dev_mean"], measure) + (" " if numbers["selected_whole"] else CUT)
+
+
+def _effect(numbers: Numbers, measure: Measure) -> str:
+    of_axis = numbers["axis"] not in (BASELINE, BASE, BEST)
+    return scored(numbers["effect"], measure, "+") if of_axis else ""
+
+
+def _selected(numbers: Numbers, measure: Measure) -> str:
+    mark = (FRONT if numbers["selected_on_front"] else "") + (REUSED if numbers["selected_reused"] else "")
+    return NONE if numbers["selected_trial"] is None else f"{numbers['selected_trial']}{mark}"
+
+
+def _spent(name: str, form: str) -> Callable[[Numbers, Measure], str]:
+    return lambda numbers, _: f"{numbers[name]:{form}}" if numbers[name] else ""
+
+
+COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
+    Column("n"): _count,
+    Column("dev %"): _dev,
+    Column("deviation"): lambda numbers, measure: size_of(numbers["dev_deviation"], measure),
+    Column("effect"): _effect,
+    Column("test %"): lambda numbers, measure: scored(numbers["test_mean"], measure),
+    Column("trial"): _selected,
+    Column("epochs"): _spent("epochs", ",d"),
+    Column("seconds"): _spent("seconds", ",.1f"),
+}
+"""The columns for people, and how a cell of each is written from the numbers of its row."""

@@ -1,0 +1,124 @@
+"""What corpora are made of, split by split, and what in them spoils comparisons."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Numbers, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.warned import lines
+from skipstack.data.basis.counted import counted
+from skipstack.data.formats.sentences import SPLITS
+from skipstack.data.health.health import Health, SplitHealth
+from skipstack.data.health.spoiling import percent
+
+SOUND: Final = "Nothing was found that spoils a comparison."
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A corpus by what it is called, its health, and what of that spoils comparisons."""
+
+    name: str
+    health: Health
+    warnings: tuple[str, ...]
+
+
+def health_report(title: str, corpora: Sequence[Described]) -> Report:
+    """The report of one corpus, or of those of a study."""
+    groups = [group for corpus in corpora for group in _groups(corpus, named=corpus.name != title)]
+    records = [{"corpus": corpus.name, **record} for corpus in corpora for record in _records(corpus.health)]
+    return Report(
+        page=Page(title, tuple(groups)),
+        content={
+            "corpora": [
+                {"name": each.name, "warnings": list(each.warnings), **each.health.model_dump(mode="json")}
+                for each in corpora
+            ]
+        },
+        records=records,
+        names=list(records[0]) if records else (),
+    )
+
+
+def _groups(corpus: Described, *, named: bool) -> Iterator[tuple[Block, ...]]:
+    if named:
+        yield (Heading(corpus.name),)
+    yield lines(corpus.warnings) or (Sentence(SOUND),)
+    yield (_sizes(corpus.health),)
+    yield (_tags(corpus.health),)
+    if notes := list(_notes(corpus.health)):
+        yield tuple(map(Sentence, notes))
+
+
+def _sizes(health: Health) -> Table:
+    columns = [_column(name, split, health) for name, split in health.splits.items()]
+    return _table("size", {label: [column[label] for column in columns] for label in columns[0]})
+
+
+def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
+    """What is said of a split; the labels are those of every split of the corpus."""
+    shares = {f"in sentences of {before}": split.repeated_tokens.get(before) for before in SPLITS[:-1]} | {
+        "of words that train lacks": None if name == SPLITS[0] else split.unknown_tokens
+    }
+    strays = {"with hidden characters": "controls", "with U+FFFD": "replacements", "in two normal forms": "two_forms"}
+    strayed = {
+        f"tokens {label}": f"{getattr(split, kind):,}"
+        for label, kind in strays.items()
+        if any(getattr(each, kind) for each in health.splits.values())
+    }
+    unknown = None if name == SPLITS[0] else split.unknown_tags
+    return {
+        "sentences": f"{split.sentences:,}",
+        "tokens": f"{split.tokens:,}",
+        "tokens of the median sentence": f"{split.median:,}",
+        "tokens of the longest": f"{split.longest:,}",
+        **{f"tokens {label}": _share(part, split.tokens) for label, part in shares.items()},
+        **strayed,
+        "different words": f"{split.words:,}",
+        "tags": f"{split.tags:,}",
+        "different tags": f"{split.different_tags:,}",
+        "tags that train lacks": _share(unknown, split.tags),
+        **({} if split.spans is None else {"spans": f"{split.spans:,}"}),
+    }
+
+
+def _tags(health: Health) -> Table:
+    """The commonest tags of train, and how large a part of each split they are."""
+    splits = health.splits.items()
+    rows = {tag: [_share(counts[name], split.tags) for name, split in splits] for tag, counts in health.tags.items()}
+    return _table("commonest tags", rows, code=True)
+
+
+def _notes(health: Health) -> Iterator[str]:
+    for name, split in health.splits.items():
+        if split.unknown_names:
+            yield f"Tags of {name} that train lacks: {', '.join(split.unknown_names)}."
+    if health.characters:
+        found = ", ".join(
+            f"{character} (in {counted(tokens, 'token')})" for character, tokens in health.characters.items()
+        )
+        yield f"Suspicious characters: {found}."
+
+
+def _table(heading: str, rows: Mapping[str, Sequence[str]], *, code: bool = False) -> Table:
+    return Table(
+        names=(heading,),
+        columns=tuple(map(Column, SPLITS)),
+        rows=tuple(
+            Row(names=(label,), label=label, cells=tuple(map(Cell, cells)), code=code) for label, cells in rows.items()
+        ),
+        heading=heading,
+    )
+
+
+def _share(part: int | None, whole: int) -> str:
+    return NONE if part is None else percent(part, whole)
+
+
+def _records(health: Health) -> Iterator[Numbers]:
+    """The numbers of each split."""
+    for name, split in health.splits.items():
+        own = split.model_dump(exclude={"unknown_names", "repeated", "repeated_tokens"})
+        again = {f"sentences_of_{before}": split.repeated.get(before) for before in SPLITS[:-1]}
+        yield {"split": name, **own, **again}

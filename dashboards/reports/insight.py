@@ -1,0 +1,105 @@
+"""What goes on inside a network, as tables and JSON; ``pictures/insight_picture.py`` draws it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Table
+from skipstack.dashboards.reports.quantities import NONE
+from skipstack.models.views.insight import LayerView
+from skipstack.search.bundles.inspection import SentenceView
+
+STEPS = 20
+"""Steps whose share of the gradient is shown, as in gui2019 Figure 4."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """A direction of a layer over all sentences: how open its gates are on average, and where its gradient lies.
+
+    ``shares``: of the mean gradient norm at each of the first steps, of the sum over all; None where there is none.
+    """
+
+    layer: int
+    direction: str
+    gates: dict[str, float]
+    shares: tuple[float, ...] | None
+
+    @property
+    def name(self) -> str:
+        """``layer 2 backward``."""
+        return f"layer {self.layer} {self.direction}"
+
+
+def summaries(sentences: Sequence[SentenceView]) -> list[Summary]:
+    """One for each direction of each layer, over all sentences."""
+    return [_summary(views) for views in zip(*(sentence.layers for sentence in sentences), strict=True)]
+
+
+def _summary(views: Sequence[LayerView]) -> Summary:
+    first = views[0]
+    gates = {name: fmean(value for view in views for value in view.gates[name]) for name in first.gates}
+    return Summary(layer=first.layer, direction=first.direction, gates=gates, shares=_shares(views))
+
+
+def _shares(views: Sequence[LayerView]) -> tuple[float, ...] | None:
+    norms = [view.norms for view in views if view.norms is not None]
+    if not norms:
+        return None
+    means = [fmean(own[step] for own in norms if step < len(own)) for step in range(max(map(len, norms)))]
+    total = sum(means)
+    return tuple(mean / total if total else 0.0 for mean in means[:STEPS])
+
+
+def insight_report(sentences: Sequence[SentenceView]) -> Report:
+    """What each policy chose, how open gates are, how far back the loss reaches; as JSON, everything that was seen."""
+    found = summaries(sentences)
+    groups: list[tuple[Block, ...]] = [
+        (Heading("steps back, token by token"), _choices(sentence))
+        for sentence in sentences
+        if any(view.back for view in sentence.layers)
+    ]
+    if any(each.gates for each in found):
+        groups.append((Heading("mean opening of each gate"), _gates(found)))
+    if any(each.shares is not None for each in found):
+        title = "share of the gradient norm by step read, the first one on top"
+        groups.append((Heading(title), _gradients(found)))
+    content = {"sentences": [asdict(each) for each in sentences], "layers": [asdict(each) for each in found]}
+    return Report(page=Page("", tuple(groups)), content=content)
+
+
+def _table(heading: str, columns: Iterable[Column], rows: Iterable[tuple[str, Sequence[str]]]) -> Table:
+    return Table(
+        names=(heading,),
+        heading=heading,
+        columns=tuple(columns),
+        rows=tuple(Row(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
+    )
+
+
+def _choices(sentence: SentenceView) -> Table:
+    views = [(view.name, view.back) for view in sentence.layers if view.back is not None]
+    tags = sentence.tags if len(sentence.tags) == len(sentence.words) else ("",) * len(sentence.words)
+    rows = (
+        (word, [tag, *(str(back[place]) for _, back in views)])
+        for place, (word, tag) in enumerate(zip(sentence.words, tags, strict=True))
+    )
+    return _table("word", [Column("tag", justify="left"), *(Column(name) for name, _ in views)], rows)
+
+
+def _gates(found: Sequence[Summary]) -> Table:
+    names = list(dict.fromkeys(name for each in found for name in each.gates))
+    rows = (
+        (each.name, [f"{each.gates[name]:.3f}" if name in each.gates else NONE for name in names]) for each in found
+    )
+    return _table("layer", map(Column, names), rows)
+
+
+def _gradients(found: Sequence[Summary]) -> Table:
+    columns = {each.name: each.shares for each in found if each.shares is not None}
+    steps = max(map(len, columns.values()), default=0)
+    rows = (
+        (str(step + 1), [f"{shares[step]:.4f}" if step < len(shares) else NONE for shares in columns.values()])
+        for step in range(steps)
+    )
+    return _table("step", map(Column, columns), rows)

@@ -1,0 +1,75 @@
+"""The pictures of what was settled beforehand: differences with their intervals, alone and beside a paper's."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from skipstack.dashboards.formats.page import Numbers, Picture
+from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.differences import Split
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def confirmed_pictures(heading: str, records: Sequence[Numbers], measure: Measure) -> tuple[Picture, ...]:
+    """The difference of each row to the base; ``records`` are the numbers of the rows."""
+    return pictured([confirmed_chart(heading, records, measure)])
+
+
+def confirmed_chart(heading: str, records: Sequence[Numbers], measure: Measure) -> Drawn:
+    """What draws them."""
+    from skipstack.dashboards.charts.effects import effects
+
+    frame = differences_of(records, measure)
+    drawn = partial(effects, frame, measure, what="difference in")
+    return Drawn(heading, drawn if len(frame) else "no row has a difference to the base")
+
+
+def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFrame":
+    """The differences of rows to what they are measured from, as ``dashboards.charts.effects`` draws them."""
+    import pandas as pd
+
+    rows = [
+        {"axis": _axis(numbers), "value": numbers["row"], "confirmed": True, **_ours(numbers, measure)}
+        for numbers in records
+        if numbers["difference"] is not None and not numbers["is_reference"]
+    ]
+    return pd.DataFrame(rows).rename(columns={"ours": "effect"})
+
+
+def compared_pictures(records: Sequence[Numbers], measure: Measure, split: Split) -> tuple[Picture, ...]:
+    """The paper's differences beside ours; ``records`` are the numbers of the rows."""
+    return pictured([compared_chart(records, measure, split)])
+
+
+def compared_chart(records: Sequence[Numbers], measure: Measure, split: Split) -> Drawn:
+    """What draws them."""
+    import pandas as pd
+
+    from skipstack.dashboards.charts.papers import against_paper
+
+    rows = [
+        {"row": numbers["row"], "paper": _own(numbers["paper_difference"], measure), **_ours(numbers, measure)}
+        for numbers in records
+        if not numbers["is_reference"]
+    ]
+    some = any(row["paper"] is not None and row["ours"] is not None for row in rows)
+    reason = "no row has a difference both in the paper and here"
+    drawn = (lambda: against_paper(pd.DataFrame(rows), measure, split=split)) if some else reason
+    return Drawn("The paper's differences and ours", drawn)
+
+
+def _axis(numbers: Numbers) -> str:
+    return " on ".join(str(each) for each in (numbers["section"], numbers["corpus"]) if each) or "to the base"
+
+
+def _ours(numbers: Numbers, measure: Measure) -> dict[str, float | None]:
+    names = {"ours": "difference", "low": "difference_low", "high": "difference_high"}
+    return {name: _own(numbers[of], measure) for name, of in names.items()}
+
+
+def _own(score: object, measure: Measure) -> float | None:
+    """A difference of scores in the measure's own unit."""
+    return measure.score(score) if isinstance(score, float) else None

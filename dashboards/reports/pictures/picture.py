@@ -1,0 +1,30 @@
+"""A chart as a picture of a page."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from skipstack.dashboards.formats.page import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What draws the chart below a heading; or the reason why there is none, as a part of a sentence."""
+
+    heading: str
+    draw: Callable[[], Any] | str
+
+
+def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
+    """Charts as pictures, each with its title and sentences as words."""
+    return tuple(map(_picture, drawn))
+
+
+def _picture(each: Drawn) -> Picture:
+    from skipstack.dashboards.charts.drawing import as_svg, unchecked, without_words, words
+
+    if isinstance(each.draw, str):
+        return Picture(each.heading, each.draw)
+    with unchecked():
+        chart = each.draw()
+        return Picture(each.heading, words(chart), as_svg(without_words(chart)))

@@ -1,0 +1,40 @@
+"""The text report as a picture, for pages that show one."""
+
+from io import StringIO
+
+from rich.console import Console
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+
+from skipstack.dashboards.formats.text import renderable
+from skipstack.dashboards.reports.exploration.report import exploration_report
+from skipstack.search.analysis.exploration.exploration import Exploration
+
+FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="monospace" role="img">
+<title>The report of a study</title>
+<style>
+.{unique_id}-matrix {{ font-size: {char_height}px; line-height: {line_height}px; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal"><rect width="{terminal_width}" height="{terminal_height}"/></clipPath>
+{lines}
+</defs>
+<rect width="{width}" height="{height}" rx="8" fill="#ffffff" stroke="#d0d7de"/>
+<g transform="translate({terminal_x}, 24)" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+"""Rich's template without a window around the text and without fonts from elsewhere: it needs nothing but itself."""
+
+
+def picture(exploration: Exploration, *, width: int = 92) -> str:
+    """The report as SVG, ``width`` columns wide. The same exploration gives the same text."""
+    console = Console(
+        file=StringIO(), record=True, width=width, force_terminal=True, color_system="standard", highlight=False
+    )
+    console.print(renderable(exploration_report(exploration).page, width))
+    return console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=FRAME, unique_id="report")

@@ -1,0 +1,73 @@
+"""The pictures of what a search saw; of those that would show nothing, a sentence says why."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from skipstack.dashboards.formats.page import Picture
+from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skipstack.search.analysis.exploration.exploration import Exploration
+
+UNTOLD = "the trials do not tell it"
+
+
+def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
+    """All of them, in the order in which they are read."""
+    return pictured(search_charts(exploration))
+
+
+def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
+    """What draws each of them."""
+    from skipstack.dashboards.charts.budgets import expected_best
+    from skipstack.dashboards.charts.costs import score_against_cost
+    from skipstack.dashboards.charts.curves import learning_curves
+    from skipstack.dashboards.charts.effects import effects
+    from skipstack.dashboards.charts.importance import importance
+    from skipstack.dashboards.charts.pairs import pairs
+    from skipstack.dashboards.charts.survival import survival
+
+    trials, curves = exploration.seen.trials, exploration.curves()
+    measure, rungs = exploration.measure, exploration.rungs
+    frames = _frames(exploration)
+    scored = int(trials["score"].notna().sum())
+    few = f"{scored or 'no'} trial{' has' if scored < 2 else 's have'} a score, and it takes two"
+
+    def unless(reason: str, draw: Callable[..., Any], *arguments: Any) -> Callable[[], Any] | str:
+        return reason or (lambda: draw(*arguments))
+
+    def told(name: str, draw: Callable[..., Any], *arguments: Any) -> Callable[[], Any] | str:
+        frame = frames[name]
+        return unless(few if scored < 2 else "" if len(frame) else UNTOLD, draw, frame, *arguments)
+
+    yield Drawn("Effects of values", told("effects", effects, measure))
+    yield Drawn("Importance of axes", told("importance", importance))
+    yield Drawn("Pairs of axes", told("pairs", pairs, measure))
+    short = "" if len(curves) and curves["epoch"].max() > 1 else "no trial has trained for more than one epoch"
+    at = rungs["rung"].tolist()
+    yield Drawn("Learning curves", unless(short, lambda: learning_curves(curves, trials, measure, rungs=at)))
+    lone = few if scored < 2 else ""
+    yield Drawn("Score and training time", unless(lone, score_against_cost, trials, measure, "seconds"))
+    uncounted = "" if trials["parameters"].notna().any() else "parameters are no objective of this study"
+    yield Drawn("Score and parameters", unless(uncounted or lone, score_against_cost, trials, measure, "parameters"))
+    unstopped = "" if len(rungs) and rungs["stopped"].any() else "nothing was stopped at a rung"
+    yield Drawn("Trials at each rung", unless(unstopped, survival, rungs))
+    yield Drawn("Expected best", told("budgets", expected_best, measure))
+
+
+def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
+    """What was found, under the names and in the units that the charts have."""
+    from skipstack.search.analysis.exploration.framed import framed, pairs
+
+    own, table, budgets = exploration.measure.score(1.0), framed(exploration), exploration.budgets
+    of_axes = table["axis"].isin(list(exploration.domains)) & table["effect"].notna()
+    methods = {"ped_anova": "PED-ANOVA", "fanova": "fANOVA"}
+    importance = exploration.importances.rename(columns=methods)
+    return {
+        "effects": table.loc[of_axes, ["axis", "value", "effect"]],
+        "importance": importance.melt(["axis"], list(methods.values()), "method", "importance"),
+        "pairs": pairs(exploration),
+        "budgets": budgets.assign(expected_best=own * budgets["expected_best"]) if len(budgets) > 1 else budgets[:0],
+    }

@@ -1,0 +1,44 @@
+"""The pictures of several studies: how far they are apart where they confirmed the same, and what each explored."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from skipstack.dashboards.formats.page import Numbers, Picture
+from skipstack.dashboards.reports.pictures.confirmed_pictures import differences_of
+from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.data.tasks.measure import Measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Picture, ...]:
+    """``records``: the numbers of the confirmed rows; ``budgets``: the best to expect of a part of each study."""
+    return pictured(studies_charts(records, budgets, measure))
+
+
+def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Drawn, ...]:
+    """What draws them."""
+    return (_confirmed(records, measure), _explored(budgets, measure))
+
+
+def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
+    """A forest: below each config the studies that have it, but for the one from which they are measured."""
+    from skipstack.dashboards.charts.effects import effects
+
+    firsts = {str(numbers["row"]) for numbers in records if numbers["is_reference"]}
+    first = next(iter(firsts)) if len(firsts) == 1 else "the first study that has the config"
+    frame = differences_of(records, measure)
+    told = f"Differences to {first}, config by config"
+    drawn = partial(effects, frame, measure, what="difference in", told=told)
+    reason = "nothing is confirmed in more than one of the studies"
+    return Drawn("Confirmed on test", drawn if len(frame) else reason)
+
+
+def _explored(budgets: "pd.DataFrame", measure: Measure) -> Drawn:
+    from skipstack.dashboards.charts.budgets import expected_best
+
+    own = budgets.assign(expected_best=measure.score(1.0) * budgets["expected_best"])
+    drawn = partial(expected_best, own, measure, cost="epochs")
+    return Drawn("What each explored", drawn if len(own) else "no trial has a score")

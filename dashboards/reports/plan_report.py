@@ -1,0 +1,169 @@
+"""A plan: what people read is written from nothing but the numbers that its JSON carries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.quantities import duration, number
+from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
+from skipstack.search.planning.plan import Forecast, Network, Plan
+from skipstack.search.schedulers.build import described
+from skipstack.spaces.space import Space
+
+MEGABYTE = 1e6
+
+CASES = {
+    "best": "all stopped as early as can be",
+    "typical": "trials in random order",
+    "worst": "none stopped",
+}
+
+Content = Mapping[str, Any]
+
+
+def _content(plan: Plan) -> Content:
+    """Everything that a plan says, by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
+    study, search = plan.study, plan.study.search
+    return {
+        "study": study.name,
+        "about": study.about,
+        "space": space_content(study, plan.space),
+        "axes": axes_content(study, Space(study.space), plan.space),
+        "search": {
+            "proposer": search.proposer.kind,
+            "trials": plan.trials,
+            "trials_asked_for": search.trials,
+            "seeds": search.seeds,
+            "epochs": study.space.base.epochs,
+            "scheduler": described(search.scheduler),
+            "rungs": list(plan.rungs),
+            "resource": plan.resource,
+        },
+        "machine": asdict(plan.room),
+        "networks": [_network(network) for network in plan.networks],
+        "forecasts": [_forecast(forecast) for forecast in plan.forecasts],
+        "unmeasured": plan.unmeasured,
+    }
+
+
+def plan_report(plan: Plan) -> Report:
+    """The report of a plan."""
+    content = _content(plan)
+    networks: list[tuple[Block, ...]] = []
+    if content["networks"]:
+        failed = tuple(
+            f"{_roles(network)}: {network['failed']}" for network in content["networks"] if network["failed"]
+        )
+        networks.append((Heading("networks"), _networks(content), Listing(failed)))
+    groups = (
+        (Heading("space"), Listing(tuple(space_lines(content["space"])))),
+        (Heading("axes"), Listing(tuple(axis_lines(content["axes"])))),
+        (Heading("study"), Listing(tuple(_study(content["search"])))),
+        *networks,
+        (Heading("forecast, for all trials together"), _forecasts(content)),
+        tuple(Sentence(line, style="dim") for line in _notes(content)),
+    )
+    title = ": ".join(filter(None, (content["study"], content["about"])))
+    return Report(page=Page(title, groups), content=content)
+
+
+def _network(network: Network) -> Content:
+    measured = network.measured
+    return {
+        "roles": list(network.roles),
+        "identity": network.identity,
+        "changes": network.changes,
+        "parameters": network.parameters,
+        "lanes": measured and measured.lanes,
+        "weight_bytes": measured and measured.weights,
+        "gradient_bytes": measured and measured.gradients,
+        "optimiser_bytes": measured and measured.optimiser,
+        "activation_bytes": measured and measured.activations,
+        "memory_bytes": measured and measured.memory,
+        "step_seconds": measured and measured.step_seconds,
+        "epoch_seconds": measured and measured.epoch_seconds,
+        "failed": network.failed,
+    }
+
+
+def _forecast(forecast: Forecast) -> Content:
+    names = {"error": "hours_standard_error", "elapsed": "elapsed_hours"}
+    return {names.get(name, name): value for name, value in asdict(forecast).items()}
+
+
+def _study(search: Content) -> Iterator[str]:
+    asked = search["trials_asked_for"]
+    yield (
+        f"{search['trials']:,} trials by {search['proposer']}, seeds {search['seeds']}, epochs {search['epochs']}"
+        f"{f' (all that this space has to try; {asked:,} were asked for)' if search['trials'] < asked else ''}"
+    )
+    yield f"stopping: {search['scheduler']}{_rungs(search['resource'], search['rungs'])}"
+
+
+def _rungs(resource: str, rungs: Sequence[int]) -> str:
+    places = ", ".join(map(str, rungs))
+    if not rungs:
+        return ""
+    return f", rungs at epoch {places}" if resource == "epochs" else f", rungs at {places} {resource}"
+
+
+def _roles(network: Content) -> str:
+    return ", ".join(network["roles"])
+
+
+def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], optional: tuple[str, ...] = ()) -> Table:
+    """Numbers under ``headings``, a row of them by its name."""
+    return Table(
+        names=("",),
+        columns=tuple(map(Column, headings)),
+        rows=tuple(Row(names=(name,), label=name, cells=tuple(map(Cell, cells))) for name, cells in rows),
+        optional=optional,
+    )
+
+
+def _networks(content: Content) -> Table:
+    headings = ("parameters", "state MB", "activations", "memory MB", "step ms", "epoch s")
+    rows: list[tuple[str, Sequence[str]]] = []
+    for network in content["networks"]:
+        state = [network[f"{part}_bytes"] for part in ("weight", "gradient", "optimiser")]
+        cells = (
+            f"{network['parameters']:,}",
+            number(None if None in state else sum(state), 1 / MEGABYTE),
+            number(network["activation_bytes"], 1 / MEGABYTE),
+            number(network["memory_bytes"], 1 / MEGABYTE),
+            number(network["step_seconds"], 1000),
+            number(network["epoch_seconds"]),
+        )
+        rows.append((_roles(network), cells))
+    return _table(headings, rows, optional=("activations", "state MB", "step ms"))
+
+
+def _forecasts(content: Content) -> Table:
+    timed = any(each["hours"] is not None for each in content["forecasts"])
+    gpus = bool(content["machine"]["gpus_per_trial"])
+    headings = ["epochs"]
+    if timed:
+        headings += ["in all", "±", *(["GPU hours"] if gpus else []), f"{content['machine']['slots']} side by side"]
+    rows: list[tuple[str, Sequence[str]]] = []
+    for each in content["forecasts"]:
+        cells = [f"{each['epochs']:,}"]
+        if timed:
+            cells += [duration(each["hours"], 3600), duration(each["hours_standard_error"], 3600)]
+            cells += [number(each["gpu_hours"])] if gpus else []
+            cells += [duration(each["elapsed_hours"], 3600)]
+        rows.append((CASES[each["case"]], cells))
+    return _table(headings, rows)
+
+
+def _notes(content: Content) -> Iterator[str]:
+    if content["unmeasured"]:
+        yield f"no networks and no hours: {content['unmeasured']}"
+        return
+    device = "a GPU" if content["machine"]["device"] == "cuda" else "a CPU"
+    yield (
+        "Parameters are those of one seed, megabytes of the seeds that train as one program: weights, gradients and "
+        "optimiser are its state, activations what the largest batch leaves for the backward pass. A step is an update "
+        f"of all seeds, an epoch ends with dev; both were timed here, on {device}, one trial running, without "
+        "pretraining. ±: the standard error, since the drawn networks stand for all others."
+    )

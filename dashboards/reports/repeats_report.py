@@ -1,0 +1,164 @@
+"""Tables of settings that were simulated with many seeds, of one study or of several."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.quantities import NONE, size_of
+from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.simulation.recordings import Recordings
+from skipstack.search.simulation.repeats import BUDGET, Goal, Repeated
+
+Content = Mapping[str, Any]
+Quartiles = Mapping[str, float | None]
+
+NOTE = (
+    "Medians over the seeds. Found: what would be returned, by what is known at that moment, lacks no more than "
+    "{within} to the best recorded score, {best}, and so it stays. Until found: epochs of all trials until then, with "
+    "quartiles; found in: how many seeds. Missing: to the best score, after {budget:.0%} of the epochs that there are "
+    "if no trial is stopped, and at the end. Shares are of those epochs, too. –: not before the end."
+)
+
+ALL = (
+    "Epochs until the best is found, as a share of those of all trials without stopping: the median over the seeds. –: "
+    "not before the end."
+)
+
+
+def repeats_report(
+    record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
+) -> Report:
+    """The report of one study's settings."""
+    content = _content(record, recorded, goal, workers, settings)
+    measure = record.measure
+    title, *lines = recorded_lines(content)
+    note = NOTE.format(within=size_of(goal.within, measure), best=measure.written(goal.best), budget=BUDGET)
+    groups = (
+        (*map(Sentence, lines), Sentence(_simulated(content))),
+        (_table(content, measure),),
+        (Sentence(note, style="dim"),),
+    )
+    return Report(page=Page(title, groups), content=content)
+
+
+def several(reports: Sequence[Report]) -> Report:
+    """Reports of several studies one below the other; where all of them repeat, with a table across the studies."""
+    groups: list[tuple[Block, ...]] = []
+    for report in reports:
+        first, *rest = report.page.groups
+        groups += [(Heading(report.page.title), *first), *rest]
+    contents = [report.content for report in reports]
+    if all("grid_epochs" in content for content in contents):
+        groups.append((Heading("all studies"), _across(contents)))
+        groups.append((Sentence(ALL, style="dim"),))
+    return Report(page=Page("", tuple(groups)), content={"studies": contents})
+
+
+def _content(
+    record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
+) -> Content:
+    """All numbers by full names; scores as they are ranked, null where a quartile lies beyond the end."""
+    return {
+        **recorded_content(record, recorded),
+        "workers": workers,
+        "seeds": list(settings[0].seeds),
+        "trials": settings[0].trials,
+        "best": goal.best,
+        "within": goal.within,
+        "grid_epochs": goal.grid,
+        "early": BUDGET,
+        "settings": [
+            {
+                "proposer": each.proposer,
+                "scheduler": each.scheduler,
+                "epochs": asdict(each.epochs),
+                "until_found": asdict(each.until_found),
+                "found": each.found,
+                "regret_early": asdict(each.regret_early),
+                "regret_at_end": asdict(each.regret_at_end),
+            }
+            for each in settings
+        ],
+    }
+
+
+def _simulated(content: Content) -> str:
+    proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
+    first, *others = content["seeds"]
+    seeds = f"seeds {first} to {others[-1]}" if others else f"seed {first}"
+    return f"{content['trials']:,} trials by {proposers}, {seeds}, {content['workers']:,} side by side"
+
+
+def _table(content: Content, measure: Measure) -> Table:
+    columns = (
+        Column("epochs"),
+        Column("until found"),
+        Column("quartiles"),
+        Column("found in"),
+        Column(f"at {content['early']:.0%}", group="missing"),
+        Column("at end", group="missing"),
+    )
+    rows = [
+        Row(
+            names=(setting["proposer"], setting["scheduler"]),
+            label=setting["scheduler"],
+            section=f"by {setting['proposer']}",
+            cells=tuple(map(Cell, _cells(setting, content, measure))),
+        )
+        for setting in content["settings"]
+    ]
+    return Table(
+        names=("proposer", "scheduler"), columns=columns, rows=tuple(rows), optional=("quartiles",), tight=True
+    )
+
+
+def _cells(setting: Content, content: Content, measure: Measure) -> Iterator[str]:
+    grid = content["grid_epochs"]
+    yield _epochs(setting["epochs"]["median"], grid)
+    yield _epochs(setting["until_found"]["median"], grid)
+    yield "–".join(_whole(setting["until_found"][name]) for name in ("lower", "upper"))
+    yield f"{setting['found']}/{len(content['seeds'])}"
+    for name in ("regret_early", "regret_at_end"):
+        median = setting[name]["median"]
+        yield NONE if median is None else size_of(median, measure)
+
+
+def _across(contents: Sequence[Content]) -> Table:
+    shares = [
+        {
+            (setting["proposer"], setting["scheduler"]): share(setting["until_found"], content["grid_epochs"])
+            for setting in content["settings"]
+        }
+        for content in contents
+    ]
+    rows = [
+        Row(
+            names=(proposer, scheduler),
+            label=scheduler,
+            section=f"by {proposer}",
+            cells=tuple(Cell(_percent(each.get((proposer, scheduler)))) for each in shares),
+        )
+        for proposer, scheduler in dict.fromkeys(setting for each in shares for setting in each)
+    ]
+    columns = tuple(Column(content["study"]) for content in contents)
+    return Table(names=("proposer", "scheduler"), columns=columns, rows=tuple(rows), tight=True)
+
+
+def share(quartiles: Quartiles, grid: int) -> float | None:
+    """The median as a share of the grid's epochs; None where it lies beyond the end."""
+    return None if quartiles["median"] is None else quartiles["median"] / grid
+
+
+def _percent(value: float | None) -> str:
+    return NONE if value is None else f"{value:.0%}"
+
+
+def _whole(epochs: float | None) -> str:
+    return "never" if epochs is None else f"{epochs:,.0f}"
+
+
+def _epochs(epochs: float | None, grid: int) -> str:
+    return NONE if epochs is None else f"{epochs:,.0f} ({epochs / grid:.0%})"

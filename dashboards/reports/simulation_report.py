@@ -1,0 +1,119 @@
+"""A table of simulations: what people read is written from nothing but the numbers that its JSON carries."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, Sentence, Table
+from skipstack.dashboards.reports.quantities import NONE, duration, heading_of
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.config import SearchConfig
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.simulation.recordings import Recordings
+from skipstack.search.simulation.simulation import Outcome
+
+Content = Mapping[str, Any]
+
+
+def simulation_report(
+    record: StudyRecord,
+    recorded: Recordings,
+    workers: int,
+    searches: Sequence[SearchConfig],
+    outcomes: Sequence[Outcome],
+) -> Report:
+    """The report of simulations of one study, each of another search."""
+    content = _content(record, recorded, workers, searches, outcomes)
+    note = (
+        f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "
+        "was trained then. Times are simulated from the recorded seconds of each epoch; epochs also as a share of what "
+        "they would be if no trial were stopped."
+    )
+    title, *lines = (*recorded_lines(content), _simulated(content))
+    groups = (tuple(map(Sentence, lines)), (_table(content, record.measure),), (Sentence(note, style="dim"),))
+    return Report(page=Page(title, groups), content=content)
+
+
+def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
+    """What a study recorded, and how much of it is replayed."""
+    return {
+        "study": record.study.name,
+        "measure": record.measure.name,
+        "recorded_trials": len(record.trials),
+        "recorded_trials_with_score": len(recorded.scores),
+        "replayed_trials": len(recorded.points),
+        "extended_trials": recorded.extended,
+        "left_out": dict(recorded.left_out),
+        "epochs": record.study.space.base.epochs,
+    }
+
+
+def recorded_lines(content: Content) -> Iterator[str]:
+    """The same in sentences, the first one a title."""
+    yield f"{content['study']}: {content['recorded_trials']:,} trials recorded, of {content['epochs']} epochs at most"
+    whole = content["replayed_trials"] - content["extended_trials"]
+    yield f"{whole:,} whole curves are replayed"
+    if content["extended_trials"]:
+        yield (
+            f"{content['extended_trials']:,} that are not whole are replayed, too, as if each kept its last score at "
+            "its mean seconds an epoch"
+        )
+    if content["left_out"]:
+        ends = ", ".join(f"{number:,} {reason}" for reason, number in content["left_out"].items())
+        hint = "" if set(content["left_out"]) <= {"failed"} else " (--extrapolate takes in those that were stopped)"
+        yield f"left out, for their curves are not whole: {ends}{hint}"
+
+
+def _content(
+    record: StudyRecord,
+    recorded: Recordings,
+    workers: int,
+    searches: Sequence[SearchConfig],
+    outcomes: Sequence[Outcome],
+) -> Content:
+    """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
+    epochs = record.study.space.base.epochs
+    return {
+        **recorded_content(record, recorded),
+        "proposer": searches[0].proposer.kind,
+        "seed": searches[0].seed,
+        "workers": workers,
+        "settings": [
+            {"proposer": search.proposer.kind, **_numbers(outcome), "epochs_without_stopping": outcome.trials * epochs}
+            for search, outcome in zip(searches, outcomes, strict=True)
+        ],
+    }
+
+
+def _numbers(outcome: Outcome) -> Content:
+    return {each.name: getattr(outcome, each.name) for each in fields(outcome) if each.name != "course"}
+
+
+def _simulated(content: Content) -> str:
+    trials = max(setting["trials"] for setting in content["settings"])
+    proposers = " or ".join(dict.fromkeys(setting["proposer"] for setting in content["settings"]))
+    return f"{trials:,} trials by {proposers}, seed {content['seed']}, {content['workers']:,} side by side"
+
+
+def _table(content: Content, measure: Measure) -> Table:
+    headings = (heading_of("dev %", measure), "rank", "time", "best after", "epochs", "stopped")
+    several = len({setting["proposer"] for setting in content["settings"]}) > 1
+    rows = [
+        Row(
+            names=(setting["proposer"], setting["scheduler"]),
+            label=setting["scheduler"],
+            section=f"by {setting['proposer']}" if several else "",
+            cells=tuple(map(Cell, _cells(setting, measure))),
+        )
+        for setting in content["settings"]
+    ]
+    return Table(names=("proposer", "scheduler"), columns=tuple(map(Column, headings)), rows=tuple(rows))
+
+
+def _cells(setting: Content, measure: Measure) -> Iterator[str]:
+    yield NONE if setting["best"] is None else measure.written(setting["best"])
+    yield NONE if setting["rank"] is None else f"{setting['rank']:,}"
+    yield duration(setting["seconds"])
+    yield duration(setting["best_after"])
+    yield f"{setting['epochs']:,} ({setting['epochs'] / setting['epochs_without_stopping']:.0%})"
+    yield f"{setting['stopped']:,}"

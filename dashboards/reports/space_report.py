@@ -1,0 +1,247 @@
+"""What a study is before anything is trained: its space, its epochs, and every setting with who settles it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Numbers, Page, Report, Row, Table
+from skipstack.dashboards.reports.meanings import meaning
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.tasks import TASKS
+from skipstack.search.config import StudyConfig
+from skipstack.search.planning.epochs import EpochSize
+from skipstack.search.record.parts import value_text
+from skipstack.search.study_files.origins import DEFAULT
+from skipstack.spaces.activity import condition
+from skipstack.spaces.constraints import CONSTRAINTS
+from skipstack.spaces.counting import SpaceCount
+from skipstack.spaces.domains import Choice, Domain
+from skipstack.spaces.space import Space
+from skipstack.spaces.subject import leaves
+from skipstack.spaces.trial import as_network
+
+LONGEST_COUNT = 24
+"""Digits of a number that is still written out."""
+
+VARIES = "~"
+"""Marks a setting that an axis varies."""
+
+Content = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DescribedStudy:
+    """A study and what is known of it without training.
+
+    ``origins``: who settles each field, by dotted path; other fields have their defaults. ``epoch``: its size, or one
+    line that says why it is not known. ``scales`` and ``papers``: the sizes that it offers, and the tables of papers
+    that it can be compared with.
+    """
+
+    study: StudyConfig
+    counted: SpaceCount
+    origins: Mapping[str, str]
+    epoch: EpochSize | str
+    scales: tuple[str, ...] = ()
+    papers: tuple[str, ...] = ()
+
+
+def space_report(described: DescribedStudy) -> Report:
+    """The report of a study."""
+    content = _content(described)
+    title = ": ".join(filter(None, (content["study"], content["about"])))
+    lists = {
+        "space": [*space_lines(content["space"]), *_walked(content)],
+        "axes": list(axis_lines(content["axes"])),
+        "constraints": [f"{name}: {reason}" for name, reason in content["space"]["constraints"].items()],
+        "epochs": list(_epoch_lines(content["epoch"])),
+        "options": list(_options(content)),
+    }
+    groups: list[tuple[Block, ...]] = [(Heading(name), Listing(tuple(lines))) for name, lines in lists.items() if lines]
+    note = (
+        "Each path can be set by --set PATH=VALUE, or in the base of a study file.",
+        *([f"{VARIES}: an axis varies it; the value is the base's."] if content["axes"] else []),
+    )
+    groups.append((Heading("settings"), Listing((" ".join(note),))))
+    groups.append((_settings(content["settings"]),))
+    return Report(
+        page=Page(title, tuple(groups)),
+        content=content,
+        records=content["settings"],
+        names=("path", "value", "set_by", "varied_by"),
+    )
+
+
+def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
+    """The size of a space, and what it leaves out."""
+    return {
+        "combinations": counted.combinations,
+        "configurations": counted.estimate,
+        "exact": counted.allowed is not None,
+        "allowed_share": counted.share,
+        "allowed_share_standard_error": counted.standard_error,
+        "drawn": counted.drawn,
+        "discrete_axes": len(study.space.axes) - len({*counted.continuous, *counted.idle}),
+        "continuous_axes": list(counted.continuous),
+        "constraints": {name: CONSTRAINTS[name].reason for name in study.space.constraints},
+    }
+
+
+def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[Content]:
+    """The axes in their order."""
+    return [
+        {
+            "path": path,
+            "values": values(space.domains[path]),
+            "when": condition(space, path),
+            "varies": path not in counted.idle,
+            "meaning": meaning(path, study.space.base),
+        }
+        for path in space.domains
+    ]
+
+
+def space_lines(space: Content) -> Iterator[str]:
+    """How many configurations a space has, in sentences."""
+    axes = counted(space["discrete_axes"], "axis", "axes")
+    if space["exact"]:
+        refused = space["combinations"] - space["configurations"]
+        but = f", {refused:,} of them refused by configs or constraints" if refused else ""
+        configurations = counted(space["configurations"], "configuration")
+        combinations = counted(space["combinations"], "combination")
+        yield f"{configurations}: {combinations} of {axes}{but}" if space["discrete_axes"] else configurations
+    else:
+        share, error = 100 * space["allowed_share"], 100 * space["allowed_share_standard_error"]
+        yield (
+            f"about {_rounded(space['configurations'])} configurations: of {_whole(space['combinations'])} "
+            f"combinations of {axes} {share:.1f} % ± {error:.1f} % are allowed, estimated from {space['drawn']:,} that "
+            "were drawn at random and checked"
+        )
+    if space["continuous_axes"]:
+        names = space["continuous_axes"]
+        yield f"infinitely many, since {'an axis is' if len(names) == 1 else 'axes are'} continuous: {', '.join(names)}"
+
+
+def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
+    """Each axis: its values, when it varies, and what it means."""
+    for axis in axes:
+        never = "" if axis["varies"] else "never varies: "
+        when = f" ({never}only when {axis['when']})" if axis["when"] else ""
+        yield f"{axis['path']}: {axis['values']}{when}{'. ' + axis['meaning'] if axis['meaning'] else ''}"
+    if not axes:
+        yield "none: the space is the base alone"
+
+
+def values(domain: Domain) -> str:
+    """The values of an axis, by name where they have names."""
+    return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
+
+
+def _content(described: DescribedStudy) -> Content:
+    study, space = described.study, Space(described.study.space)
+    training, path = as_network(study.space.base).training, "training.batch_size"
+    size = described.epoch
+    return {
+        "study": study.name,
+        "about": study.about,
+        "space": space_content(study, described.counted),
+        "axes": axes_content(study, space, described.counted),
+        "one_at_a_time": _one_at_a_time(study, space),
+        "epoch": {
+            "batch_size": training.batch_size,
+            "batch_size_is_default": path not in described.origins,
+            "batch_size_varies": path in study.space.axes,
+            **(dict.fromkeys(EpochSize.__annotations__) if isinstance(size, str) else asdict(size)),
+            "unknown": size if isinstance(size, str) else None,
+            "window": training.window,
+        },
+        "scales": list(described.scales),
+        "papers": list(described.papers),
+        "settings": list(_setting_records(described)),
+    }
+
+
+def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
+    return sum(1 for _ in space.one_at_a_time()) if study.search.proposer.kind == "one_at_a_time" else None
+
+
+def _walked(content: Content) -> Iterator[str]:
+    """How many of the configurations are searched, where it is not all of them."""
+    if content["one_at_a_time"] is not None:
+        yield f"{content['one_at_a_time']:,} of them are tried: the base, then one axis at a time"
+
+
+def _epoch_lines(epoch: Content) -> Iterator[str]:
+    """What an update reads, how many make an epoch, and a hint where that is slow without anybody's choice."""
+    size = epoch["batch_size"]
+    of_base = " (the base's; an axis varies it)" if epoch["batch_size_varies"] else ""
+    if epoch["unknown"] is not None:
+        yield f"batch size {size}{of_base}: each update learns from {counted(size, 'sentence')} at most"
+        yield f"updates an epoch: not counted: {epoch['unknown']}"
+    elif TASKS[epoch["task"]].continues:
+        places, window = counted(size, "place"), counted(epoch["window"], "word")
+        yield f"batch size {size}{of_base}: the text is read at {places} side by side, {window} at each in an update"
+        yield f"{counted(epoch['updates'], 'update')} an epoch: train has {counted(epoch['tokens'], 'word')}"
+    else:
+        sentence = "text" if TASKS[epoch["task"]].single_label else "sentence"
+        sentences = counted(epoch["sentences"], sentence)
+        tokens = epoch["tokens"] / epoch["updates"]
+        yield (
+            f"batch size {size}{of_base}: each update learns from {counted(size, sentence)} at most, "
+            f"about {counted(round(tokens), 'token')}"
+        )
+        yield f"{counted(epoch['updates'], 'update')} an epoch: train has {sentences}, {epoch['tokens']:,} tokens"
+    if size == 1 and epoch["batch_size_is_default"]:
+        yield (
+            "hint: batch size 1 is only the default, and slow; `extends: tagger` or training.batch_size=16 makes an "
+            "epoch many times faster"
+        )
+
+
+def _options(content: Content) -> Iterator[str]:
+    if content["scales"]:
+        yield f"sizes, for --scale: {', '.join(content['scales'])}"
+    if content["papers"]:
+        yield f"tables of papers, for `skipstack report --against`: {', '.join(content['papers'])}"
+
+
+def _setting_records(described: DescribedStudy) -> Iterator[Numbers]:
+    """Every field of the base and of the search, its value, who settles it, and the axis that varies it, if any."""
+    study = described.study
+    search = leaves(study.search.model_dump(mode="json"), "search")
+    for path, value in [*study.space.base.flatten().items(), *search]:
+        around = [path.rsplit(".", cut)[0] for cut in range(path.count(".") + 1)]
+        axis = next((each for each in around if each in study.space.axes), None)
+        author = next((described.origins[each] for each in around if each in described.origins), DEFAULT)
+        yield {"path": path, "value": value, "set_by": author, "varied_by": axis}
+
+
+def _settings(records: Sequence[Numbers]) -> Table:
+    return Table(
+        names=("setting",),
+        columns=(Column("value", justify="left"), Column("set by", justify="left")),
+        rows=tuple(
+            Row(
+                names=(str(record["path"]),),
+                label=str(record["path"]),
+                cells=(Cell(value_text(record["value"])), Cell(str(record["set_by"]))),
+                section=str(record["path"]).partition(".")[0],
+                mark=Cell(VARIES if record["varied_by"] is not None else ""),
+                style="dim" if record["set_by"] == DEFAULT and record["varied_by"] is None else "",
+                code=True,
+            )
+            for record in records
+        ),
+        heading="setting",
+    )
+
+
+def _rounded(count: int) -> str:
+    """Three digits and zeros: more are not known."""
+    return _whole(round(count, min(0, 3 - len(str(count)))))
+
+
+def _whole(count: int) -> str:
+    """All digits, where they fit into a line."""
+    return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

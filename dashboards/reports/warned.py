@@ -1,0 +1,22 @@
+"""A report that begins with what spoils its comparisons."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skipstack.dashboards.formats.page import Block, Report, Sentence
+
+
+def warned(report: Report, warnings: Sequence[str]) -> Report:
+    """The report with the warnings about its corpora before everything else; as it is where there are none."""
+    if not warnings:
+        return report
+    return replace(
+        report,
+        page=replace(report.page, groups=(lines(warnings), *report.page.groups)),
+        content={**report.content, "warnings": list(warnings)},
+    )
+
+
+def lines(warnings: Sequence[str]) -> tuple[Block, ...]:
+    """Each warning as a sentence."""
+    return tuple(Sentence(f"warning: {line}") for line in warnings)

@@ -1,0 +1,105 @@
+"""What an ablation confirms: its rows, each beside the row that it is one change away from, on each of its corpora."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.ablation.labels import label, reference
+from skipstack.search.ablation.trained import TrainedRow, trained_rows
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Row, confirm, reach
+from skipstack.search.analysis.confirmation.designs import TENTH_OF_A_POINT, Confirmation, split_of
+from skipstack.search.ledger.events import Settled
+from skipstack.search.ledger.roles import Role, RoleKind
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.statistics.corpora import mean_over_corpora
+from skipstack.search.statistics.families import LEVEL, holm
+
+
+def ablated(record: StudyRecord, *, randomise: bool = False) -> Confirmation:
+    """The table of an ablation, by its own record. The rows of each corpus are one family, and so are the means."""
+    assert record.settled is not None, "an ablation begins with its rows"
+    trained = trained_rows(record)
+    asked = [_row(record, record.settled, role, each, trained) for role, each in questions(trained)]
+    split = split_of(record)
+    rows = confirm(asked, split=split, randomise=randomise)
+    corpora = tuple(dict.fromkeys(each.corpus for each in trained))
+    own = record.study.space.base.title
+    return Confirmation(
+        study=record.study.name,
+        corpus=", ".join(filter(None, corpora)) or own,
+        measure=record.measure,
+        rows=(*rows, *(_means(rows, len(corpora)) if len(corpora) > 1 else ())),
+        reach=reach(asked, TENTH_OF_A_POINT) if record.measure.in_points else None,
+        split=split,
+    )
+
+
+def questions(trained: Sequence[TrainedRow]) -> list[tuple[Role, TrainedRow]]:
+    """What is asked of the rows, corpus by corpus: a row that is there for two reasons answers two questions.
+
+    The winner of a single change asks one: without it, it is the base, and the base with it alone is the winner.
+    """
+    kinds = get_args(RoleKind)
+    asked = [(role, each) for each in trained for role in each.row.roles if _is_new(role, each.row.roles[0])]
+    asked.sort(key=lambda one: kinds.index(one[0].kind))  # of one kind, rows stand in the order of the axes
+    corpora, winners, axes = (
+        list(dict.fromkeys(found))
+        for found in zip(*((each.corpus, role.winner, role.axis) for role, each in asked), strict=True)
+    )
+
+    def place(one: tuple[Role, TrainedRow]) -> tuple[int, ...]:
+        role, each = one
+        kind, winner = kinds.index(role.kind), winners.index(role.winner)
+        return corpora.index(each.corpus), kind, winner, axes.index(role.axis)
+
+    return sorted(asked, key=place)
+
+
+def _is_new(role: Role, first: Role) -> bool:
+    return role == first or first.kind not in ("base", "winner")
+
+
+def _row(record: StudyRecord, settled: Settled, role: Role, row: TrainedRow, others: Sequence[TrainedRow]) -> Row:
+    named, compared = label(record.space, settled, role), reference(settled, role)
+    beside = [
+        other.trial
+        for other in others
+        if compared is not None
+        and other.corpus == row.corpus
+        and canonical_json(other.row.point) == canonical_json(compared.point)
+    ]
+    return Row(
+        label=named.name,
+        section=named.section,
+        axis=role.axis or "",
+        corpus=row.corpus,
+        family=row.corpus,
+        trial=row.trial,
+        reference=beside[0] if beside else None,
+        is_reference=compared is None,
+    )
+
+
+def _means(rows: tuple[ConfirmedRow, ...], corpora: int) -> tuple[ConfirmedRow, ...]:
+    """The mean effect of each row that has a difference on every corpus, over the corpora."""
+    of_rows: dict[tuple[str, str, str], list[ConfirmedRow]] = {}
+    for row in rows:
+        if row.difference is not None:
+            of_rows.setdefault((row.section, row.axis, row.label), []).append(row)
+    whole = {name: found for name, found in of_rows.items() if len(found) == corpora}
+    means = [mean_over_corpora([row.difference for row in found if row.difference]) for found in whole.values()]
+    asked = [tuple((row.trial, row.reference) for row in found) for found in whole.values()]  # winners share changes
+    corrected = holm([mean.p for mean in means], asked)
+    return tuple(
+        ConfirmedRow(
+            label=name,
+            section=section,
+            axis=axis,
+            corpus=f"{corpora} corpora, the mean",
+            is_reference=False,
+            difference=mean,
+            p=p,
+            marked=p is not None and p < LEVEL,
+        )
+        for (section, axis, name), mean, p in zip(whole, means, corrected, strict=True)
+    )

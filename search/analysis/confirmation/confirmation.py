@@ -1,0 +1,161 @@
+"""Rows that were settled before they were measured: what each reaches, and how far it is from its reference.
+
+Only such rows have intervals and marks. What a search selected or stopped has none (``search/analysis/exploration``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from skipstack.search.analysis.confirmation.differences import (
+    Split,
+    described,
+    difference,
+    difference_table,
+    randomised,
+    score_of,
+    size_of,
+)
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.statistics.estimates import Estimate
+from skipstack.search.statistics.families import LEVEL, holm
+from skipstack.search.statistics.power import noise, seeds_needed, smallest_difference
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """A row to be confirmed. ``trial``: what stands for it, None where it was not trained.
+
+    ``reference``: what it is measured from, likewise; ``is_reference``: others are measured from this row, and it from
+    none. ``section``: the heading it stands under, such as its axis; ``axis``: the one on which it differs from its
+    reference, where it is a single one; ``corpus``: where there are several. ``family``: rows of one are corrected
+    together. ``same_sentences``: both are known to be tested on the same ones, wherever their corpora lie.
+    """
+
+    label: str
+    trial: TrialRecord | None
+    reference: TrialRecord | None = None
+    is_reference: bool = False
+    section: str = ""
+    axis: str = ""
+    corpus: str = ""
+    family: str = ""
+    same_sentences: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfirmedRow:
+    """A row with what was found. Scores and differences are those of ``data.tasks.measure``, the larger the better.
+
+    ``difference``: to the reference, None for a reference and where ``why`` says why there is none. ``effect_size``:
+    the same in standard deviations over seeds. ``p``: that of the difference, corrected for all rows of the family
+    (Holm); ``marked``: it is below 5 %. ``p_randomised``: approximate randomisation over the sentences, of these
+    networks only; None where nobody asked. ``state``: of the trial; ``whole``: it was trained to its end.
+    """
+
+    label: str
+    section: str
+    is_reference: bool
+    axis: str = ""
+    corpus: str = ""
+    trial: int | None = None
+    reference: int | None = None
+    state: str | None = None
+    whole: bool = False
+    seeds: tuple[int, ...] = ()
+    dev: Estimate | None = None
+    test: Estimate | None = None
+    difference: Estimate | None = None
+    effect_size: float | None = None
+    p: float | None = None
+    p_randomised: float | None = None
+    marked: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """What the experiment can tell from chance: the smallest difference, and with how many seeds ``sought``.
+
+    In 80 of 100 experiments, where it is the only question asked. ``seeds``: None where no number of them would do.
+    """
+
+    smallest: float
+    sought: float
+    seeds: int | None
+
+
+def confirm(
+    rows: Sequence[Row], *, split: Split = "test", only_described: str = "", randomise: bool = False
+) -> tuple[ConfirmedRow, ...]:
+    """The rows with their differences on a split, corrected family by family.
+
+    ``only_described``: why none of them may have an interval, where the trials were not settled beforehand.
+    ``randomise``: ask for approximate randomisation, too, which takes a while.
+    """
+    found = [_measured(row, split, only_described, randomise) for row in rows]
+    for family in dict.fromkeys(row.family for row in rows):
+        places = [place for place, row in enumerate(rows) if row.family == family]
+        answers = [each.p if (each := found[place].difference) else None for place in places]
+        asked = [(id(rows[place].trial), id(rows[place].reference)) for place in places]  # winners share changes
+        for place, p in zip(places, holm(answers, asked), strict=True):
+            found[place] = replace(found[place], p=p, marked=p is not None and p < LEVEL)
+    return tuple(found)
+
+
+def reach(rows: Sequence[Row], sought: float) -> Reach | None:
+    """What differences like those of the rows would show, by the noise in them; None without two seeds."""
+    pairs = [(row.trial, row.reference) for row in rows if row.trial is not None and row.reference is not None]
+    tables = [table for trial, reference in pairs if (table := difference_table(trial, reference)) is not None]
+    found = noise(tables)
+    if found is None:
+        return None
+    seeds, sentences = min(map(len, tables)), min(table.shape[1] for table in tables)
+    return Reach(
+        smallest=smallest_difference(found, seeds=seeds, sentences=sentences),
+        sought=sought,
+        seeds=seeds_needed(found, sought, sentences=sentences),
+    )
+
+
+def _measured(row: Row, split: Split, only_described: str, randomise: bool) -> ConfirmedRow:
+    trial, reference = row.trial, row.reference
+    plain = ConfirmedRow(
+        label=row.label, section=row.section, axis=row.axis, corpus=row.corpus, is_reference=row.is_reference
+    )
+    if trial is None:
+        return replace(plain, why="not trained")
+    plain = replace(
+        plain,
+        trial=trial.number,
+        reference=None if reference is None else reference.number,
+        state=trial.state,
+        whole=trial.whole,
+        seeds=trial.seeds,
+        dev=_score(trial, "dev", only_described),
+        test=_score(trial, "test", only_described),
+    )
+    if row.is_reference:
+        return plain
+    if reference is None:
+        return replace(plain, why="what it is measured from was not trained")
+    cut = next((each for each in (trial, reference) if not each.whole), None)
+    if cut is not None:
+        return replace(plain, why=f"trial {cut.number} is {cut.state}, not trained to its end")
+    estimate = difference(trial, reference, split, same_sentences=row.same_sentences)
+    if estimate is None:
+        return replace(plain, why=f"not measured on {split}")
+    if only_described:
+        return replace(plain, difference=described(estimate, only_described))
+    return replace(
+        plain,
+        difference=estimate,
+        effect_size=size_of(trial, reference, split),
+        p_randomised=randomised(trial, reference) if randomise and split == "test" else None,
+    )
+
+
+def _score(trial: TrialRecord, split: Split, only_described: str) -> Estimate | None:
+    """A score with its interval, or without one where the trial was cut short or nothing here may have one."""
+    estimate = score_of(trial, split)
+    why = only_described or ("" if trial.whole else f"the trial is {trial.state}")
+    return estimate if estimate is None or not why else described(estimate, why)

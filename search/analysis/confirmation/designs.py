@@ -1,0 +1,101 @@
+"""Studies that are confirmations by design: all that they try was settled before anything was measured."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow, Reach, Row, confirm, reach
+from skipstack.search.analysis.confirmation.differences import Split
+from skipstack.search.proposers.config import WALKS
+from skipstack.search.record.parts import value_text
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice, Domain, Integer, Json
+from skipstack.spaces.space import Point, Space
+
+TENTH_OF_A_POINT = 0.001
+"""As a score: what ``Reach.seeds`` are counted for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Confirmation:
+    """The confirmed rows of a study, the base first. ``corpus``: its name, or its format; several names of several; of
+    a function, the function. ``split``: where they are compared.
+    """
+
+    study: str
+    corpus: str
+    measure: Measure
+    rows: tuple[ConfirmedRow, ...]
+    reach: Reach | None
+    split: Split = "test"
+
+
+def why_not_by_design(record: StudyRecord) -> str:
+    """Why the trials of a study are no confirmation; empty where they are one."""
+    search = record.study.search
+    if not search.stops_nothing:
+        return f"{search.scheduler.kind} stops trials by their scores"
+    if search.proposer.kind not in WALKS:
+        return f"{search.proposer.kind} chose the trials"
+    if record.warm_starts:
+        return "the study learned from an earlier one"
+    return ""
+
+
+def by_design(record: StudyRecord, *, randomise: bool = False) -> Confirmation | None:
+    """The table of a study that is a confirmation by design; None for any other.
+
+    A row is the base with that value and nothing else, so other axes do not blur what it is about: of a grid, the
+    trials that differ from the base on one axis. The rows are one family.
+    """
+    if why_not_by_design(record):
+        return None
+    rows, split = list(_rows(record)), split_of(record)
+    return Confirmation(
+        study=record.study.name,
+        corpus=record.study.space.base.title,
+        measure=record.measure,
+        rows=confirm(rows, split=split, randomise=randomise),
+        reach=reach(rows, TENTH_OF_A_POINT) if record.measure.in_points else None,
+        split=split,
+    )
+
+
+def split_of(record: StudyRecord) -> Split:
+    """Where the rows of a study are compared: on test, or on the score itself where a function reports nothing else."""
+    reports_test = any(trial.test for trial in record.trials.values())
+    return "test" if record.study.space.base.keeps_weights or reports_test else "dev"
+
+
+def _rows(record: StudyRecord) -> Iterator[Row]:
+    space = record.space
+    trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
+    base = base_of(space)
+    reference = trials.get(canonical_json(base))
+    yield Row(label="base", trial=reference, is_reference=True)
+    for axis, domain in space.domains.items():
+        for value in _values(domain):
+            point = space.moved(base, axis, value)
+            text = canonical_json(point)
+            if axis in point and text != canonical_json(base) and space.allowed(point):
+                yield _row(axis, domain, value, trials.get(text), reference)
+
+
+def _row(axis: str, domain: Domain, value: Json, trial: TrialRecord | None, reference: TrialRecord | None) -> Row:
+    name = domain.name(value) if isinstance(domain, Choice) else None
+    return Row(label=name or value_text(value), section=axis, axis=axis, trial=trial, reference=reference)
+
+
+def base_of(space: Space) -> Point:
+    """The base, brought into a space that does not have it, as ``one_at_a_time`` brings it."""
+    point = space.base_point()
+    for axis in tuple(point):
+        point = space.moved(point, axis, space.usual(axis))
+    return point
+
+
+def _values(domain: Domain) -> tuple[Json, ...]:
+    assert isinstance(domain, Choice | Integer), "a grid is finite"
+    return tuple(domain.values)

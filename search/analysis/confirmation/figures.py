@@ -1,0 +1,24 @@
+"""What is confirmed of a config, for its model card."""
+
+from skipstack.search.analysis.confirmation.ablated import ablated
+from skipstack.search.bundles.card import Confirmed
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.spaces.subject import Subject
+
+
+def confirmed_figures(record: StudyRecord, config: Subject) -> list[Confirmed]:
+    """What a config reaches on test in each ablation of its study, where that has an interval; each figure once.
+
+    Ablations alone train with seeds that the choice of the config has not seen.
+    """
+    found = {}
+    for number, ablation in record.ablations.items():
+        table = ablated(ablation)
+        for row in table.rows:
+            if row.trial is None or row.test is None or row.test.half is None:
+                continue
+            if ablation.trials[row.trial].config.identity == config.identity:
+                found[number, row.trial] = Confirmed(
+                    corpus=row.corpus or table.corpus, value=row.test.value, half=row.test.half, seeds=row.test.seeds
+                )
+    return list(found.values())

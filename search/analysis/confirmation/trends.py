@@ -1,0 +1,86 @@
+"""How a score changes along an axis of numbers, in a grid: a line for each value of another axis."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.confirmation.designs import base_of, split_of, why_not_by_design
+from skipstack.search.analysis.confirmation.differences import Split, score_of
+from skipstack.search.record.parts import value_text
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.statistics.estimates import Estimate
+from skipstack.spaces.domains import Choice, Domain, Integer, Json
+
+FEWEST = 3
+"""Numbers of an axis that a score has a course along."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reached:
+    """What a trial that was trained to its end reaches. ``number``: its value of the axis; ``line``: that of the other
+    one, empty where there is no other.
+    """
+
+    number: float
+    line: str
+    score: Estimate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trend:
+    """Scores along ``axis``, a line for each value of ``lines`` (None: there is one); other axes are at the base."""
+
+    axis: str
+    lines: str | None
+    split: Split
+    reached: tuple[Reached, ...]
+
+
+def trend(record: StudyRecord) -> Trend | None:
+    """The course of the scores of a grid along the axis of most numbers, with a line for each value of the other axis
+    that has most values. None for other studies, where no axis has three numbers, and before two of them are trained.
+    """
+    if why_not_by_design(record) or record.study.search.proposer.kind != "grid":
+        return None
+    base, domains, split = base_of(record.space), record.space.domains, split_of(record)
+    numbers = {axis: found for axis in base if len(found := _numbers(domains[axis])) >= FEWEST}
+    if not numbers:
+        return None
+    axis = max(numbers, key=lambda path: len(numbers[path]))
+    others = {path: len(_values(domains[path])) for path in base if path != axis}
+    lines = max(others, key=lambda path: others[path]) if others else None
+    reached = tuple(_reached(record, axis, numbers[axis], lines, split))
+    several = len({each.number for each in reached}) > 1
+    return Trend(axis=axis, lines=lines, split=split, reached=reached) if several else None
+
+
+def _reached(
+    record: StudyRecord, axis: str, numbers: tuple[int | float, ...], lines: str | None, split: Split
+) -> Iterator[Reached]:
+    space, base = record.space, base_of(record.space)
+    trials = {canonical_json(trial.point): trial for trial in record.trials.values()}
+    for value in _values(space.domains[lines]) if lines else (None,):
+        start = space.moved(base, lines, value) if lines else base
+        for number in numbers:
+            trial = trials.get(canonical_json(space.moved(start, axis, number)))
+            score = score_of(trial, split) if trial is not None and trial.whole else None
+            if score is not None:
+                name = _name(space.domains[lines], value) if lines else ""
+                yield Reached(number=float(number), line=name, score=score)
+
+
+def _numbers(domain: Domain) -> tuple[int | float, ...]:
+    """The values of a domain, ascending, where all of them are numbers; else none."""
+    values = _values(domain)
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return tuple(sorted(numbers)) if len(numbers) == len(values) else ()
+
+
+def _values(domain: Domain) -> tuple[Json, ...]:
+    assert isinstance(domain, Choice | Integer), "a grid is finite"
+    return tuple(domain.values)
+
+
+def _name(domain: Domain, value: Json) -> str:
+    name = domain.name(value) if isinstance(domain, Choice) else None
+    return name or value_text(value)

@@ -1,0 +1,236 @@
+"""All that describes what a search saw, from the frames of its study."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, get_args
+
+import pandas as pd
+
+from skipstack.data.basis.errors import UserError, unknown
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.budgets import Continued, continued, expected_best
+from skipstack.search.analysis.exploration.effects import Effects, effects
+from skipstack.search.analysis.exploration.levels import Domains, levels
+from skipstack.search.analysis.exploration.pairs import pairs
+from skipstack.search.analysis.exploration.rungs import rungs
+from skipstack.search.analysis.exploration.table import Row, Seen, rows
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Reason
+from skipstack.search.ledger.gain import Gain
+from skipstack.search.objectives.objectives import Objective, further
+from skipstack.search.objectives.pareto import front
+from skipstack.search.record.comparable import resource_of
+from skipstack.search.schedulers.config import KeepBestConfig, RungConfig
+from skipstack.search.schedulers.rungs import rungs_below
+from skipstack.spaces.space import Space
+from skipstack.spaces.subject import Subject
+
+FEW: Final = 8
+"""Epochs at which trials were stopped that count as rungs where the scheduler has none, at most."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """A trial that is named by itself. Scores by seed, the larger the better."""
+
+    number: int
+    score: float
+    dev: tuple[float, ...]
+    parameters: int | None
+    latency: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """The rows in the order they are shown (``table.py``), and what else the search saw, computed when it is asked for.
+
+    ``importances``, ``pairs``, ``rungs`` and ``budgets`` have the columns of the modules of these names.
+    """
+
+    study: str
+    measure: Measure
+    rows: tuple[Row, ...]
+    ends: dict[str, int]
+    """Trials by end reason, those that occur; ``running`` or ``paused`` for trials that have not ended."""
+    reused: int
+    """Trials that were taken over and not trained."""
+    epochs: int
+    seconds: float
+    best: int | None
+    """The number of the best trial."""
+    best_config: Subject | None
+    base: Subject
+    """What the study varies."""
+    seen: Seen
+    curves: Callable[[], pd.DataFrame]
+    """The frame ``curves``, which only pictures need."""
+    reached: pd.DataFrame
+    """By trial the best score up to each epoch; NaN after its end."""
+    domains: Domains
+    compared: tuple[int, ...]
+    """The epochs of the rungs."""
+    objectives: tuple[Objective, ...] = ("score",)
+    front: tuple[Trial, ...] = ()
+    """The trials on the Pareto front of several objectives, the best score first."""
+    enough: Gain | None = None
+    """What further trials would have brought, where none was started since that was too little."""
+
+    @property
+    def effects(self) -> Effects:
+        """What each value adds."""
+        return self.seen.effects
+
+    @cached_property
+    def importances(self) -> pd.DataFrame:
+        """How much each axis matters."""
+        from skipstack.search.analysis.exploration.importance import importances  # which loads optuna
+
+        return importances(self.effects.expected, self.seen.trials, self.domains)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """What the effects leave, by pair of values."""
+        return pairs(self.effects, self.seen.parts, self.seen.whole)
+
+    @cached_property
+    def rungs(self) -> pd.DataFrame:
+        """How alike scores at rungs and final scores rank the trials."""
+        return rungs(self.seen.trials["score"], self.seen.whole, self.reached, self.compared)
+
+    @cached_property
+    def budgets(self) -> pd.DataFrame:
+        """The best to expect of fewer trials."""
+        return expected_best(self.seen.trials["score"].dropna().tolist(), self.epochs)
+
+    @cached_property
+    def continued(self) -> Continued | None:
+        """What half as many trials again would give, at most."""
+        scores, deviations = self.seen.trials["score"].dropna(), self.seen.seeds.groupby("trial")["dev"].var()
+        usual = deviations.dropna().mean() ** 0.5  # of no trial with several seeds: NaN
+        return continued(scores.tolist(), self.epochs, None if pd.isna(usual) else float(usual))
+
+
+def explore(
+    trials: pd.DataFrame,
+    seeds: pd.DataFrame,
+    reached: pd.DataFrame,
+    study: StudyConfig,
+    measure: Measure,
+    *,
+    curves: Callable[[], pd.DataFrame],
+    base: int | None,
+    baseline: tuple[float, float] | None,
+    by: Sequence[str] = (),
+    enough: Gain | None = None,
+) -> Exploration:
+    """What the search of a study saw, its table over all axes or over those named ``by``.
+
+    ``trials``, ``seeds``, ``curves``: the frames of the study (``search/analysis/frames/``). ``reached``:
+    ``reached.reached``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
+    test. ``enough``: why no further trial was started, where the study found that itself. Raises UserError where ``by``
+    names something that is no axis of the study.
+    """
+    space = Space(study.space)
+    for axis in by:
+        if axis not in space.domains:
+            raise UserError(unknown("axis", axis, space.domains))
+    raced = resource_of(study) == "seeds"
+    whole = _whole(trials, reached, study) if raced else trials["state"] == "completed"
+    parts = levels(trials, space.domains)
+    model = effects(trials["score"], whole, reached, parts)
+    ranked = _ranked(trials, raced=raced)
+    on_front = _front(trials.loc[ranked], study.search.objectives)
+    seen = Seen(
+        trials=trials,
+        seeds=seeds,
+        parts=parts,
+        whole=whole,
+        ranked=ranked,
+        base=base if base in ranked else None,
+        front=frozenset(on_front),
+        sign=measure.score(1.0),
+        effects=model,
+    )
+    ends = Counter(trials["state"].tolist())
+    table = rows(seen, by or list(space.domains), space.domains, baseline and (measure.baseline, *baseline))
+    best = ranked[0] if ranked else None
+    return Exploration(
+        study=study.name,
+        measure=measure,
+        rows=table,
+        ends={reason: ends[reason] for reason in (*get_args(Reason), "running", "paused") if reason in ends},
+        reused=int(trials["reused"].sum()),
+        epochs=int(trials["epochs"].sum()),
+        seconds=sum(trials["seconds"].tolist()),
+        best=best,
+        best_config=None if best is None else space.config(json.loads(str(trials.loc[best, "point"]))),
+        base=study.space.base,
+        seen=seen,
+        curves=curves,
+        reached=reached,
+        domains=space.domains,
+        compared=() if raced else tuple(_rungs(study, trials, reached)),
+        objectives=study.search.objectives,
+        front=tuple(_trial(seen, number) for number in on_front),
+        enough=enough,
+    )
+
+
+def _whole(trials: pd.DataFrame, reached: pd.DataFrame, study: StudyConfig) -> "pd.Series[bool]":
+    """Where seeds race, a trial's score is that of trainings to their end, once its first seeds are."""
+    path = "training.epochs"
+    epochs = trials[path] if path in trials.columns else study.space.base.epochs
+    return (trials["state"] == "completed") | (
+        reached.notna().sum(axis=1).reindex(trials.index, fill_value=0) >= epochs
+    )
+
+
+def _ranked(trials: pd.DataFrame, *, raced: bool) -> list[int]:
+    """The trials that have a score, the best first; where seeds race, those with more seeds first."""
+    scored = trials[trials["score"].notna()]
+    order = pd.DataFrame({"seeds": -scored["seeds"] if raced else 0, "score": -scored["score"]}, index=scored.index)
+    return [int(number) for number in order.sort_values(["seeds", "score"], kind="stable").index]
+
+
+def _front(ranked: pd.DataFrame, objectives: Sequence[Objective]) -> list[int]:
+    if len(objectives) == 1:
+        return []
+    numbers = zip(_known(ranked["parameters"]), _known(ranked["latency"]), strict=True)
+    others = [
+        further(objectives, parameters=None if size is None else int(size), latency=latency)
+        for size, latency in numbers
+    ]
+    points = [(score, *other) for score, other in zip(ranked["score"].tolist(), others, strict=True)]
+    return [int(ranked.index[place]) for place in front(points)]
+
+
+def _known(values: Iterable[float]) -> list[float | None]:
+    return [None if pd.isna(value) else value for value in values]
+
+
+def _rungs(study: StudyConfig, trials: pd.DataFrame, reached: pd.DataFrame) -> Sequence[int]:
+    """Epochs after which the scheduler compares trials; where it has no rungs, those after which it stopped any."""
+    epochs, scheduler = study.space.base.epochs, study.search.scheduler
+    if isinstance(scheduler, RungConfig) and scheduler.resource == "epochs":
+        return rungs_below(epochs, scheduler.grace, scheduler.reduction)
+    if isinstance(scheduler, KeepBestConfig):
+        return (1,) if epochs > 1 else ()
+    stopped = trials.index[trials["state"] == "stopped"]
+    ends = sorted(set(reached.reindex(stopped).notna().sum(axis=1)) - {0})
+    return ends if len(ends) <= FEW else ()
+
+
+def _trial(seen: Seen, number: int) -> Trial:
+    row: Any = seen.trials.loc[number]
+    dev = seen.seeds.loc[seen.seeds["trial"] == number, "dev"]
+    (parameters,), (latency,) = _known([row["parameters"]]), _known([row["latency"]])
+    return Trial(
+        number=number,
+        score=float(row["score"]),
+        dev=tuple(seen.sign * value for value in dev.tolist()),
+        parameters=None if parameters is None else int(parameters),
+        latency=latency,
+    )

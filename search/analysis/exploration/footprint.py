@@ -1,0 +1,59 @@
+"""A map of the configs that a search tried: two coordinates of each, alike configs close to each other.
+
+Array legend: N trials, A axes.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skipstack.search.analysis.exploration.levels import Domains
+from skipstack.spaces.domains import Choice, Integer, Log, Real
+
+MOST: Final = 400
+"""Trials that are placed, at most: equally spaced ones by number."""
+
+COLUMNS: Final = ("trial", "x", "y")
+
+
+def footprint(trials: pd.DataFrame, domains: Domains) -> pd.DataFrame:
+    """A row for each trial, by classical scaling (Torgerson, "Multidimensional Scaling", 1952).
+
+    The distance of two configs is Gower's (1971): the mean over all axes of how far apart they are, a number by its
+    share of the axis's range (``Log``: of logarithms), another value 0 or 1, and 1 where only one has the axis. With
+    squared distances D and J = I - 1/N the coordinates are the two leading eigenvectors of -J D J / 2, each times the
+    root of its eigenvalue.
+    """
+    drawn = trials.iloc[np.unique(np.linspace(0, len(trials) - 1, min(len(trials), MOST)).astype(int))]
+    apart_NN = np.zeros((len(drawn), len(drawn)))
+    for axis, domain in domains.items():
+        apart_NN += _apart(drawn[axis], domain)
+    squared_NN = (apart_NN / max(len(domains), 1)) ** 2
+    centred_NN = squared_NN - squared_NN.mean(0) - squared_NN.mean(1)[:, None] + squared_NN.mean()
+    values_N, vectors_NN = np.linalg.eigh(-centred_NN / 2)
+    places_N2 = vectors_NN[:, :-3:-1] * np.sqrt(np.maximum(values_N[:-3:-1], 0.0))
+    places_N2 *= np.where(places_N2.sum(0) + places_N2[0] < 0, -1.0, 1.0)  # the same map on every machine
+    return pd.DataFrame({"trial": drawn.index, "x": places_N2[:, 0], "y": places_N2[:, 1]})
+
+
+def _apart(values: "pd.Series[Any]", domain: Any) -> NDArray[np.float64]:
+    """How far apart any two values of an axis are, in [0, 1]."""
+    there = values.notna().to_numpy()
+    match domain:
+        case Choice():
+            codes = pd.factorize(values)[0]
+            apart = (codes[:, None] != codes).astype(float)
+        case Integer(low, high) | Real(low, high):
+            apart = _far(values.astype("float64").to_numpy(), low, high)
+        case Log(low, high):
+            apart = _far(np.log(values.astype("float64").to_numpy()), np.log(low), np.log(high))
+    both = there[:, None] & there
+    neither = ~there[:, None] & ~there
+    return np.where(both, apart, np.where(neither, 0.0, 1.0))
+
+
+def _far(numbers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
+    apart: NDArray[np.float64] = np.abs(numbers[:, None] - numbers) / ((high - low) or 1.0)
+    return apart

@@ -1,0 +1,148 @@
+"""The table of what a search saw: each value of each axis, beside the base, the best and the baseline.
+
+A value is represented by its selected trial, the best on dev of those that have it: of the more trials it was selected,
+the more flattered it is. So nothing here is tested, and no number has an interval. Only selected trials, and a grid's,
+are measured on test.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from skipstack.search.analysis.exploration.effects import Effects
+from skipstack.search.analysis.exploration.levels import Domains
+from skipstack.search.record.parts import parts as parts_of
+
+BASELINE, BASE, BEST = "baseline", "base", "best"
+"""The ``axis`` of the rows that belong to none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One value of one axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
+
+    ``trials``: how many have the value, ``scored``: how many of them have a score. The selected one is the best of
+    these; it was ``epoch`` that was best, with these ``seeds``. ``whole``: it was trained to its end; what it would
+    have reached otherwise is not known. ``effect``: what the value adds to the final score (``effects.py``); None where
+    the trials do not tell it. ``epochs`` and ``seconds`` are spent on all ``trials``. ``leads``: no other value of
+    the axis has a better selected trial. ``state``, ``parameters``, ``latency`` and ``on_front``, the Pareto front, are
+    the selected trial's, the latter three where the study asks for them. ``reused``: it was not trained here.
+    """
+
+    axis: str
+    value: str
+    trials: int
+    scored: int
+    selected: int | None = None
+    state: str | None = None
+    whole: bool = True
+    epoch: int | None = None
+    seeds: tuple[int, ...] = ()
+    is_base: bool = False
+    leads: bool = False
+    dev: tuple[float, ...] = ()
+    effect: float | None = None
+    test: tuple[float, ...] = ()
+    epochs: int = 0
+    seconds: float = 0.0
+    parameters: int | None = None
+    latency: float | None = None
+    on_front: bool = False
+    reused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What the rows are made from.
+
+    ``trials``, by number, and ``seeds`` are the frames; ``parts``: ``levels.levels``; ``whole``: by trial whether it
+    was trained to its end; ``ranked``: the trials that have a score, the best first; ``base``: the base's trial, if it
+    has one; ``front``: those on the Pareto front. ``sign`` makes a score of a measured value.
+    """
+
+    trials: pd.DataFrame
+    seeds: pd.DataFrame
+    parts: pd.DataFrame
+    whole: "pd.Series[bool]"
+    ranked: Sequence[int]
+    base: int | None
+    front: frozenset[int]
+    sign: float
+    effects: Effects
+
+
+def rows(
+    seen: Seen, axes: Sequence[str], domains: Domains, baseline: tuple[str, float, float] | None
+) -> tuple[Row, ...]:
+    """The rows in the order they are shown: baseline, base, best, then axis by axis.
+
+    ``baseline``: what it is called, and its scores on dev and test.
+    """
+    found: list[Row] = []
+    if baseline is not None:
+        name, dev, test = baseline
+        found.append(Row(axis=BASELINE, value=name, trials=0, scored=0, dev=(dev,), test=(test,)))
+    if seen.base is not None:
+        found.append(_row(seen, BASE, f"trial {seen.base}", seen.trials.index == seen.base))
+    if seen.ranked:
+        found.append(_row(seen, BEST, f"trial {seen.ranked[0]}", seen.trials.index >= 0))
+    for axis in axes:
+        found.extend(_axis(seen, axis, domains))
+    return tuple(found)
+
+
+def _axis(seen: Seen, axis: str, domains: Domains) -> Iterator[Row]:
+    """The rows of an axis, in the order of its domain; trials on which it is not active have no value there."""
+    own = seen.parts[axis].to_numpy()
+    found = [
+        replace(_row(seen, axis, part.label, own == place), effect=seen.effects.of.get((axis, place)))
+        for place, part in enumerate(parts_of(domains[axis]))
+    ]
+    reached = {place: _mean(row.dev) for place, row in enumerate(found) if row.dev}
+    for place, row in enumerate(found):
+        best = place in reached and reached[place] == max(reached.values())
+        yield replace(row, leads=len(reached) > 1 and best)
+
+
+def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
+    group = seen.trials.loc[member, ["score", "epochs", "seconds"]]
+    scored = group["score"].notna()
+    row = Row(
+        axis=axis,
+        value=value,
+        trials=len(group),
+        scored=int(scored.sum()),
+        epochs=int(group["epochs"].sum()),
+        seconds=sum(group["seconds"].tolist()),
+    )
+    if not scored.any():
+        return row
+    numbers = set(group.index[scored])
+    selected = next(number for number in seen.ranked if number in numbers)
+    trial: Any = seen.trials.loc[selected]
+    seeds = seen.seeds[seen.seeds["trial"] == selected]
+    return replace(
+        row,
+        selected=int(selected),
+        state=trial["state"],
+        whole=bool(seen.whole[selected]),
+        epoch=int(trial["best_epoch"]),
+        seeds=tuple(seeds["seed"].tolist()),
+        is_base=selected == seen.base,
+        dev=_scores(seeds["dev"], seen.sign),
+        test=_scores(seeds["test"], seen.sign),
+        parameters=None if pd.isna(trial["parameters"]) else int(trial["parameters"]),
+        latency=None if pd.isna(trial["latency"]) else float(trial["latency"]),
+        on_front=selected in seen.front,
+        reused=bool(trial["reused"]),
+    )
+
+
+def _scores(values: "pd.Series[float]", sign: float) -> tuple[float, ...]:
+    return tuple(sign * value for value in values.tolist()) if values.notna().any() else ()
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

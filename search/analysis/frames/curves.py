@@ -1,0 +1,84 @@
+"""Learning curves, and what was counted of each sentence, as frames.
+
+Array legend: N reports, R seeds, M metrics times lanes, S sentences, C counts.
+"""
+
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from skipstack.search.analysis.frames.columns import framed
+from skipstack.search.record.reports import NUMBERS, Block, Layout
+from skipstack.search.record.study_record import StudyRecord
+
+
+def curves(record: StudyRecord) -> pd.DataFrame:
+    """A row for each epoch of each seed of each trial; see ``COLUMNS``."""
+    alike: dict[tuple[Layout, int], list[tuple[int, tuple[int, ...], Block]]] = defaultdict(list)
+    for trial in record.trials.values():
+        for block in trial.reports.blocks():
+            own = block.seeds or trial.seeds
+            alike[block.layout, len(own)].append((trial.number, own, block))
+    if not alike:
+        return framed("curves", dict.fromkeys(("trial", "epoch", "seed", "score", "dev", "seconds", "event"), ()))
+    parts = [_rows(layout, seeds, blocks) for (layout, seeds), blocks in alike.items()]
+    dev = f"dev_{record.measure.name}"
+    names = dict.fromkeys(("trial", "epoch", "seed", "score", dev, "seconds", "event"))
+    names |= dict.fromkeys(name for part in parts for name in part)
+    rows = {name: np.concatenate([part.get(name, _unknown(part)) for part in parts]) for name in names}
+    order = np.lexsort((np.concatenate([_places(part) for part in parts]), rows["event"], rows["trial"]))
+    return framed("curves", {"dev" if name == dev else name: values[order] for name, values in rows.items()})
+
+
+def sentences(record: StudyRecord) -> pd.DataFrame:
+    """A row for each sentence of the test split, for each seed of each trial that was tested; see ``COLUMNS``."""
+    names = record.measure.counted
+    parts: dict[str, list[NDArray[np.float64]]] = {
+        name: [np.empty(0)] for name in ("trial", "seed", "sentence", "event", *names)
+    }
+    for trial in record.trials.values():
+        counts_RSC = trial.sentences
+        if counts_RSC is not None:
+            seeds, count, _ = counts_RSC.shape
+            parts["trial"].append(np.full(seeds * count, trial.number))
+            parts["seed"].append(np.repeat(trial.seeds, count))
+            parts["sentence"].append(np.tile(np.arange(count), seeds))
+            parts["event"].append(np.full(seeds * count, trial.happened["tested"]))
+            for place, name in enumerate(names):
+                parts[name].append(counts_RSC[..., place].ravel())
+    return framed("sentences", {name: np.concatenate(values) for name, values in parts.items()})
+
+
+def _rows(
+    layout: Layout, seeds: int, blocks: list[tuple[int, tuple[int, ...], Block]]
+) -> dict[str, NDArray[np.float64]]:
+    """The columns of reports of one layout and so many seeds, by name; a seed after another in each report."""
+    counts = [len(block.events_N) for _, _, block in blocks]
+    numbers_N4 = np.concatenate([block.numbers_N4 for _, _, block in blocks])
+    metrics_NM = np.concatenate([block.metrics_NM for _, _, block in blocks])
+    seeds_NR = np.repeat([own for _, own, _ in blocks], counts, axis=0)
+    columns = {
+        "trial": np.repeat([number for number, _, _ in blocks], counts),
+        **{name: numbers_N4[:, NUMBERS.index(name)] for name in ("epoch", "score", "seconds")},
+        "event": np.concatenate([block.events_N for _, _, block in blocks]),
+    }
+    rows = {name: np.repeat(values, seeds) for name, values in columns.items()} | {"seed": seeds_NR.ravel()}
+    first = 0
+    for name, lanes in layout:
+        values_NR = np.full((len(numbers_N4), seeds), np.nan)
+        shown = min(lanes, seeds)
+        values_NR[:, :shown] = metrics_NM[:, first : first + shown]
+        rows[name] = values_NR.ravel()
+        first += lanes
+    return rows
+
+
+def _unknown(part: dict[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.full(len(part["trial"]), np.nan)
+
+
+def _places(part: dict[str, NDArray[np.float64]]) -> NDArray[np.intp]:
+    """The places of the rows of a part: seeds stand in their order."""
+    return np.arange(len(part["trial"]))

@@ -1,0 +1,69 @@
+"""The ledger as a frame: every event, with its number; and what workers took of their machines."""
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pydantic_core
+
+from skipstack.search.analysis.frames.columns import COLUMNS, framed
+from skipstack.search.ledger.ledger import Ledger, Past, events_of
+from skipstack.search.ledger.lines import Line
+
+
+class Told(NamedTuple):
+    """An event as the ledger has it: its number, its JSON, and the line that it stands in."""
+
+    number: int
+    plain: dict[str, Any]
+    line: Line
+
+
+def told(past: Past) -> Iterator[Told]:
+    """The events of the ``past`` in their order. Raises UserError as ``Ledger.replay`` does."""
+    number = 0
+    for line in Ledger(past.folder).lines():
+        assert line.payload is not None
+        try:
+            together = pydantic_core.from_json(line.payload.partition(b" ")[2])
+        except ValueError:
+            events_of(line)  # which says what is wrong, and where
+            raise
+        for plain in together:
+            if number == past.count:
+                return
+            yield Told(number, plain, line)
+            number += 1
+
+
+def events(past: Past, numbers: Collection[int] | None = None) -> pd.DataFrame:
+    """A row for each event of the ``past``, or for those of these ``numbers``; see ``COLUMNS``.
+
+    Raises UserError as ``Ledger.replay`` does.
+    """
+    rows = [
+        (each.number, each.plain["time"], each.plain["kind"], each.plain.get("trial"), _json(each.plain))
+        for each in told(past)
+        if numbers is None or each.number in numbers
+    ]
+    names = [column.name for column in COLUMNS["events"]]
+    return framed("events", {name: [row[place] for row in rows] for place, name in enumerate(names)})
+
+
+def usage(past: Past) -> pd.DataFrame:
+    """A row for each epoch of the search of which the ``past`` says what its worker took of its machine; see
+    ``COLUMNS``.
+
+    Raises UserError as ``Ledger.replay`` does.
+    """
+    rows = [
+        {**each.plain, **each.plain["usage"], "event": each.number}
+        for each in told(past)
+        if each.plain["kind"] == "used"
+    ]
+    return framed("usage", {column.name: [row[column.name] for row in rows] for column in COLUMNS["usage"]})
+
+
+def _json(plain: dict[str, Any]) -> str:
+    return json.dumps(plain, separators=(",", ":"))

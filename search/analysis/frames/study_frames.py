@@ -1,0 +1,237 @@
+"""All of a study as frames, and what is needed to read them: what was varied, what ranks the trials."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from skipstack.data.basis.collection import collection_put_off
+from skipstack.data.basis.frozen import identity
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.analysis.exploration.exploration import Exploration, explore
+from skipstack.search.analysis.exploration.reached import reached
+from skipstack.search.analysis.frames.curves import curves, sentences
+from skipstack.search.analysis.frames.events import events, usage
+from skipstack.search.analysis.frames.kept import as_parquet, keep, kept, stamp
+from skipstack.search.analysis.frames.trials import seeds, trials
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import CorpusPrepared
+from skipstack.search.ledger.gain import Gain
+from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.ranking import measure_of
+from skipstack.search.record.reading import LONG, read_study
+from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.spaces.space import Space
+from skipstack.spaces.trial import TrialConfig
+
+MADE: Final[Mapping[str, Callable[[StudyRecord], pd.DataFrame]]] = {
+    "trials": trials,
+    "seeds": seeds,
+    "curves": curves,
+    "sentences": sentences,
+}
+"""The frames that are made of a record."""
+
+IMPORTANCES: Final = "importances"
+"""Kept beside them, since what computes them takes long to load (``search/analysis/exploration/importance.py``)."""
+
+REACHED: Final = "reached"
+"""Kept beside them: all that tables need of the curves, which are by far the largest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFrames:
+    """A study as it stood when it was read. Its frames have the columns of ``COLUMNS``, made when they are asked for.
+
+    ``study``: its config, with what it was extended by; ``corpora``: by the identity of their configs; ``base``: the
+    number of the trial that ran the base config itself; ``finished``: whether nothing is left to run; ``ablated``:
+    whether it has an ablation; ``warnings``: what in its corpora spoils comparisons; ``enough``: why it started no
+    further trial, where it found that itself.
+    """
+
+    past: Past
+    study: StudyConfig
+    corpora: Mapping[str, CorpusPrepared]
+    base: int | None
+    finished: bool
+    ablated: bool
+    warnings: tuple[str, ...]
+    enough: Gain | None
+    kept: Callable[[str], pd.DataFrame | None]
+    """A frame by its name in ``MADE``, ``IMPORTANCES`` or ``REACHED``, where an earlier reading has made it."""
+    read: Callable[[], StudyRecord]
+
+    @classmethod
+    def of(cls, record: StudyRecord, folder: Path) -> "StudyFrames":
+        """Those of a record, whose ledger lies in the study's ``folder``."""
+        base = record.base
+        return cls(
+            past=Past(StudyFolder(folder).ledger, record.events),
+            study=record.study,
+            corpora=record.corpora,
+            base=None if base is None else base.number,
+            finished=record.finished and all(each.finished for each in record.ablations.values()),
+            ablated=bool(record.ablations),
+            warnings=record.warnings,
+            enough=None if record.enough is None else record.enough.gain,
+            kept=lambda name: None,
+            read=lambda: record,
+        )
+
+    @cached_property
+    def record(self) -> StudyRecord:
+        """The study trial by trial, which takes a while to read where frames were kept."""
+        return self.read()
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """A row for each trial."""
+        return self._made("trials")
+
+    @cached_property
+    def seeds(self) -> pd.DataFrame:
+        """A row for each seed of each trial that has a score."""
+        return self._made("seeds")
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """A row for each epoch of each seed of each trial."""
+        return self._made("curves")
+
+    @cached_property
+    def sentences(self) -> pd.DataFrame:
+        """A row for each sentence of the test split, for each seed of each trial that was tested."""
+        return self._made("sentences")
+
+    @cached_property
+    def importances(self) -> pd.DataFrame:
+        """How much each axis matters."""
+        return self.explored().importances
+
+    @cached_property
+    def reached(self) -> pd.DataFrame:
+        """By trial the best score up to each epoch."""
+        frame = self.kept(REACHED)
+        return reached(self.curves) if frame is None else frame.rename(columns=int).rename_axis(columns="epoch")
+
+    def explored(self, by: Sequence[str] = ()) -> Exploration:
+        """What the search saw, its table over all axes or over those named ``by``. Raises UserError for no axis."""
+        found = explore(
+            self.trials,
+            self.seeds,
+            self.reached,
+            self.study,
+            self.measure,
+            curves=lambda: self.curves,
+            base=self.base,
+            baseline=self.baseline,
+            by=by,
+            enough=self.enough,
+        )
+        known = self.__dict__.get(IMPORTANCES, self.kept(IMPORTANCES))
+        if known is not None:
+            found.__dict__[IMPORTANCES] = known  # as if it had been asked for
+        return found
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """A row for each event."""
+        return events(self.past)
+
+    @cached_property
+    def usage(self) -> pd.DataFrame:
+        """A row for each epoch of which it was measured what the worker took of its machine."""
+        return usage(self.past)
+
+    @cached_property
+    def space(self) -> Space:
+        """The space that was searched."""
+        return Space(self.study.space)
+
+    @property
+    def measure(self) -> Measure:
+        """What the trials are ranked by: the same on all corpora of a study."""
+        return measure_of(self.study.space.base, self.corpora)
+
+    @property
+    def confirms(self) -> bool:
+        """Whether anything of the study may be confirmed: by an ablation, or since it settled what it tried."""
+        search = self.study.search
+        return self.ablated or (search.stops_nothing and search.proposer.kind in SETTLED)
+
+    @property
+    def baseline(self) -> tuple[float, float] | None:
+        """What has to be beaten on dev and on test, as scores, on the base's corpus, if there is one."""
+        base = self.study.space.base
+        prepared = self.corpora.get(identity(base.data.corpus)) if isinstance(base, TrialConfig) else None
+        return None if prepared is None else (prepared.baseline_dev, prepared.baseline_test)
+
+    def to_parquet(self, folder: Path) -> None:
+        """Write every frame to ``folder``, which is made if need be, as a Parquet file of its name."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in (*MADE, "usage", "events"):
+            (folder / f"{name}.parquet").write_bytes(as_parquet(getattr(self, name)))
+
+    def _made(self, name: str) -> pd.DataFrame:
+        frame = self.kept(name)
+        return MADE[name](self.record) if frame is None else frame
+
+
+def study_frames(path: Path) -> StudyFrames:
+    """The frames of the study in the folder ``path``: those of a long ledger are kept there (``kept.py``).
+
+    Raises UserError where there is none, or it is damaged.
+    """
+    folder = StudyFolder.existing(path)
+    ledger = Ledger(folder.ledger)
+    known_by = ledger.whole(lambda: _stamp(ledger))
+    if known_by is None:
+        return StudyFrames.of(read_study(path), path)
+    if (found := kept(folder.frames, known_by)) is not None:
+        past = Past(folder.ledger, found.about["events"])
+        corpora = [CorpusPrepared.model_validate(each) for each in found.about["corpora"]]
+        gain = found.about.get("enough")  # which earlier versions did not keep
+        return StudyFrames(
+            past=past,
+            study=StudyConfig.model_validate(found.about["study"]),
+            corpora={each.corpus: each for each in corpora},
+            base=found.about["base"],
+            finished=found.about["finished"],
+            ablated=found.about["ablated"],
+            warnings=tuple(found.about.get("warnings", ())),  # which versions before 0.2.0 did not keep
+            enough=None if gain is None else Gain.model_validate(gain),
+            kept=found.frame,
+            read=lambda: StudyRecord.of(past),
+        )
+    with collection_put_off():
+        frames = StudyFrames.of(read_study(path), path)
+        made: dict[str, Callable[[], pd.DataFrame]] = {
+            **{name: partial(getattr, frames, name) for name in (*MADE, IMPORTANCES)},
+            REACHED: lambda: frames.reached.rename(columns=str),  # as Parquet names columns
+        }
+        keep(folder.frames, known_by, made, _about(frames))
+    return frames
+
+
+def _stamp(ledger: Ledger) -> str | None:
+    """What frames of a long ledger are known by; None of a short one, which is read as soon as they would be."""
+    files = ledger.files()
+    return stamp(files) if sum(file.stat().st_size for file in files) >= LONG else None
+
+
+def _about(frames: StudyFrames) -> dict[str, Any]:
+    return {
+        "events": frames.past.count,
+        "study": frames.study.model_dump(mode="json"),
+        "corpora": [each.model_dump(mode="json") for each in frames.corpora.values()],
+        "base": frames.base,
+        "finished": frames.finished,
+        "ablated": frames.ablated,
+        "warnings": list(frames.warnings),
+        "enough": None if frames.enough is None else frames.enough.model_dump(mode="json"),
+    }

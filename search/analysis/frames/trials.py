@@ -1,0 +1,137 @@
+"""Trials and their seeds as frames: what each reached."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.search.analysis.frames.columns import COLUMNS, framed
+from skipstack.search.ledger.events import SCORELESS
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.spaces.domains import Choice, Domain, Integer
+
+
+def trials(record: StudyRecord, of: Sequence[TrialRecord] | None = None) -> pd.DataFrame:
+    """A row for each trial, or for each of ``of``, in this order; see ``COLUMNS``."""
+    chosen = list(record.trials.values()) if of is None else of
+    rows = [_row(record, trial) for trial in chosen]
+    frame = framed("trials", {column.name: [row[column.name] for row in rows] for column in COLUMNS["trials"]})
+    for path, domain in record.space.domains.items():
+        values = [_value(domain, trial.point[path]) if path in trial.point else None for trial in chosen]
+        frame[path] = pd.Series(values, dtype=_dtype(domain), index=frame.index)
+    return frame.set_index("trial")
+
+
+def seeds(record: StudyRecord) -> pd.DataFrame:
+    """A row for each seed of each trial that has a score; see ``COLUMNS``."""
+    sign, rows = record.measure.score(1.0), []
+    for trial in record.trials.values():
+        best = trial.best
+        if best is None or trial.reason in SCORELESS:
+            continue
+        dev, test, places = trial.dev_of(best), trial.test, _places(trial)
+        epochs = trial.reports.epochs
+        rows += [
+            {
+                "trial": trial.number,
+                "seed": seed,
+                "best_epoch": int(epochs[places[seed]]),
+                "dev": sign * dev[seed],
+                "test": sign * test.get(seed, math.nan),
+                "best_event": trial.reports.events[places[seed]],
+                "tested_event": _tested_event(trial, test, trial.reports.events[places[seed]]),
+            }
+            for seed in trial.seeds
+        ]
+    return framed("seeds", {column.name: [row[column.name] for row in rows] for column in COLUMNS["seeds"]})
+
+
+def _row(record: StudyRecord, trial: TrialRecord) -> dict[str, Any]:
+    sign, best = record.measure.score(1.0), trial.best
+    scored = best is not None and trial.reason not in SCORELESS
+    best_event = trial.reports.events[_places(trial)[trial.seeds[0]]] if scored else None
+    test = trial.test
+    return {
+        "trial": trial.number,
+        "state": trial.state,
+        "score": best.score if best is not None and scored else math.nan,
+        **_spread("dev", trial.dev_of(best).values() if best is not None and scored else (), sign),
+        **_spread("test", test.values(), sign),
+        "best_epoch": best.epoch if best is not None and scored else None,
+        "epochs": trial.epochs,
+        "seconds": trial.seconds,
+        "seeds": len(trial.seeds),
+        "parameters": trial.parameters,
+        "latency": trial.latency if "latency" in record.study.search.objectives else math.nan,
+        "reused": trial.reused is not None,
+        "message": trial.message,
+        "point": canonical_json(trial.point),
+        "proposed_event": trial.happened["proposed"],
+        "best_event": best_event,
+        "ended_event": trial.happened.get("ended"),
+        "tested_event": _tested_event(trial, test, best_event),
+    }
+
+
+def _tested_event(trial: TrialRecord, test: Mapping[int, float], best: int | None) -> int | None:
+    """The event that has its measure on ``test``: that of its best epoch where a function reported it there."""
+    return trial.happened.get("tested", best if test else None)
+
+
+def best_events(trial: TrialRecord) -> tuple[int, ...]:
+    """The numbers of the reports of its best epoch: one, or where seeds race, one for each group of seeds."""
+    places = _places(trial)
+    return tuple(sorted({trial.reports.events[places[seed]] for seed in trial.seeds if seed in places}))
+
+
+def _places(trial: TrialRecord) -> dict[int, int]:
+    """By seed, the place of its best report: where seeds race, the best of its group."""
+    reports = trial.reports
+    place = reports.best()
+    if place is None or not trial.raced:
+        return {} if place is None else dict.fromkeys(trial.seeds, place)
+    best: dict[tuple[int, ...], int] = {}
+    for place, report in enumerate(reports):
+        group = report.seeds
+        if math.isfinite(report.score) and (group not in best or report.score > reports.scores[best[group]]):
+            best[group] = place
+    return {seed: place for group, place in best.items() for seed in group}
+
+
+def _value(domain: Domain, value: Any) -> Any:
+    if isinstance(domain, Choice) and (name := domain.name(value)) is not None:
+        return name
+    return value if _dtype(domain) != "str" or isinstance(value, str) else canonical_json(value)
+
+
+def _dtype(domain: Domain) -> str:
+    """The type of an axis's column, by all values that its domain has."""
+    match domain:
+        case Integer():
+            return "Int64"
+        case Choice(values=values, names=()):
+            kinds = {type(value) for value in values}
+            if kinds == {bool}:
+                return "boolean"
+            if kinds == {int}:
+                return "Int64"
+            return "float64" if kinds <= {int, float} else "str"
+        case Choice():
+            return "str"
+        case _:
+            return "float64"
+
+
+def _spread(name: str, scores: Iterable[float], sign: float) -> dict[str, float]:
+    """The mean and the standard deviation over seeds."""
+    values = tuple(scores)
+    mean = fmean(values) if values else math.nan
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return {
+        name: sign * mean,
+        f"{name}_deviation": math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else math.nan,
+    }

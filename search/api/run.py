@@ -1,0 +1,351 @@
+"""A study run to its end: ledger, driver, engine, tracker and retention put together. Nothing here prints.
+
+``begin``, ``resume``, ``extend`` and ``ablate`` check what was asked, start the engine and see that every machine can
+train; the ``Run`` that they return then finishes the study. Torch and ray are loaded once a study is valid.
+"""
+
+import shlex
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from skipstack.data.basis.code_files import code_path, load_recorded
+from skipstack.data.basis.errors import UserError
+from skipstack.search.ablation.history import AblationHistory
+from skipstack.search.api.options import Execution
+from skipstack.search.api.recorded_options import code_of_study, placement
+from skipstack.search.api.start import extend_study, open_study, run_study
+from skipstack.search.bundles.corpus_folders import folders_of
+from skipstack.search.config import StudyConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.driver.functions import check_function_given, source_of, version_with
+from skipstack.search.driver.interruption import terminated_as_interrupted
+from skipstack.search.driver.retention import Retention
+from skipstack.search.earlier_studies.told import summary, tried_first
+from skipstack.search.ledger.events import Event, VectorsPrepared
+from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.planning.plan import Meter
+from skipstack.search.record.extension import shortening
+from skipstack.search.record.folder import StudyFolder, new_folder
+from skipstack.search.record.reading import is_finished, read_searched, read_study, unfinished_ablation
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.tracking_process import TrackingProcess
+from skipstack.spaces.domains import Json
+from skipstack.spaces.subject import Subject
+from skipstack.spaces.trial import TrialConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A study that is ready to run: its folder, and its engine, which has started; None where it is finished.
+
+    ``ablation``: the number of the ablation of it that is run, in a folder of its own; None: the search. ``first``:
+    what the ledger takes before anything else. ``again``: an earlier driver began it. ``data_dir`` and
+    ``corpus_folder``: where its corpora were looked for, if they were.
+    """
+
+    folder: StudyFolder
+    execution: Execution
+    engine: Engine | None
+    again: bool
+    first: Sequence[Event] = ()
+    data_dir: Path | None = None
+    corpus_folder: Path = Path()
+    ablation: int | None = None
+    untracked: list[str] = field(default_factory=list)
+    """What MLflow could not be told."""
+    tracking: list[TrackingProcess] = field(default_factory=list)
+    """What tells MLflow of it, and then can show more there: one, once the study runs."""
+
+    def folders(self, record: StudyRecord) -> list[Path]:
+        """What `skipstack verify` has to be pointed at for the best trial, where it would not look on its own."""
+        return [
+            folder
+            for trial in record.ranked()[:1]
+            if isinstance(trial.config, TrialConfig)
+            for folder in folders_of(trial.config.data.corpus, data_dir=self.data_dir, corpus_folder=self.corpus_folder)
+        ]
+
+    def finish(self) -> StudyRecord:
+        """As ``finished``, to be read once all is closed."""
+        with self.finished() as record:
+            return record
+
+    @contextmanager
+    def finished(self) -> Iterator[StudyRecord]:
+        """Run the study to its end; of one that is finished, write what MLflow lacks of it.
+
+        Within, its record is there to be reported, for which nobody waits longer than for the last trial. At the end
+        the engine is closed, and MLflow has been written. KeyboardInterrupt and StudyInterruptedError, a UserError,
+        leave a study that can be resumed, with both done.
+        """
+        try:
+            if self.engine is None:
+                tracker = self._tracker(Past(self.folder.ledger))
+                tracker.heard_all()
+                record = read_study(self.folder.path)
+                self._tracked(tracker)
+                yield record
+                return
+            with Ledger(self.folder.ledger) as ledger, self._finished(ledger, self.engine) as record:
+                yield record
+        except BaseException:
+            for tracker in self.tracking:
+                tracker.end()
+            if self.engine is not None:
+                self.engine.close()
+            raise
+
+    @contextmanager
+    def _finished(self, ledger: Ledger, engine: Engine) -> Iterator[StudyRecord]:
+        folder, execution = self.folder, self.execution
+        history = ledger if self.ablation is None else AblationHistory(ledger, self.ablation)
+        before = StudyRecord()
+        count = parameter_counter(lambda: driver.record, folder)
+        driver = Driver(
+            folder,
+            history,
+            device=execution.device,
+            clock=time.time,
+            first=self.first,
+            rehearse=[before.apply],
+            parameters=count,
+        )
+        self._warn(ledger.cut)
+        for corpus in before.corpora.values():
+            for warning in corpus.warnings:
+                execution.warn(f"warning: {warning}")
+            for name, vectors in corpus.vectors.items():
+                execution.say(reach(name, vectors))
+        for earlier in before.warm_starts:
+            execution.say(summary(earlier))
+        for line in () if before.suggested is None else tried_first(before.suggested):
+            execution.say(line)
+        past = sum(1 for _ in ledger.replay()) if isinstance(history, AblationHistory) else driver.past
+        tracker = self._tracker(Past(folder.ledger, past))
+        heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker
+        retention = Retention(folder, lambda: driver.record)
+        typed = shlex.join(["skipstack", "resume", str(folder.path)])
+        enough = "; with --enough it starts no further trial" if self.ablation is None else ""
+        if execution.function is not None:
+            typed, enough = f"skipstack.resume({str(folder.path)!r}, {source_of(execution.function).name})", ""
+        goes_on = f"nothing is lost: `{typed}` continues the study"
+        preparing = threading.Thread(target=execution.meanwhile, daemon=True)
+        engine.idle = cache(preparing.start)  # once
+        try:
+            with _interruptible(), execution.watch(before) as progress:
+                driver.listen(heard, progress, retention)
+                if self.again:
+                    driver.resumed(version_with(execution.function))
+                run_study(driver, engine)
+        except KeyboardInterrupt:
+            execution.say(f"interrupted; {goes_on}{enough}")
+            raise
+        except StudyInterruptedError as cause:
+            raise type(cause)(f"{cause}; {goes_on}") from cause
+        else:
+            engine.idle()
+            preparing.join()  # two threads that import the same could meet half-made modules
+            yield driver.record
+        finally:
+            tracker.heard_all()
+            engine.close()
+            if not _interrupted_twice(sys.exception()):
+                self._tracked(tracker)
+            self._warn(retention.close())
+        if self.ablation is not None:  # all was measured, and what is exported is the search's
+            shutil.rmtree(folder.trials, ignore_errors=True)
+
+    def publish(
+        self, made: Callable[[StudyRecord, StudyFolder], Publication], record: StudyRecord | None = None
+    ) -> str | None:
+        """Show in MLflow what is ``made`` of the study, if MLflow was told all of it. Where a browser sees its runs.
+
+        ``record``: the study's, ablations included, as it is now; None: it is read.
+        """
+        if self.untracked:
+            return None
+        (tracker,) = self.tracking
+        try:
+            record = record or read_study(self.folder.path)
+            publication = made(record, StudyFolder(self.folder.path))
+            return self.execution.publish(tracker, self.folder, record, publication)
+        finally:
+            tracker.end()
+
+    def _tracker(self, past: Past) -> TrackingProcess:
+        if not self.tracking:
+            self.tracking.append(TrackingProcess())
+        (tracker,) = self.tracking
+        self.execution.track(tracker, self.folder, past)
+        return tracker
+
+    def _tracked(self, tracker: TrackingProcess) -> None:
+        if (trouble := tracker.close()) is not None:
+            self.untracked.append(trouble)
+            self._warn(trouble)
+
+    def _warn(self, trouble: str | None) -> None:
+        if trouble is not None:
+            self.execution.warn(trouble)
+
+
+def begin(
+    study: StudyConfig,
+    path: Path,
+    execution: Execution,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+) -> Run:
+    """A new study in the new folder ``path``.
+
+    If anything fails nothing is left of it. Raises UserError as ``open_study`` does, and where no engine starts or a
+    machine cannot train.
+    """
+    paths = [code_path(file.name, corpus_folder).resolve() for file in study.space.code]
+    execution = replace(execution, code=tuple(map(str, paths)))
+    with full_disk_interrupts(path), new_folder(path) as beside:
+        open_study(study, beside, data_dir=data_dir, corpus_folder=corpus_folder, clock=time.time)
+        run = Run(beside, execution, None, again=False, data_dir=data_dir, corpus_folder=corpus_folder)
+        run = _started(run, lambda: read_study(beside.path))
+    folder = StudyFolder(path)
+    return replace(run, folder=folder, first=placement(execution, folder, time.time()))
+
+
+def resume(path: Path, execution: Execution, *, enough: bool = False) -> Run:
+    """A study, or an ablation of one, that was interrupted, from where it was.
+
+    ``enough``: it begins no further trial. Raises UserError, also where that is said of an ablation.
+    """
+    folder = StudyFolder(path)
+    if is_finished(path):
+        if (number := unfinished_ablation(path)) is None:
+            return Run(folder, execution, None, again=True)
+        if enough:
+            raise UserError("--enough: an ablation trains all its rows (allowed: resume without it)")
+        return _ablation(path, execution, number, lambda: read_study(path).ablations[number], again=True)
+    record = cache(lambda: read_study(path))  # which takes time, and only some need it
+    now = time.time()
+    first: list[Event] = [*placement(execution, folder, now)]
+    if enough:
+        first += shortening(record().study, len(record().trials), time=now)
+    return _started(Run(folder, execution, None, again=True, first=first), record)
+
+
+def extend(
+    path: Path,
+    execution: Execution,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    data_dir: Path | None,
+    corpus_folder: Path,
+) -> Run:
+    """A study, finished or not, with more than was asked for at first. Raises UserError as ``extend_study`` does."""
+    record, folder = read_searched(path), StudyFolder(path)
+    load_recorded(record.study.space.code, [Path(each) for each in execution.code])
+    first: list[Event] = [*placement(execution, folder, time.time())]
+    first += extend_study(
+        record,
+        folder,
+        trials=trials,
+        seeds=seeds,
+        choices=choices,
+        data_dir=data_dir,
+        corpus_folder=corpus_folder,
+        clock=time.time,
+    )
+    run = Run(folder, execution, None, again=True, first=first, data_dir=data_dir, corpus_folder=corpus_folder)
+    return _started(run, lambda: record)
+
+
+def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
+    """The ablation ``number`` of a finished study, which begins with the events ``first`` (``ablation/opening.py``)."""
+    return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, again=False)
+
+
+def _ablation(
+    path: Path,
+    execution: Execution,
+    number: int,
+    record: Callable[[], StudyRecord],
+    *,
+    first: Sequence[Event] = (),
+    again: bool,
+) -> Run:
+    folder = StudyFolder(path, number)
+    first = [*first, *placement(execution, folder, time.time())]
+    return _started(Run(folder, execution, None, again=again, first=first, ablation=number), record)
+
+
+def _started(run: Run, record: Callable[[], StudyRecord]) -> Run:
+    """With its engine, once every machine of it has said that it can train the study; it is closed where one cannot.
+
+    A study of a function is run with it, and no other study is.
+
+    ``record`` reads the study, which takes time, where there are machines to ask.
+    """
+    folder, execution = run.folder, run.execution
+    if (changed := check_function_given(folder, execution.function)) is not None:
+        execution.warn(f"warning: {changed}")
+    load_recorded(code_of_study(folder), [Path(each) for each in execution.code])
+    with ExitStack() as ending:
+        tracking = TrackingProcess()  # MLflow is loaded while the engine starts, and out of the way of what trains
+        ending.callback(tracking.end)
+        engine = execution.start()
+        ending.callback(engine.close)
+        engine.preflight(folder, record)
+        execution.say(engine.words)
+        ending.pop_all()
+    return replace(run, engine=engine, tracking=[tracking])
+
+
+def _interrupted_twice(error: BaseException | None) -> bool:
+    """Whether the user asked again while the first time was still being heeded, and so waits for no store."""
+    return isinstance(error, KeyboardInterrupt) and isinstance(error.__context__, KeyboardInterrupt)
+
+
+def _interruptible() -> AbstractContextManager[None]:
+    """Signals reach the main thread alone."""
+    main = threading.current_thread() is threading.main_thread()
+    return terminated_as_interrupted() if main else nullcontext()
+
+
+def parameter_counter(record: Callable[[], StudyRecord], folder: StudyFolder) -> Callable[[Subject], int | None]:
+    """Counts the parameters of a config's network; None of one that cannot be built, and the worker says why.
+
+    ``record``: the driver's, which is asked for once something is counted.
+    """
+
+    @cache
+    def meter() -> Meter:
+        from skipstack.search.planning.measuring import TrainingMeter
+
+        return TrainingMeter(record(), folder, "cpu")
+
+    def count(config: Subject) -> int | None:
+        try:
+            return meter().parameters(config)
+        except (RuntimeError, MemoryError):
+            return None
+
+    return count
+
+
+def reach(name: str, vectors: VectorsPrepared) -> str:
+    """How far pretrained vectors reach, in one line: ``data.vectors glove.txt: 74.9% of 8,120 words, ...``."""
+    words = f"{vectors.covered_words / max(vectors.words, 1):.1%} of {vectors.words:,} words"
+    tokens = f"{vectors.covered_tokens / max(vectors.tokens, 1):.1%} of {vectors.tokens:,} train tokens"
+    cut = "" if vectors.cut_line is None else f"; line {vectors.cut_line}, its last, is cut off and left out"
+    return f"data.vectors {name}: {words} and {tokens} have a vector{cut}"

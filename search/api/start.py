@@ -1,0 +1,154 @@
+"""A study from its beginning to its end: opened, run by an engine, tested, finished."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.code_version import code_version
+from skipstack.search.config import SEEDS_OF_A_SEARCH, SearchConfig, StudyConfig
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.engine import Engine
+from skipstack.search.driver.faults import StudyInterruptedError, full_disk_interrupts
+from skipstack.search.driver.preparation import prepared
+from skipstack.search.earlier_studies.warm_start import earlier_studies, warm_starts
+from skipstack.search.ledger.events import Event, StudyOpened
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.proposers.build import proposer
+from skipstack.search.record.extension import extended, extension
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.selection import SETTLED
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.build import scheduler
+from skipstack.search.schedulers.config import RungConfig
+from skipstack.spaces.domains import Json
+from skipstack.spaces.function import FunctionConfig
+from skipstack.spaces.settled import settled_choices
+from skipstack.spaces.space import Space
+
+Clock = Callable[[], float]
+
+
+def open_study(
+    study: StudyConfig,
+    folder: StudyFolder,
+    *,
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+) -> None:
+    """Check a study, prepare its corpora and begin its ledger in ``folder``.
+
+    ``data_dir`` holds the named corpora; the paths of own files, of vectors and of earlier studies start at
+    ``corpus_folder``. Raises UserError for a study that cannot run, for corpora and vectors that cannot be read, and
+    for earlier studies that are about something else.
+    """
+    check_study(study)
+    earlier = earlier_studies(study, corpus_folder)
+    opened = StudyOpened(time=clock(), study=study.model_dump(mode="json"), code_version=code_version())
+    corpora = prepared(study, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock)
+    with Ledger(folder.ledger) as ledger:
+        ledger.append(opened, *corpora, *warm_starts(study, earlier, corpora, clock))
+
+
+def extend_study(
+    record: StudyRecord,
+    folder: StudyFolder,
+    *,
+    trials: int,
+    seeds: int,
+    choices: Mapping[str, Sequence[Json]],
+    data_dir: Path | None,
+    corpus_folder: Path,
+    clock: Clock,
+) -> list[Event]:
+    """Check by what a study is to be extended, and prepare the corpora that this needs. What to tell the ledger.
+
+    Raises UserError where nothing would come of it, and as ``open_study`` does.
+    """
+    choices = settled_choices(record.space, choices)
+    by = extension(record.study, len(record.trials), trials=trials, seeds=seeds, choices=choices, time=clock())
+    more = extended(record.study, by)
+    check_study(more)
+    corpora = prepared(more, folder, data_dir=data_dir, corpus_folder=corpus_folder, clock=clock, ready=record.corpora)
+    return [by, *corpora]
+
+
+def check_study(study: StudyConfig) -> None:
+    """Raises UserError for a study that cannot run, whatever its corpora are."""
+    if isinstance(study.space.base, FunctionConfig):
+        check_function(study.search)
+    elif "training.epochs" in study.space.axes:
+        raise UserError("axis 'training.epochs': epochs are the budget of every trial (allowed: set them in the base)")
+    search = study.search
+    stated = next((path for path, axis in study.space.axes.items() if axis.prior is not None), None)
+    if stated is not None and search.proposer.kind != "prior":
+        raise UserError(f"axis {stated}: prior: proposer {search.proposer.kind} reads none (allowed: proposer: prior)")
+    if search.enough is not None:
+        check_enough(search)
+    if search.lane_seeds.stop > SEEDS_OF_A_SEARCH:
+        raise UserError(
+            f"search.first_seed: got {search.first_seed} with {search.seeds} seeds (allowed: seeds below "
+            f"{SEEDS_OF_A_SEARCH:,}; those above are kept for `skipstack ablate`)"
+        )
+    proposer(
+        search.proposer,
+        Space(study.space),
+        seed=search.seed,
+        objectives=len(search.objectives),
+        trials=search.trials,
+    )
+    scheduler(search.scheduler, study.space.base.epochs, seeds=search.seeds)
+
+
+def check_enough(search: SearchConfig) -> None:
+    """Raises UserError for a search of which it cannot be told what a further hour would bring."""
+    if search.seeds < 2:
+        raise UserError(
+            "search.enough: got 1 seed (allowed: search.seeds: 2 or more, since what more trials bring is held against "
+            "how much seeds deviate)"
+        )
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+        raise UserError("search.enough: got seeds that race (allowed: search.scheduler.resource: epochs or seconds)")
+    if len(search.objectives) > 1:
+        raise UserError(
+            f"search.enough: got the objectives {', '.join(search.objectives)} (allowed: score, whose best is foretold)"
+        )
+    if search.proposer.kind in SETTLED:
+        raise UserError(
+            f"search.enough: got proposer {search.proposer.kind}, whose points are settled beforehand (allowed: tpe, "
+            "prior, gp, evolution, random)"
+        )
+
+
+def check_function(search: SearchConfig) -> None:
+    """Raises UserError for what a search of a function cannot do: it knows of it what it reports and nothing else."""
+    if len(search.objectives) > 1:
+        got = ", ".join(search.objectives)
+        raise UserError(f"search.objectives: got {got} (allowed for a function: score, the one that it reports)")
+    if isinstance(search.scheduler, RungConfig) and search.scheduler.resource == "seeds":
+        raise UserError(
+            "search.scheduler.resource: got seeds (allowed: epochs or seconds, as a function may return at any epoch)"
+        )
+
+
+def run_study(driver: Driver, engine: Engine) -> None:
+    """Run what is left of a study, then measure the selected trials on the test split.
+
+    KeyboardInterrupt and StudyInterruptedError leave a study that can be resumed.
+    """
+    try:
+        with full_disk_interrupts(driver.folder.path):
+            engine.run(driver)
+            driver.end_paused()
+            while measurements := driver.measurements():
+                for number, outcome in engine.test(measurements):
+                    driver.measured(number, outcome)
+    except KeyboardInterrupt:
+        driver.interrupted()
+        raise
+    except StudyInterruptedError:
+        with suppress(StudyInterruptedError):  # the ledger may be what is gone
+            driver.interrupted()
+        raise
+    driver.finished()

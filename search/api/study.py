@@ -1,0 +1,143 @@
+"""A study as an object: where it lies, how far it is, and what it found. ``skipstack.Study`` is this one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from skipstack.search.analysis.exploration.exploration import Exploration
+
+
+@final
+class Study:
+    """A study in its folder, as it stood when this object was made.
+
+    Frames have the columns of ``skipstack.search.analysis.frames.columns.COLUMNS``. Raises UserError where ``folder``
+    holds no study, or one that is damaged.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        from skipstack.search.analysis.frames.study_frames import study_frames
+
+        self.folder = Path(folder)
+        self.frames = study_frames(self.folder)
+        """All its frames, and what was varied."""
+
+    @property
+    def record(self) -> StudyRecord:
+        """All that happened in the study, trial by trial."""
+        return self.frames.record
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to run, of it and of its ablations; ``skipstack.resume`` goes on with what is not."""
+        return self.frames.finished
+
+    def trials(self) -> "pd.DataFrame":
+        """A row for each trial, in the order of proposal, with its value on every axis."""
+        return self.frames.trials.copy()
+
+    def best(self, n: int = 1) -> "pd.DataFrame":
+        """The ``n`` best trials, the best first: rows as those of ``trials``, fewer where fewer have a score."""
+        return self.frames.trials.loc[[trial.number for trial in self.record.ranked()[:n]]]
+
+    def curves(self) -> "pd.DataFrame":
+        """A row for each epoch of each seed of each trial, with every metric that was reported."""
+        return self.frames.curves.copy()
+
+    def seeds(self) -> "pd.DataFrame":
+        """A row for each seed of each trial that has a score: what it reached on dev, and on test if it was tested."""
+        return self.frames.seeds.copy()
+
+    def sentences(self) -> "pd.DataFrame":
+        """A row for each sentence of the test split, for each seed of each trial that was tested: what was counted."""
+        return self.frames.sentences.copy()
+
+    def usage(self) -> "pd.DataFrame":
+        """A row for each epoch of which it was measured what the worker took of its machine, if that was asked for."""
+        return self.frames.usage.copy()
+
+    def events(self) -> "pd.DataFrame":
+        """A row for each event of the ledger: all that is known of the study."""
+        return self.frames.events.copy()
+
+    def to_parquet(self, folder: str | Path) -> Path:
+        """Write all frames to ``folder``, each as a Parquet file of its name, such as ``trials.parquet``; its path."""
+        self.frames.to_parquet(Path(folder))
+        return Path(folder)
+
+    def explored(self, by: Sequence[str] = ()) -> "Exploration":
+        """All that describes what the search saw, its table over all axes or over those named ``by``.
+
+        Raises UserError for what is no axis.
+        """
+        return self.frames.explored(by)
+
+    def exploration(self, by: Sequence[str] = ()) -> "pd.DataFrame":
+        """What the search saw of each value of each axis, or of the axes ``by``. Raises UserError for no axis."""
+        from skipstack.search.analysis.exploration.framed import framed
+
+        return framed(self.explored(by))
+
+    def export(
+        self,
+        to: str | Path,
+        *,
+        best: int | None = None,
+        trial: int | None = None,
+        pareto: bool = False,
+        ensemble: bool = False,
+        retrain: bool = False,
+        device: str = "auto",
+        code: Sequence[str | Path] = (),
+    ) -> Path:
+        """Write the bundle of the best trial, or of the one numbered ``trial``, to a new folder or .zip; its path.
+
+        With ``best`` > 1, ``to`` is a folder of so many bundles; with ``pareto``, of all on the Pareto front of several
+        objectives. ``ensemble``: all seeds of a trial, which decide as one. ``retrain``: trained again on train and dev
+        together. ``code``: the files of the network's own code, if it has any, which are run; none: those of the last
+        time. Raises UserError where these are others than recorded, where ``to`` exists, where trials are named in two
+        ways, where there is no such trial, where its weights were not kept and it is not retrained, and for an ensemble
+        of one seed.
+        """
+        from functools import partial
+
+        from skipstack.search.analysis.confirmation.figures import confirmed_figures
+        from skipstack.search.api.recorded_options import load_code
+        from skipstack.search.bundles.export import Recipe, chosen_trials, code_of_trials, export_bundles
+
+        chosen = chosen_trials(self.record, best=best, trial=trial, pareto=pareto)
+        load_code(self.folder, code_of_trials(chosen), [Path(each) for each in code])
+        export_bundles(
+            self.record,
+            StudyFolder(self.folder),
+            Path(to),
+            best=best,
+            trial=trial,
+            device=device,
+            pareto=pareto,
+            recipe=Recipe(ensemble=ensemble, retrain=retrain),
+            confirmed=partial(confirmed_figures, self.record),
+        )
+        return Path(to)
+
+    def __repr__(self) -> str:
+        """Such as ``Study('runs/quickstart': 16 trials, finished, best accuracy 96.41 (trial 7))``."""
+        record = self.record
+        said = [f"{len(record.trials)} trials", "finished" if self.finished else "not finished"]
+        if ranked := record.ranked():
+            best = record.measure.written(ranked[0].score or 0.0)
+            said.append(f"best {record.measure.label} {best} (trial {ranked[0].number})")
+        return f"Study({str(self.folder)!r}: {', '.join(said)})"
+
+
+def explored(record: StudyRecord, by: Sequence[str] = ()) -> "Exploration":
+    """What the search of a study saw. Raises UserError where ``by`` names something that is no axis."""
+    from skipstack.search.analysis.frames.study_frames import StudyFrames
+
+    return StudyFrames.of(record, Path()).explored(by)  # nobody asks for its events

@@ -1,0 +1,314 @@
+"""The driver of a study: what engines ask and tell, and the only writer of the ledger.
+
+What it decides follows from the state of the study (``search/driver/decider.py``), which past and present events bring
+forward alike, so a driver that was killed and one that was not go on in the same way after the same events.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from skipstack.search.driver.decider import Decider
+from skipstack.search.driver.faults import Fault, after_untested, lost_ledger_interrupts, retried, time_is_over
+from skipstack.search.driver.history import History, Reader
+from skipstack.search.driver.reuse import Known
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, task_of
+from skipstack.search.driver.testing import Measurement, measurement
+from skipstack.search.ledger.events import (
+    Decided,
+    Ended,
+    Event,
+    Extended,
+    Finished,
+    Interrupted,
+    Promoted,
+    Proposed,
+    Reason,
+    Reported,
+    Resumed,
+    Retried,
+    Reused,
+    Shortened,
+    Started,
+    Tested,
+    Untested,
+    Used,
+)
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.selection import selected
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.schedulers.scheduler import Decision
+from skipstack.spaces.space import Point, Space
+from skipstack.spaces.subject import Subject
+
+
+class Driver:
+    """Proposes trials, judges their reports, ends them.
+
+    ``clock`` gives Unix seconds; nothing that is decided depends on it. ``space``: of what is proposed, where that is
+    not the study's whole space. ``first``: what happens before anything else, written once the driver has taken it in.
+    ``rehearse`` hear the past and that, each event once the driver has taken it in. ``parameters`` counts those of a
+    config's network, None where it cannot be built; it is asked where they are an objective.
+    """
+
+    def __init__(
+        self,
+        folder: StudyFolder,
+        ledger: History,
+        *,
+        device: str,
+        clock: Callable[[], float],
+        readers: Sequence[Reader] = (),
+        space: Space | None = None,
+        first: Sequence[Event] = (),
+        rehearse: Sequence[Reader] = (),
+        parameters: Callable[[Subject], int | None] = lambda config: None,
+    ) -> None:
+        self.folder = folder
+        self.device = device
+        self._ledger = ledger
+        self._clock = clock
+        self._readers = tuple(readers)
+        self._parameters = parameters
+        past = chain(ledger.replay(), first)
+        opened = next(past)
+        extensions = (*ledger.extensions(), *(event for event in first if isinstance(event, Extended)))
+        self._state = Decider(folder, opened, extensions, space=space, written=ledger.folder)
+        for hear in rehearse:
+            hear(opened)
+        self.past = 1
+        """How many events there were before this driver, and ``first``."""
+        for event in past:
+            self._state.apply(event)
+            self.past += 1
+            for hear in rehearse:
+                hear(event)
+        if first:
+            self._write(first)
+        self._waiting = sorted(self._state.active)
+        self._all_proposed = False
+
+    @property
+    def record(self) -> StudyRecord:
+        """What happened in the study so far."""
+        return self._state.record
+
+    def listen(self, *readers: Reader) -> None:
+        """Let these hear what happens from now on, too."""
+        self._readers += readers
+
+    def next(self) -> TrialTask | None:
+        """The next trial to run: those that a driver or a fault left, then a paused one to be promoted, then a new one.
+
+        None where there is none now; a promotion or a fault may bring another later, unless the study is ``over``.
+        """
+        self._end(self._state.scheduler.beaten())
+        number = self._waiting.pop(0) if self._waiting else self._promoted(None)
+        if number is None:
+            number = self._grown()
+        if number is None:  # what waits for trials that will not come need wait no longer
+            number = self._promoted(len(self.record.trials))
+        if number is None:
+            return None
+        self._tell(Started(time=self._clock(), trial=number))
+        return self.task(number)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing runs: once ``next`` gives nothing then, it never will."""
+        return not self._state.active
+
+    def end_paused(self) -> None:
+        """Nothing is left to run, so trials that wait at a rung are not promoted any more."""
+        self._end([trial.number for trial in self.record.paused()])
+
+    def report(self, number: int, result: EpochResult) -> Decision:
+        """Take in an epoch of a trial and say whether its worker goes on. Report, decision and end are one append."""
+        reported = Reported(
+            time=self._clock(),
+            trial=number,
+            epoch=result.epoch,
+            score=result.score,
+            metrics=result.metrics,
+            seconds=result.seconds,
+            seeds=tuple(self._group(number) or ()),
+            latency=result.latency if "latency" in self.record.study.search.objectives else None,
+        )
+        self._state.apply(reported)
+        decision = self._state.decision
+        events: list[Event] = [reported, self._decided(reported)]
+        if decision.action in ("stop", "complete"):
+            reason: Reason = "completed" if decision.action == "complete" else "stopped"
+            events.append(Ended(time=reported.time, trial=number, reason="diverged" if decision.diverged else reason))
+        elif (message := time_is_over(self.record.trials[number], self.record.study.search)) is not None:
+            decision = replace(decision, action="stop")  # of this trial, not of the scheduler's
+            events.append(Ended(time=reported.time, trial=number, reason="timed_out", message=message))
+        for event in events[1:]:
+            self._state.apply(event)
+        self._write(events)
+        if result.usage is not None:
+            self._tell(
+                Used(time=reported.time, trial=number, epoch=result.epoch, seeds=reported.seeds, usage=result.usage)
+            )
+        if decision.action == "continue" and self._state.ends_group(reported):
+            self._waiting.append(number)
+            return replace(decision, action="pause")  # its further seeds are another task
+        return decision
+
+    def _decided(self, reported: Reported) -> Decided:
+        """The decision on a report that was just taken in."""
+        decision = self._state.decision
+        return Decided(
+            time=reported.time,
+            trial=reported.trial,
+            epoch=reported.epoch,
+            decision=decision.action,
+            rung=decision.rung,
+        )
+
+    def faulted(self, number: int, fault: Fault) -> None:
+        """A fault ended an attempt at a trial: ``next`` gives it again before any other, or that was its end."""
+        cause = retried(self.record.trials[number], fault, self.record.study.search)
+        if cause is None:
+            self._tell(Ended(time=self._clock(), trial=number, reason=fault.reason, message=fault.message))
+        else:
+            self._tell(Retried(time=self._clock(), trial=number, cause=cause, message=fault.message))
+            self._waiting.append(number)
+
+    def returned(self, number: int) -> None:
+        """A trial has no further epoch: it is whole before the last that it might have had."""
+        self._tell(Ended(time=self._clock(), trial=number, reason="completed"))
+
+    def measurements(self) -> list[Measurement]:
+        """What is left to measure on the test split, those again where a fault stood against it; nothing may run any
+        more.
+        """
+        trials = self.record.trials
+        return [
+            measurement(self.record, self.folder, number, device=self.device)
+            for number in selected(self.record)
+            if not trials[number].tested and trials[number].given_up is None
+        ]
+
+    def measured(self, number: int, outcome: Measured | Fault) -> None:
+        """A selected trial was measured on the test split, or a fault stood against it."""
+        time = self._clock()
+        if isinstance(outcome, Fault):
+            then = after_untested(self.record.trials[number], outcome, self.record.study.search)
+            self._tell(Untested(time=time, trial=number, reason=outcome.reason, message=outcome.message, then=then))
+        else:
+            self._tell(Tested(time=time, trial=number, metrics=outcome.metrics, sentences=outcome.sentences))
+
+    def resumed(self, code_version: str) -> None:
+        """Another driver takes the study up."""
+        self._tell(Resumed(time=self._clock(), code_version=code_version))
+
+    def interrupted(self) -> None:
+        """The user asked to end; what runs is taken up by the next driver."""
+        self._tell(Interrupted(time=self._clock()))
+
+    def finished(self) -> None:
+        """Nothing is left to run or to test."""
+        self._tell(Finished(time=self._clock()))
+
+    def task(self, number: int) -> TrialTask:
+        """What a worker needs to train a trial."""
+        return task_of(self.record, self.folder, number, device=self.device, group=self._group(number))
+
+    def _group(self, number: int) -> range | None:
+        """Where seeds race, those that the trial trains now, or next."""
+        group, first = self._state.scheduler.spending.group(number), self.record.study.search.first_seed
+        return None if group is None else range(first + group.start, first + group.stop)
+
+    def _promoted(self, trials: int | None) -> int | None:
+        """The paused trial that goes on next, entered into the ledger."""
+        number = self._state.scheduler.promotable(trials)
+        if number is not None:
+            self._tell(Promoted(time=self._clock(), trial=number))
+        return number
+
+    def _grown(self) -> int | None:
+        """A new trial that must be trained, entered into the ledger; those that others stand for begin and end here."""
+        while not self._all_proposed:
+            number = len(self.record.trials)
+            if number < self.record.study.search.trials and (gain := self._state.enough()) is not None:
+                self._tell(Shortened(time=self._clock(), trials=number, gain=gain))
+            point = self._state.ask(number)
+            if point is None:
+                self._all_proposed = not (self._state.proposer.waits and self._state.active)
+                break
+            proposed = self._proposed(number, point)
+            known = (
+                self._state.known.standing_for(proposed)
+                if self._state.scheduler.spending.resource == "epochs"
+                else None
+            )
+            if known is None:
+                self._tell(proposed)
+                return number
+            self._reuse(proposed, known)
+        return None
+
+    def _proposed(self, number: int, point: Point) -> Proposed:
+        search, config = self.record.study.search, self.record.space.config(point)
+        return Proposed(
+            time=self._clock(),
+            trial=number,
+            point=point,
+            config_identity=config.identity,
+            seeds=tuple(self._group(number) or search.lane_seeds),
+            parameters=self._parameters(config) if "parameters" in search.objectives else None,
+        )
+
+    def _reuse(self, proposed: Proposed, known: Known) -> None:
+        """A trial's recording stands for another trial, in one append. It costs nothing, so nothing stops it."""
+        number, recording, time = proposed.trial, known.recording, proposed.time
+        events: list[Event] = []
+
+        def happened(event: Event) -> None:
+            self._state.apply(event)
+            events.append(event)
+
+        happened(proposed)
+        happened(
+            Reused(
+                time=time,
+                trial=number,
+                study=known.study,
+                source=known.trial,
+                config_identity=recording.config_identity,
+                code_version=recording.code_version,
+            )
+        )
+        for report in recording.reports:
+            reported = report.model_copy(update={"time": time, "trial": number})
+            happened(reported)
+            happened(self._decided(reported))
+        happened(Ended(time=time, trial=number, reason="diverged" if self._state.decision.diverged else "completed"))
+        if recording.tested:
+            happened(Tested(time=time, trial=number, metrics=recording.tested, sentences=recording.sentences))
+        self._write(events)
+
+    def _end(self, paused: Sequence[int]) -> None:
+        """Nothing promotes these trials any more."""
+        time = self._clock()
+        ends = [Ended(time=time, trial=number, reason="stopped") for number in paused]
+        for event in ends:
+            self._state.apply(event)
+        if ends:
+            self._write(ends)
+
+    def _tell(self, event: Event) -> None:
+        self._state.apply(event)
+        self._write([event])
+
+    def _write(self, events: Sequence[Event]) -> None:
+        """Nobody acts on an event before it is on the disk; if that fails, this driver ends."""
+        with lost_ledger_interrupts(self._ledger.folder):
+            for event in events:
+                if isinstance(event, Ended):
+                    self.folder.settle_weights(event.trial)
+            self._ledger.append(*events)
+        for event in events:
+            for reader in self._readers:
+                reader(event)

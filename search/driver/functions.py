@@ -1,0 +1,96 @@
+"""Functions of one's own: what a ledger says of them, and whether a study is run with its own."""
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.code_version import code_version
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.reading import space_of
+from skipstack.spaces.function import FUNCTION, Direction, FunctionSource
+
+
+def source_of(function: Callable[..., object], direction: Direction = "maximise") -> FunctionSource:
+    """Which function it is: its name, its file, and a digest of its source; of its code where that is not to be had.
+
+    Raises UserError for what cannot be called with a config and a report, and for an unknown direction.
+    """
+    if not callable(function):
+        raise UserError(f"objective: got {function!r} (allowed: a function of a config and a report)")
+    if direction not in ("maximise", "minimise"):
+        raise UserError(f"direction: got {direction!r} (allowed: maximise, minimise)")
+    _check_call(function)
+    inner = _inner(function)
+    try:
+        source, file = inspect.getsource(inner), Path(inspect.getsourcefile(inner) or "").name
+    except (OSError, TypeError):
+        source, file = _code(inner), ""
+    digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+    return FunctionSource(name=_name(inner), file=file, source=digest, direction=direction)
+
+
+def check_function_given(folder: StudyFolder, function: Callable[..., object] | None) -> str | None:
+    """See that a study is run with what it was begun with. One line where the function is another one by now.
+
+    Raises UserError where the study calls a function and none is given, and where it calls none.
+    """
+    recorded = recorded_function(folder)
+    if recorded is None:
+        if function is None:
+            return None
+        raise UserError(
+            f"{folder.path}: its trials train networks, not a function (allowed: to leave the objective out)"
+        )
+    if function is None:
+        raise UserError(
+            f"{folder.path}: its trials call {recorded.name} of {recorded.file or 'a Python session'} (allowed: to "
+            f"give it from Python, as in skipstack.resume({str(folder.path)!r}, {recorded.name}))"
+        )
+    now = source_of(function)
+    if (now.name, now.source) == (recorded.name, recorded.source):
+        return None
+    return (
+        f"the study began with {recorded.name} of source {recorded.source}, and goes on with {now.name} of source "
+        f"{now.source}: trials before and after are not of one function"
+    )
+
+
+def recorded_function(folder: StudyFolder) -> FunctionSource | None:
+    """The function that the study in a folder calls, as its first event says; None where it trains networks."""
+    found = space_of(folder).get("base", {}).get(FUNCTION)
+    return None if found is None else FunctionSource.model_validate(found)
+
+
+def version_with(function: Callable[..., object] | None) -> str:
+    """Which code runs: ours, and the function's where there is one."""
+    return code_version() if function is None else f"{code_version()}, {FUNCTION} {source_of(function).source}"
+
+
+def _check_call(function: Callable[..., object]) -> None:
+    try:
+        inspect.signature(function).bind({}, print)
+    except TypeError as error:
+        raise UserError(f"objective: {error} (allowed: a function of two arguments, a config and a report)") from None
+    except ValueError:  # of some builtins nothing is known
+        return
+
+
+def _inner(function: Any) -> Any:
+    """What a partial or a wrapper calls; of an object that can be called, its class."""
+    while hasattr(function, "func") or hasattr(function, "__wrapped__"):
+        function = getattr(function, "func", None) or function.__wrapped__
+    return function if hasattr(function, "__qualname__") else type(function)
+
+
+def _name(function: Any) -> str:
+    """The last part of its name, as it is said in a line of Python."""
+    name = str(getattr(function, "__name__", "objective"))
+    return name if name.isidentifier() else "objective"
+
+
+def _code(function: Any) -> str:
+    code = getattr(function, "__code__", None)
+    return repr(function) if code is None else f"{code.co_code!r} {code.co_consts!r} {code.co_names!r}"

@@ -1,0 +1,112 @@
+"""Which weights of a study stay on the disk, and the reader of events that deletes the others as the study goes."""
+
+import shutil
+from collections.abc import Callable
+from copy import copy
+
+from skipstack.search.ledger.events import Ended, Event, Finished, Reported, Tested, Untested
+from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP, StudyFolder
+from skipstack.search.record.selection import selected
+from skipstack.search.record.study_record import StudyRecord
+
+EASE = 0.1
+"""The part of what is kept that may come on top, or of a budget that is freed, before anything is looked through."""
+
+
+class Retention:
+    """Keeps the best weights of ``search.keep_checkpoints`` trials, within ``search.disk_budget`` bytes.
+
+    Needed are the files of trials that run or wait, the weights of trials that may yet be measured on test, and those
+    of the best trial: these stay even where they are more than the budget. A trial that ended has no use for what it
+    would have gone on from, and one without a score has none for its weights. ``record``: the driver's, at any time.
+    """
+
+    def __init__(self, folder: StudyFolder, record: Callable[[], StudyRecord]) -> None:
+        self._folder = folder
+        self._record = record
+        self._kept: dict[int, int] | None = None
+        """Bytes of the best weights, by the trials that ended; None before they were looked for."""
+        self._due = 0
+        self._exceeded = 0
+
+    def __call__(self, event: Event) -> None:
+        """Take in an event that is in the ledger."""
+        kept = self._look() if self._kept is None else self._kept
+        match event:
+            case Ended(trial=number):
+                self._settle(number, kept)
+                self._collect(kept, final=False)
+            case Tested(trial=number) | Untested(trial=number):
+                self._settle(number, kept)  # it may have been trained again
+                self._collect(kept, final=False)
+            case Reported(epoch=1):
+                self._collect(kept, final=False)
+            case Finished():
+                self._collect(kept, final=True)
+            case _:
+                pass
+
+    def close(self) -> str | None:
+        """None, or one line where what is needed takes more than the budget."""
+        if not self._exceeded:
+            return None
+        budget = self._record().study.search.disk_budget
+        return f"search.disk_budget: {budget:,} bytes; the weights that are needed took up to {self._exceeded:,}"
+
+    def _look(self) -> dict[int, int]:
+        """What earlier drivers left, who may have been killed before they deleted it."""
+        self._kept = {}
+        for trial in self._record().trials.values():
+            if trial.reason is not None:
+                self._settle(trial.number, self._kept)
+        return self._kept
+
+    def _settle(self, number: int, kept: dict[int, int]) -> None:
+        """A trial has ended: nothing goes on from its checkpoints, and from now on its weights are of one size."""
+        folder = self._folder.trial(number)
+        (folder / CHECKPOINT).unlink(missing_ok=True)
+        for group in folder.glob(GROUP.format("*")):
+            shutil.rmtree(group)
+        path = folder / BEST
+        if self._record().trials[number].score is None:
+            path.unlink(missing_ok=True)
+        elif path.exists():
+            kept[number] = path.stat().st_size
+
+    def _collect(self, kept: dict[int, int], *, final: bool) -> None:
+        """Delete what is too much. Looking through a study takes time, so it waits until there is something to gain."""
+        search = self._record().study.search
+        running = 0 if search.disk_budget is None else self._running_bytes()
+        over = search.disk_budget is not None and sum(kept.values()) + running > search.disk_budget
+        many = search.keep_checkpoints is not None and len(kept) > max(search.keep_checkpoints, self._due)
+        if not over and not many and not (final and search.keep_checkpoints is not None):
+            return
+        needed = self._needed(final=final)
+        ranked = [trial.number for trial in self._record().ranked() if trial.number in kept]
+        for place in reversed(range(len(ranked))):  # the worst first
+            surplus = search.keep_checkpoints is not None and place >= search.keep_checkpoints
+            full = over and sum(kept.values()) + running > (1 - EASE) * (search.disk_budget or 0)
+            if (surplus or full) and ranked[place] not in needed:
+                (self._folder.trial(ranked[place]) / BEST).unlink(missing_ok=True)
+                del kept[ranked[place]]
+        self._due = len(kept) + int(EASE * len(kept))
+        if search.disk_budget is not None and sum(kept.values()) + running > search.disk_budget:
+            self._exceeded = max(self._exceeded, sum(kept.values()) + running)
+
+    def _needed(self, *, final: bool) -> set[int]:
+        """The trials whose weights are needed, of those that ended.
+
+        The score of a trial that runs may vanish with a fault. So it displaces none that ended before it, and a trial
+        that is not needed now will never be.
+        """
+        record = self._record()
+        ended = copy(record)
+        ended.trials = {trial.number: trial for trial in record.trials.values() if trial.reason is not None}
+        best = {trial.number for trial in ended.ranked()[:1]}
+        return best if final else best | {number for number in selected(ended) if not ended.trials[number].tested}
+
+    def _running_bytes(self) -> int:
+        """Of the trials that run or wait at a rung."""
+        trials = [trial for trial in self._record().trials.values() if trial.reason is None]
+        files = [path for trial in trials for path in self._folder.trial(trial.number).rglob("*.safetensors")]
+        return sum(path.stat().st_size for path in files if path.exists())

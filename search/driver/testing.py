@@ -1,0 +1,52 @@
+"""The test phase: a selected trial measured on the test split, on any process, and what may go wrong with it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.driver.faults import Fault, fault_of
+from skipstack.search.driver.task import Measured, TrialTask, Workers, task_of
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.races import groups
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.record.trial_record import TrialRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A trial to measure. ``training``: what is trained before, one after another, where its weights are lost."""
+
+    task: TrialTask
+    training: tuple[TrialTask, ...] = ()
+
+
+def measurement(record: StudyRecord, folder: StudyFolder, number: int, *, device: str) -> Measurement:
+    """What a worker needs to measure a trial of a study."""
+    trial, task = record.trials[number], task_of(record, folder, number, device=device)
+    lost = bool(trial.untested) and trial.untested[-1].then == "train"
+    return Measurement(task, tuple(_training(task, trial)) if lost else ())
+
+
+def measured(worker: Workers, measurement: Measurement) -> Measured | Fault:
+    """What the trial's best weights reach on the test split, or the fault that stood against it.
+
+    Raises UserError for what no other trial could do without either.
+    """
+    try:
+        for task in measurement.training:
+            worker(task).run_epoch()
+        return worker.test(measurement.task)
+    except UserError:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever a trial raises is that trial's, not the study's)
+        return fault_of(error)
+
+
+def _training(task: TrialTask, trial: TrialRecord) -> Iterator[TrialTask]:
+    """The last epoch of each group of seeds, for which all epochs before it are trained again."""
+    earlier: tuple[int, ...] = ()
+    for group in groups(trial.reports):  # more than one where seeds race
+        seeds = group[0].seeds or trial.seeds
+        if set(seeds) <= set(trial.seeds):
+            yield replace(task, seeds=seeds, earlier=earlier, reported=len(group) - 1, time_left=None)
+        earlier += seeds

@@ -1,0 +1,55 @@
+"""From a config to a proposer: the one place that knows which class a kind means."""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from skipstack.search.proposers.config import (
+    EvolutionConfig,
+    ListedConfig,
+    ModelBasedConfig,
+    ModelName,
+    PathConfig,
+    PlainProposerConfig,
+    ProposerConfig,
+)
+from skipstack.search.proposers.evolution import Evolution
+from skipstack.search.proposers.gaussian_process import GaussianProcess
+from skipstack.search.proposers.path import Path
+from skipstack.search.proposers.prior import Prior
+from skipstack.search.proposers.proposer import Grid, Listed, OneAtATime, Proposer, Random
+from skipstack.search.proposers.tpe import Tpe
+from skipstack.spaces.space import Space
+
+
+def proposer(config: ProposerConfig, space: Space, *, seed: int, objectives: int, trials: int) -> Proposer:
+    """The proposer of a study with this ``seed``, so many ``objectives`` and so many ``trials``.
+
+    Raises UserError where it cannot work on the space.
+    """
+    match config:
+        case EvolutionConfig():
+            return Evolution(space, seed, config)
+        case ListedConfig():
+            return Listed(space, config.points)
+        case PathConfig():
+            return Path(space, config)
+        case PlainProposerConfig():
+            return _plain(config, space, seed)
+        case ModelBasedConfig():
+            made: dict[ModelName, Callable[[Space, int, int, int | None], Proposer]]
+            made = {"tpe": Tpe, "gp": GaussianProcess, "prior": Prior}
+            return made[config.kind](space, seed, objectives, trials if config.per_second else None)
+        case _:
+            assert_never(config)
+
+
+def _plain(config: PlainProposerConfig, space: Space, seed: int) -> Proposer:
+    match config.kind:
+        case "grid":
+            return Grid(space)
+        case "one_at_a_time":
+            return OneAtATime(space)
+        case "random":
+            return Random(space, seed)
+        case _:
+            assert_never(config.kind)

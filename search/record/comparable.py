@@ -1,0 +1,43 @@
+"""What an earlier trial reported, as a trial of a new study that spends another resource, or more of it, or less."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+
+from skipstack.search.config import StudyConfig
+from skipstack.search.record.trial_record import TrialRecord
+from skipstack.search.schedulers.config import Resource, RungConfig
+
+Curve = Sequence[tuple[int, float]]
+
+
+def resource_of(study: StudyConfig) -> Resource:
+    """What the trials of a study spend."""
+    scheduler = study.search.scheduler
+    return scheduler.resource if isinstance(scheduler, RungConfig) else "epochs"
+
+
+def comparable(trial: TrialRecord, study: StudyConfig) -> tuple[Curve, bool]:
+    """The curve that an earlier ``trial`` would have in ``study``, and whether it is that of a whole trial there.
+
+    A whole trial has reported all that one of ``study`` spends: its epochs; its seconds, or else its epochs; or its
+    seeds, each trained to the end. With other epochs in its config none is whole, since its learning rate may have
+    followed them.
+    """
+    epochs = study.space.base.epochs
+    alike = trial.config.epochs == epochs
+    ended = len(trial.reports) >= trial.config.epochs  # of the first seeds, where seeds race
+    if resource_of(study) == "seeds":
+        score = trial.curve[-1][1] if trial.score is None else trial.score
+        seeds = len(trial.seeds) if ended else 1
+        return [(seeds, score)], alike and ended and seeds >= study.search.seeds
+    if trial.raced:
+        last = min(epochs, trial.config.epochs if ended else len(trial.reports))
+        return [(last, trial.curve[-1][1])], alike and ended and len(trial.seeds) >= study.search.seeds
+    curve = trial.curve[:epochs]
+    whole = len(curve) == epochs
+    scheduler = study.search.scheduler
+    if isinstance(scheduler, RungConfig) and scheduler.maximum is not None:
+        spent = accumulate(report.seconds for report in trial.reports)
+        last = next((place for place, seconds in enumerate(spent, 1) if seconds >= scheduler.maximum), epochs)
+        curve, whole = curve[:last], whole or last <= len(curve)
+    return curve, alike and whole

@@ -1,0 +1,60 @@
+"""From a config to a scheduler: the one place that knows which class a kind means."""
+
+from typing import assert_never
+
+from skipstack.search.schedulers.asha import Asha
+from skipstack.search.schedulers.config import (
+    AshaConfig,
+    HyperbandConfig,
+    KeepBestConfig,
+    MedianConfig,
+    NeverStopConfig,
+    SchedulerConfig,
+)
+from skipstack.search.schedulers.hyperband import Hyperband
+from skipstack.search.schedulers.keep_best import KeepBest
+from skipstack.search.schedulers.median import Median
+from skipstack.search.schedulers.promotion import Promotion
+from skipstack.search.schedulers.scheduler import NeverStop, Scheduler
+
+RARE = ("resource", "maximum", "brackets")
+"""Options that most studies leave as they are."""
+
+
+def scheduler(config: SchedulerConfig, epochs: int, spared: frozenset[int] = frozenset(), *, seeds: int) -> Scheduler:
+    """The scheduler of a study whose trials have so many ``epochs`` and ``seeds``; ``spared`` trials are never stopped.
+
+    Raises UserError for more brackets than there is room for.
+    """
+    match config:
+        case AshaConfig(variant="stopping"):
+            return Asha(config, epochs, spared, seeds=seeds)
+        case AshaConfig():
+            return Promotion(config, epochs, spared, seeds=seeds)
+        case HyperbandConfig():
+            return Hyperband(config, epochs, spared, seeds=seeds)
+        case MedianConfig():
+            return Median(config, epochs, spared)
+        case KeepBestConfig():
+            return KeepBest(config, epochs, spared)
+        case NeverStopConfig():
+            return NeverStop(epochs, spared)
+        case _:
+            assert_never(config)
+
+
+def name_of(config: SchedulerConfig) -> str:
+    """The kind, as a simulation is asked for it: promotion, the other variant of ASHA, has a name of its own."""
+    promotes = isinstance(config, AshaConfig) and config.variant == "promotion"
+    return "asha-promotion" if promotes else config.kind
+
+
+def described(config: SchedulerConfig) -> str:
+    """The scheduler in a few words: ``asha (grace 1, reduction 3)``, or ``none``. Rare options are said if set."""
+    fields = type(config).model_fields
+    options = ", ".join(
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in config
+        if name not in ("kind", "variant") and (name not in RARE or value != fields[name].default)
+    )
+    return f"{name_of(config)} ({options})" if options else name_of(config)

@@ -1,0 +1,179 @@
+"""Hyperband: brackets of successive halving, each rung judged once all its trials are there."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import final
+
+from skipstack.search.schedulers.arrivals import Arrivals
+from skipstack.search.schedulers.config import HyperbandConfig
+from skipstack.search.schedulers.rungs import RungScheduler, sizes
+from skipstack.search.schedulers.scheduler import Decision
+
+Judged = tuple[int, list[int], list[int]]
+"""A rung by its place, and who waits there, the best first: those to be promoted, and those that are beaten."""
+
+
+@dataclass(slots=True)
+class HyperbandRung(Arrivals):
+    """``lost``: how many were on their way here and never will arrive. Of the arrived, ``left`` went on, and ``out``
+    ended while they were paused.
+    """
+
+    lost: int = 0
+    left: set[int] = field(default_factory=set)
+    out: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """One successive halving: its rungs, and how many trials it begins with."""
+
+    rungs: list[HyperbandRung]
+    size: int
+
+    def judged(self, size: int, reduction: int) -> Iterator[Judged]:
+        """The rungs where everybody is that is due, if it began with ``size``.
+
+        Only the last of these rungs has anybody to promote: the one above is not complete before they are there.
+        """
+        expected = size
+        for place, rung in enumerate(self.rungs):
+            if len(rung.arrived) + rung.lost < expected:
+                return
+            kept = max(size // reduction ** (place + 1), 1)
+            winners, losers = (
+                [trial for _, _, trial in part if trial not in rung.left and trial not in rung.out]
+                for part in (rung.arrived[:kept], rung.arrived[kept:])
+            )
+            yield place, winners, losers
+            if winners:
+                return
+            expected = len(rung.left)
+
+
+@final
+class Hyperband(RungScheduler):
+    """Hyperband with all its brackets, one after another, and again from the first.
+
+    Source: Li et al., "Hyperband: A Novel Bandit-Based Approach to Hyperparameter Optimization" (2018), algorithm 1,
+    where R is the resource of a whole trial over ``grace``, and eta ``reduction``. With s_max + 1 brackets,
+    s = s_max, ..., 0, bracket s begins with n trials at the rung r, and of rung i the best go on:
+
+        n = ceil((s_max + 1) * eta**s / (s + 1)),  r = R / eta**s,  n_i = floor(n / eta**i),  r_i = r * eta**i
+
+    Trials pause at a rung until the last one of their bracket is there, or has ended; the others of the rung are then
+    out. Brackets are filled by the order of trial numbers, and the next one begins while one waits. Of equal scores the
+    first to arrive is better.
+
+    Where we depart: rungs go up from ``grace`` in whole numbers, so s_max is the number of rungs below a whole trial,
+    and where R is no power of eta the last stretch is the shorter one. The bracket that the end of the study cuts
+    short, at n' < n trials, keeps floor(n' / eta**i) at rung i, and at least one. A spared trial never pauses; where it
+    is not among the best it goes on beside them.
+    """
+
+    def __init__(
+        self, config: HyperbandConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int
+    ) -> None:
+        super().__init__(config, maximum, spared, seeds=seeds, brackets=None)
+        self._reduction = config.reduction
+        self.sizes = sizes(len(self.ladders), config.reduction)
+        """How many trials each bracket begins with."""
+        self._ends = tuple(accumulate(self.sizes))
+        self._runs: dict[int, _Bracket] = {}
+        """By the number of its first trial."""
+        self._ready: dict[int, tuple[int, int]] = {}
+        """Of whole brackets, by their first trial: the level where trials are to be promoted, and the best of them."""
+        self._beaten: dict[int, list[int]] = {}
+        """Of whole brackets likewise: who waits and is beaten."""
+
+    def bracket(self, trial: int) -> int:
+        """Which of the brackets takes the trial: its number says where it falls in a round of them all."""
+        return bisect_right(self._ends, trial % self._ends[-1])
+
+    def promotable(self, trials: int | None = None) -> int | None:
+        """The best that waits to go on, from the top rung down."""
+        ready = dict(self._ready)
+        if trials is not None and (last := self._first(trials)) < trials and last in self._runs:
+            self._settle(last, self._runs[last].judged(trials - last, self._reduction), ready)
+        return min((-level, first, trial) for first, (level, trial) in ready.items())[2] if ready else None
+
+    def beaten(self) -> tuple[int, ...]:
+        """The others of a rung that is judged."""
+        return tuple(sorted(trial for losers in self._beaten.values() for trial in losers))
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        reached = self._enter(trial, amount, score)
+        if reached is None:
+            return Decision("continue")
+        level, rung = reached
+        if trial in self.spared:
+            rung.left.add(trial)
+        self._changed(trial)
+        return Decision("pause", rung=level)
+
+    def _enter(self, trial: int, amount: float, score: float) -> tuple[int, HyperbandRung] | None:
+        """The highest rung that the report reaches; it counts as having left those below it."""
+        run, reached = self._run(trial), None
+        for place in self._passed(trial, amount):
+            if reached is not None:
+                reached[1].left.add(trial)
+            rung = run.rungs[place]
+            rung.enter(trial, score)
+            reached = self.ladder(trial)[place], rung
+        return reached
+
+    def _completed(self, trial: int, amount: float, score: float) -> None:
+        """Of seconds, a trial may be whole before it is at the next rung."""
+        reached = self._enter(trial, amount, score)
+        if reached is not None:
+            reached[1].left.add(trial)
+        self._lose(trial)
+
+    def _promote(self, trial: int) -> None:
+        self._run(trial).rungs[self._next[trial] - 1].left.add(trial)
+        self._changed(trial)
+
+    def _lost(self, trial: int) -> None:
+        """A paused trial that ended keeps its place; one that was on its way is no longer waited for."""
+        place = self._next.get(trial, 0)
+        rung = self._run(trial).rungs[place - 1] if place else None
+        if rung is None or trial in rung.left:
+            self._lose(trial)
+        else:
+            rung.out.add(trial)
+            self._changed(trial)
+
+    def _lose(self, trial: int) -> None:
+        rungs, place = self._run(trial).rungs, self._next.get(trial, 0)
+        if place < len(rungs):
+            rungs[place].lost += 1
+        self._changed(trial)
+
+    def _first(self, trial: int) -> int:
+        """The first trial of the bracket to which ``trial`` belongs."""
+        start, bracket = trial - trial % self._ends[-1], self.bracket(trial)
+        return start + (self._ends[bracket - 1] if bracket else 0)
+
+    def _run(self, trial: int) -> _Bracket:
+        first, bracket = self._first(trial), self.bracket(trial)
+        if first not in self._runs:
+            rungs = [HyperbandRung() for _ in self.ladders[bracket]]
+            self._runs[first] = _Bracket(rungs, self.sizes[bracket])
+        return self._runs[first]
+
+    def _changed(self, trial: int) -> None:
+        first, bracket = self._first(trial), self._run(trial)
+        for known in (self._ready, self._beaten):
+            known.pop(first, None)
+        judged = list(bracket.judged(bracket.size, self._reduction))
+        self._settle(first, judged, self._ready)
+        if losers := [trial for _, _, beaten in judged for trial in beaten]:
+            self._beaten[first] = losers
+
+    def _settle(self, first: int, judged: Iterable[Judged], ready: dict[int, tuple[int, int]]) -> None:
+        """Take into ``ready`` who goes on in a bracket of which these rungs are judged."""
+        for place, winners, _ in judged:
+            if winners:
+                ready[first] = self.ladder(first)[place], winners[0]

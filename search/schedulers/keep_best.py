@@ -1,0 +1,40 @@
+"""One epoch, then the best: the baseline that every other scheduler has to beat."""
+
+from typing import final
+
+from skipstack.search.schedulers.arrivals import Arrivals
+from skipstack.search.schedulers.config import KeepBestConfig
+from skipstack.search.schedulers.scheduler import Decision, Scheduler
+
+
+@final
+class KeepBest(Scheduler):
+    """All trials train one epoch; those among the ``keep`` best after it train on.
+
+    Which those are is known only at the end, so it is judged as trials come: a trial goes on while fewer than ``keep``
+    trials had a better first epoch, and stops after the epoch in which one more has. Of equal scores the first to
+    arrive is better. Once all trials have reported, the trials that are left are the ``keep`` best ones exactly, and
+    the others cost less the more trials run side by side. A trial that diverges after its first epoch keeps its place.
+    """
+
+    def __init__(self, config: KeepBestConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
+        super().__init__(maximum, spared)
+        self._keep = config.keep
+        self._first_epoch = Arrivals()
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """The first epoch."""
+        return (1,) if self.maximum > 1 else ()
+
+    @property
+    def earliest(self) -> int:
+        """The first epoch."""
+        return 1
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        epoch = self.spending.last(trial)
+        if epoch == 1:
+            self._first_epoch.enter(trial, score)
+        kept = trial in self._first_epoch.best(self._keep)
+        return Decision("continue" if kept else "stop", rung=1 if epoch == 1 else None)

@@ -1,0 +1,64 @@
+"""Median stopping."""
+
+from bisect import insort
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import final
+
+from skipstack.search.schedulers.config import MedianConfig
+from skipstack.search.schedulers.scheduler import Decision, Scheduler
+
+
+@dataclass(slots=True)
+class _Curve:
+    """A trial so far: its best score, and the sum of all."""
+
+    best: float
+    total: float
+
+
+@final
+class Median(Scheduler):
+    """A trial stops where its best score lies below the median of the others' mean scores.
+
+    Source: Golovin et al., "Google Vizier" (2017), section 3.2.2. After epoch e >= ``grace``, trial i stops if
+
+        max(s_i1, ..., s_ie) < median over j of (s_j1 + ... + s_je) / e
+
+    s_je: the score of trial j at epoch e; j: the trials that reported epoch e before i did, of which there must be
+    ``minimum_trials``. The median of an even number is the mean of the two in the middle.
+
+    We depart from Vizier, which compares with completed trials alone: that lets the first ones all run to their ends.
+    """
+
+    def __init__(self, config: MedianConfig, maximum: int, spared: frozenset[int] = frozenset()) -> None:
+        super().__init__(maximum, spared)
+        self._config = config
+        self._curves: dict[int, _Curve] = {}
+        self._means: defaultdict[int, list[float]] = defaultdict(list)
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """None: a trial is compared after every epoch."""
+        return ()
+
+    @property
+    def earliest(self) -> int:
+        """The end of the grace period."""
+        return min(self._config.grace, self.maximum)
+
+    def _decide(self, trial: int, amount: float, score: float) -> Decision:
+        epoch = self.spending.last(trial)
+        curve = self._curves.setdefault(trial, _Curve(score, 0.0))
+        curve.best = max(curve.best, score)
+        curve.total += score
+        others = self._means[epoch]
+        judged = epoch >= self._config.grace and len(others) >= self._config.minimum_trials
+        below = judged and curve.best < _median(others)
+        insort(others, curve.total / epoch)
+        return Decision("stop" if below else "continue")
+
+
+def _median(ordered: list[float]) -> float:
+    middle, odd = divmod(len(ordered), 2)
+    return ordered[middle] if odd else (ordered[middle - 1] + ordered[middle]) / 2

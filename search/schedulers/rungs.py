@@ -1,0 +1,137 @@
+"""Rungs: where trials are compared once and for all; their brackets, and which trial belongs to which."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import count, takewhile
+from typing import final
+
+from skipstack.data.basis.errors import UserError
+from skipstack.search.schedulers.config import AshaConfig, RungConfig
+from skipstack.search.schedulers.scheduler import Scheduler
+from skipstack.search.schedulers.spending import Epochs, Seconds, Seeds, Spending
+
+
+class RungScheduler(Scheduler):
+    """A scheduler of rungs.
+
+    ``maximum``: the epochs of a whole trial; ``seeds``: its seeds. ``ladders`` has the rungs of each bracket: those of
+    bracket b are ``grace * reduction**(b + k)``, k = 0, 1, ..., below a whole trial.
+    """
+
+    def __init__(
+        self, config: RungConfig, maximum: int, spared: frozenset[int], *, seeds: int, brackets: int | None
+    ) -> None:
+        whole = _whole(config, maximum, seeds)
+        rungs = rungs_below(whole, config.grace, config.reduction)
+        most = len(rungs) + 1
+        if brackets is not None and brackets > most:
+            raise UserError(
+                f"search.scheduler.brackets: got {brackets} (allowed: up to {most}, since there are {len(rungs)} rungs "
+                f"below {whole} {config.resource})"
+            )
+        self.ladders = tuple(rungs[bracket:] for bracket in range(most if brackets is None else brackets))
+        self._next: dict[int, int] = {}
+        """Of each trial, the place on its ladder of the rung that it has not reached."""
+        super().__init__(maximum, spared, self._spending(config, maximum, whole))
+
+    def _spending(self, config: RungConfig, maximum: int, whole: int) -> Spending:
+        match config.resource:
+            case "epochs":
+                return Epochs(maximum)
+            case "seconds":
+                return Seconds(maximum, whole)
+            case "seeds":
+                return Seeds(maximum, whole, lambda trial: (*self.ladder(trial), whole))
+
+    @property
+    def rungs(self) -> tuple[int, ...]:
+        """Those of all brackets: the first has them all."""
+        return self.ladders[0]
+
+    @property
+    def earliest(self) -> int:
+        """The lowest rung; of seconds, the first epoch."""
+        if not self.rungs:
+            return self.maximum
+        return {"epochs": self.rungs[0], "seconds": 1, "seeds": self.maximum}[self.spending.resource]
+
+    @abstractmethod
+    def bracket(self, trial: int) -> int:
+        """The bracket of a trial: a function of its number."""
+
+    def ladder(self, trial: int) -> tuple[int, ...]:
+        """The rungs of a trial."""
+        return self.ladders[self.bracket(trial)]
+
+    def _passed(self, trial: int, amount: float) -> tuple[int, ...]:
+        """The places on the trial's ladder of the rungs that it reaches with this report: more than one only where a
+        report spends much at once, as seconds may.
+        """
+        first, ladder = self._next.get(trial, 0), self.ladder(trial)
+        place = first
+        while place < len(ladder) and ladder[place] <= amount:
+            place += 1
+        self._next[trial] = place
+        return tuple(range(first, place))
+
+
+class Asynchronous(RungScheduler, ABC):
+    """Rungs in brackets that trials are dealt out to, each bracket taking about as much of the resource as any other.
+
+    Li et al. (2020) go through the brackets in turn, as Hyperband does; Ray draws them. Here a trial's number alone
+    says which one is its own (``dealt``).
+    """
+
+    def __init__(
+        self, config: AshaConfig, maximum: int, spared: frozenset[int] = frozenset(), *, seeds: int = 1
+    ) -> None:
+        super().__init__(config, maximum, spared, seeds=seeds, brackets=config.brackets)
+        self._reduction = config.reduction
+        self._brackets: list[int] = []
+        self._deal = dealt(sizes(len(self.rungs) + 1, config.reduction)[: config.brackets])
+
+    @final
+    def bracket(self, trial: int) -> int:
+        """The bracket of a trial."""
+        while trial >= len(self._brackets):
+            self._brackets.append(next(self._deal))
+        return self._brackets[trial]
+
+
+def _whole(config: RungConfig, epochs: int, seeds: int) -> int:
+    """How much of the resource a whole trial gets."""
+    match config.resource:
+        case "epochs":
+            return epochs
+        case "seeds":
+            return seeds
+        case "seconds":
+            assert config.maximum is not None, "with seconds a config says how many"
+            return config.maximum
+
+
+def rungs_below(whole: int, grace: int, reduction: int) -> tuple[int, ...]:
+    """``grace * reduction**k`` below ``whole``, ascending, in whole numbers; none where the grace period is as long."""
+    levels = (grace * reduction**k for k in count())
+    return tuple(takewhile(lambda level: level < whole, levels))
+
+
+def sizes(most: int, reduction: int) -> tuple[int, ...]:
+    """How many trials each of ``most`` brackets begins with, so that each takes about as much of the resource.
+
+    n_s = ceil(most * reduction**s / (s + 1)), s = most - 1, ..., 0 (Li et al., 2018, algorithm 1): the bracket with
+    the lowest rung comes first.
+    """
+    return tuple(-(-most * reduction**s // (s + 1)) for s in reversed(range(most)))
+
+
+def dealt(shares: Sequence[int]) -> Iterator[int]:
+    """Brackets for trial 0, 1, 2, ... without end: always the one that is furthest behind its share, the first of
+    equals.
+    """
+    given = [0] * len(shares)
+    for trials in count(1):
+        behind = [share * trials - own * sum(shares) for share, own in zip(shares, given, strict=True)]
+        bracket = behind.index(max(behind))
+        given[bracket] += 1
+        yield bracket

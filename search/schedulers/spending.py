@@ -1,0 +1,120 @@
+"""What trials have spent of the resource that their rungs are counted in: epochs, seconds or seeds.
+
+Counted from their reports alone, so a replay of the ledger counts the same.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Final, final
+
+from skipstack.search.schedulers.config import Resource
+
+
+class Spending(ABC):
+    """Counts a resource by trial. ``epochs``: those of a trial; ``whole``: the resource of a whole one."""
+
+    resource: Resource
+
+    def __init__(self, epochs: int, whole: int) -> None:
+        assert epochs >= 1
+        assert whole >= 1
+        self.epochs: Final = epochs
+        self.whole: Final = whole
+        self._last: dict[int, int] = {}
+
+    @final
+    def report(self, trial: int, epoch: int, seconds: float) -> float:
+        """What ``trial`` has spent once ``epoch`` is over. Raises ValueError where another epoch is due."""
+        last = self.last(trial)
+        if epoch != last + 1 or epoch > self.epochs:
+            raise ValueError(f"trial {trial} reports epoch {epoch} after epoch {last} of {self.epochs}")
+        self._last[trial] = epoch
+        return self._spent(trial, epoch, seconds)
+
+    def last(self, trial: int) -> int:
+        """The last epoch that ``trial`` reported; 0 before the first."""
+        return self._last.get(trial, 0)
+
+    def group(self, trial: int) -> range | None:
+        """Where seeds race, those that the trial trains now, or next; None where it trains all at once."""
+        return None
+
+    def share(self, trial: int) -> Fraction:
+        """What the trial's next epoch takes of the work of an epoch of all seeds."""
+        group = self.group(trial)
+        return Fraction(1) if group is None else Fraction(len(group), self.whole)
+
+    @abstractmethod
+    def is_whole(self, trial: int, amount: float) -> bool:
+        """Whether ``trial``, having spent ``amount``, has nothing left to do."""
+
+    @abstractmethod
+    def _spent(self, trial: int, epoch: int, seconds: float) -> float:
+        """Count an epoch in."""
+
+
+@final
+class Epochs(Spending):
+    """Epochs, as they are reported."""
+
+    resource = "epochs"
+
+    def __init__(self, epochs: int) -> None:
+        super().__init__(epochs, epochs)
+
+    def is_whole(self, trial: int, amount: float) -> bool:
+        """After the last epoch."""
+        return amount == self.epochs
+
+    def _spent(self, trial: int, epoch: int, seconds: float) -> float:
+        return epoch
+
+
+@final
+class Seconds(Spending):
+    """Seconds of training and evaluation, added up over a trial's epochs. Waiting, loading and pausing cost nothing."""
+
+    resource = "seconds"
+
+    def __init__(self, epochs: int, whole: int) -> None:
+        super().__init__(epochs, whole)
+        self._seconds: dict[int, float] = {}
+
+    def is_whole(self, trial: int, amount: float) -> bool:
+        """After ``whole`` seconds, or after the last epoch if that is earlier."""
+        return amount >= self.whole or self.last(trial) == self.epochs
+
+    def _spent(self, trial: int, epoch: int, seconds: float) -> float:
+        self._seconds[trial] = self._seconds.get(trial, 0.0) + seconds
+        return self._seconds[trial]
+
+
+@final
+class Seeds(Spending):
+    """Seeds that are trained to the end. The epochs of a trial begin anew with each group of further seeds.
+
+    ``groups``: of a trial, how many seeds it has after each of its groups, ascending, ``whole`` being the last.
+    """
+
+    resource = "seeds"
+
+    def __init__(self, epochs: int, whole: int, groups: Callable[[int], Sequence[int]]) -> None:
+        super().__init__(epochs, whole)
+        self._groups = groups
+        self._seeds: dict[int, int] = {}
+
+    def is_whole(self, trial: int, amount: float) -> bool:
+        """After the last epoch of the last seeds."""
+        return amount == self.whole
+
+    def group(self, trial: int) -> range:
+        """From the seeds that it has to those of its next rung; none for a whole trial."""
+        seeds = self._seeds.get(trial, 0)
+        return range(seeds, next((group for group in self._groups(trial) if group > seeds), seeds))
+
+    def _spent(self, trial: int, epoch: int, seconds: float) -> float:
+        if epoch == self.epochs:
+            self._seeds[trial] = self.group(trial).stop
+            self._last[trial] = 0
+        return self._seeds.get(trial, 0)

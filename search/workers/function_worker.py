@@ -1,0 +1,94 @@
+"""Trials that call a function of one's own, once for each seed, all of them epoch by epoch in step."""
+
+from dataclasses import dataclass
+from math import isfinite, nan
+from statistics import fmean
+from typing import final
+
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.search.workers.reporting import Objective, ReportError, SeedReport
+from skipstack.search.workers.seed_run import SeedRun
+from skipstack.spaces.function import FunctionConfig
+
+
+@final
+@dataclass(frozen=True)
+class FunctionWorkers(Workers):
+    """Workers that call ``function``, which travels with them to whatever process they work in."""
+
+    function: Objective
+
+    def __call__(self, task: TrialTask) -> Worker:
+        """A worker that calls it."""
+        return FunctionWorker(task, self.function)
+
+    def test(self, task: TrialTask) -> Measured:
+        """Never called: a function leaves no weights, and what it knows of test it reports."""
+        raise NotImplementedError
+
+
+@final
+class FunctionWorker(Worker):
+    """Calls a function with each seed of a trial. The score of an epoch is the mean over the seeds.
+
+    A seed whose call returned keeps its last report while others go on. The calls begin anew in a new worker, and what
+    the ledger has of them counts for nothing: only a function that keeps something itself goes on from there.
+    """
+
+    def __init__(self, task: TrialTask, function: Objective) -> None:
+        super().__init__(task)
+        assert isinstance(task.config, FunctionConfig), "a study of a function is run with it"
+        self._measure = task.config.measure
+        self._runs = [SeedRun(function, task.config.values, seed, task.folder / f"seed-{seed}") for seed in task.seeds]
+        self._epoch = task.reported + 1
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch; None where all calls have returned. Raises ReportError for a call that reported nothing."""
+        for run in self._runs:
+            while not run.returned and _epoch(run.latest) < self._epoch:
+                run.advance()
+        if all(_epoch(run.latest) < self._epoch for run in self._runs) and self._epoch > 1:
+            return None
+        latest = [_last(run) for run in self._runs]
+        result = self._joined([each for each in latest if each.epoch == self._epoch], latest)
+        self._epoch += 1
+        return result
+
+    def close(self) -> None:
+        """End all calls."""
+        for run in self._runs:
+            run.close()
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """Never called, as in ``FunctionWorkers``."""
+        raise NotImplementedError
+
+    def _joined(self, now: list[SeedReport], latest: list[SeedReport]) -> EpochResult:
+        """The report of all seeds; a seed whose score is no number leaves the trial without one."""
+        if ahead := [each.epoch for each in latest if each.epoch > self._epoch]:
+            raise ReportError(
+                f"report(epoch=...): got {ahead[0]} where {self._epoch} is due (allowed: to keep what a function goes "
+                "on from once a report has returned)"
+            )
+        scores = [each.score for each in latest]
+        told = [name for name in latest[0].metrics if all(name in each.metrics for each in latest)]
+        return EpochResult(
+            epoch=self._epoch,
+            score=self._measure.score(fmean(scores)) if all(map(isfinite, scores)) else nan,
+            metrics={
+                "dev_score": tuple(scores),
+                **{name: tuple(each.metrics[name] for each in latest) for name in told},
+            },
+            seconds=sum(each.seconds for each in now),
+        )
+
+
+def _epoch(latest: SeedReport | None) -> int:
+    return 0 if latest is None else latest.epoch
+
+
+def _last(run: SeedRun) -> SeedReport:
+    if run.latest is None:
+        raise ReportError("the function returned without a report (allowed: report(score=...), once or more)")
+    return run.latest

@@ -1,0 +1,80 @@
+"""The worker that also measures what it takes of its machine (``search/ledger/usage.py``)."""
+
+import os
+import socket
+from dataclasses import dataclass, replace
+from typing import final
+
+import psutil
+
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker, Workers
+from skipstack.search.ledger.usage import Usage
+
+
+@final
+@dataclass(frozen=True)
+class MeteredWorkers(Workers):
+    """Workers that train as ``workers`` do, number for number."""
+
+    workers: Workers
+
+    def __call__(self, task: TrialTask) -> Worker:
+        """A worker that measures."""
+        return MeteredWorker(task, self.workers(task))
+
+    def test(self, task: TrialTask) -> Measured:
+        """What those measure."""
+        return self.workers.test(task)
+
+
+@final
+class MeteredWorker(Worker):
+    """Trains as another ``worker`` does.
+
+    An epoch that an earlier process trained but did not report is not trained again: its usage is that of reading it.
+    """
+
+    def __init__(self, task: TrialTask, worker: Worker) -> None:
+        super().__init__(task)
+        self._worker = worker
+
+    def run_epoch(self) -> EpochResult | None:
+        """The next epoch, with its usage."""
+        process = psutil.Process()
+        for percent in (process.cpu_percent, psutil.cpu_percent):
+            percent()  # the next call counts from here
+        result = self._worker.run_epoch()
+        if result is None:
+            return None
+        machine = psutil.virtual_memory()
+        usage = Usage(
+            machine=socket.gethostname(),
+            process=os.getpid(),
+            process_cpu=process.cpu_percent(),
+            process_memory=process.memory_info().rss,
+            machine_cpu=psutil.cpu_percent(),
+            machine_memory=machine.used,
+            machine_memory_total=machine.total,
+            **_of_gpu(self.task.device),
+        )
+        return replace(result, usage=usage)
+
+    def close(self) -> None:
+        """As the other."""
+        self._worker.close()
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """Never called: ``MeteredWorkers`` knows who measures."""
+        raise NotImplementedError
+
+
+def _of_gpu(device: str) -> dict[str, float | int | None]:
+    """What is known of the GPU on which a trial is trained; nothing of a CPU."""
+    from skipstack.models.ground.device import choose_device, gpu_usage  # torch is loaded where trials are trained
+
+    chosen = choose_device(device)
+    if chosen.type != "cuda":
+        return {}
+    busy, used, total = gpu_usage(chosen)
+    return {"gpu": busy, "gpu_memory": used, "gpu_memory_total": total}

@@ -1,0 +1,93 @@
+"""One call of a function of one's own, with one seed: it runs in a thread, up to its next report and no further.
+
+Only one thread of a trial runs at a time. ``advance`` lends it the turn, and a report, or the end, gives it back.
+"""
+
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, final
+
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.search.workers.global_chance import GlobalChance
+from skipstack.search.workers.reporting import Objective, Report, SeedReport, TrialOver, Values
+from skipstack.spaces.domains import Json
+
+OURS: Final = Path(__file__).name
+
+
+@final
+class SeedRun:
+    """The call of ``function`` with ``values`` and ``seed``; ``folder`` is what it may keep files in."""
+
+    def __init__(self, function: Objective, values: Mapping[str, Json], seed: int, folder: Path) -> None:
+        self.latest: SeedReport | None = None
+        """What it reported last."""
+        self.returned = False
+        self._function = function
+        self._values = Values(values, seed)
+        self._report = Report(folder, self._hand_over)
+        self._chance = GlobalChance(seed)
+        self._mine, self._theirs = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._run, daemon=True, name=f"seed {seed}")
+        self._waits = True
+        self._closing = False
+        self._error: BaseException | None = None
+        self._began = 0.0
+
+    def advance(self) -> None:
+        """Run up to the next report, or to the end. Raises what the function raises."""
+        with self._chance.own():
+            self._began = time.perf_counter()
+            self._lend()
+            self._theirs.acquire()
+            self._waits = True
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> None:
+        """End the call where it waits, and wait for its end; one that computes cannot be ended, and is left alone."""
+        self._closing = True
+        if self._waits and self._thread.is_alive():
+            with self._chance.own():
+                self._lend()
+                self._thread.join()
+
+    def _lend(self) -> None:
+        self._waits = False
+        if self._thread.ident is None:
+            self._thread.start()
+        else:
+            self._mine.release()
+
+    def _run(self) -> None:
+        try:
+            self._function(self._values, self._report)
+        except TrialOver:
+            pass
+        except BaseException as error:  # noqa: BLE001 (it is raised where the study can see it)
+            self._error = _told(error)
+        self.returned = True
+        self._theirs.release()
+
+    def _hand_over(self, epoch: int, score: float, metrics: Mapping[str, float]) -> None:
+        """Give the turn back, and wait for it."""
+        if self._closing:
+            raise TrialOver
+        self.latest = SeedReport(epoch, score, metrics, time.perf_counter() - self._began)
+        self._theirs.release()
+        self._mine.acquire()
+        if self._closing:
+            raise TrialOver
+
+
+def _told(error: BaseException) -> BaseException:
+    """The error with the lines at which it passed; one that would end a study, or a process, as an ordinary one."""
+    if isinstance(error, UserError) or not isinstance(error, Exception):
+        error = RuntimeError(one_line(error)).with_traceback(error.__traceback__)
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if Path(each.filename).name != OURS]
+    if frames:
+        error.add_note(f"at {', '.join(f'{Path(each.filename).name}:{each.lineno} in {each.name}' for each in frames)}")
+    return error

@@ -1,0 +1,291 @@
+"""Trains a trial: the one place where the search meets the networks. Shapes: R lanes."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import torch
+
+from skipstack.data.basis.code_files import load_sent
+from skipstack.data.basis.errors import UserError
+from skipstack.data.corpora.config import DataConfig
+from skipstack.data.store.prepared import PreparedCorpus, prepare
+from skipstack.data.store.stored import open_store
+from skipstack.data.store.vectors import open_vectors
+from skipstack.data.tasks.measure import Counts
+from skipstack.models.configs.inputs import LONGEST_AFFIX
+from skipstack.models.ground.device import CAPTURED, choose_device, limit_memory
+from skipstack.models.layers.lanes import Lane
+from skipstack.models.networks.build import Sizes
+from skipstack.models.networks.trained import lane_of, trained
+from skipstack.models.parts.inputs.base import LexiconTensors
+from skipstack.models.training.checkpoint import Tensors, read_tensors
+from skipstack.models.training.evaluate import evaluate
+from skipstack.models.training.graphs import CudaGraphs
+from skipstack.models.training.loop import EpochReport, Training, dtype_of
+from skipstack.search.driver.faults import WeightsLostError
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Worker
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.sentences import SentenceCounts
+from skipstack.search.record.folder import BEST, CHECKPOINT, GROUP
+from skipstack.search.workers.deadline import Deadline
+from skipstack.search.workers.trial_files import TrialFiles
+from skipstack.spaces.trial import as_network
+
+WIDEST_FUSED_ON_CPU = 256
+"""Hidden units up to which a CPU trains all lanes as one program; wider ones are as fast one after another."""
+
+
+class TrainingWorker(Worker):
+    """Trains the lanes of a trial and keeps two files: the last epoch, and the best epoch's weights.
+
+    Training is a function of the config and the seeds, so an epoch that is run again after a crash
+    gives the same result, and it is reported once. An epoch that was trained but never reported is
+    given back from the checkpoint instead of being trained twice. Further seeds of a trial have files of
+    their own; after their last epoch their best weights stand beside those of the earlier seeds.
+    """
+
+    def __init__(self, task: TrialTask) -> None:
+        super().__init__(task)
+        load_sent(task.code)
+        torch.set_num_threads(1)  # one core a trial, and the same sums whatever the machine
+        device = choose_device(task.device)
+        limit_memory(device, task.memory_limit)
+        config = as_network(task.config)
+        corpus = corpus_of(stored_in(task), config.data, task.vectors)
+        self.groups = [
+            Training(
+                model=config.model,
+                training=config.training,
+                corpus=corpus,
+                lanes=[Lane(seed=seed) for seed in seeds],
+                order_seed=task.order_seed,
+                device=device,
+                graphs=CudaGraphs() if task.device == CAPTURED else None,
+            )
+            for seeds in lane_groups(task, device)
+        ]
+        folder = task.folder / GROUP.format(len(task.earlier)) if task.earlier else task.folder
+        self.files = TrialFiles(folder, task.attempt)
+        self.reported = task.reported
+        self.deadline = None if task.time_left is None else Deadline(task.time_left)
+        self.unreported: EpochResult | None = None
+        self.best_score = -math.inf
+        self._resume()
+
+    def run_epoch(self) -> EpochResult:
+        """Train one epoch, or give back the one that was trained but not reported.
+
+        Raises TimeOverError where the trial's time ends before the epoch does, and OutOfSpaceError where its weights
+        cannot be kept: the files are then those of the epoch before.
+        """
+        self.reported += 1
+        result, self.unreported = self.unreported, None
+        while result is None or result.epoch < self.reported:
+            result = self._train_epoch()
+        if self.deadline is not None:
+            self.deadline.spend(result.seconds)
+        if self.task.earlier and result.epoch == self.task.config.epochs:
+            self._join_best()
+        return result
+
+    def _train_epoch(self) -> EpochResult:
+        tick = _no_tick if self.deadline is None or not self._is_next() else self.deadline.begin()
+        reports = [group.run_epoch(tick) for group in self.groups]
+        result = _joined(reports)
+        if result.score > self.best_score:
+            self.best_score = result.score
+            self._write_best(result)
+        self._write_checkpoint(result)
+        return result
+
+    def _is_next(self) -> bool:
+        """Whether the epoch to train is one that the ledger lacks: others were paid for already."""
+        return self.groups[0].epoch + 1 == self.reported
+
+    def _write_best(self, result: EpochResult) -> None:
+        states = [group.model.state_dict() for group in self.groups]
+        weights_R = {name: torch.cat([state[name] for state in states]) for name in states[0]}
+        notes = {"epoch": result.epoch, "score": result.score, "identity": self.task.config.identity}
+        self.files.write(BEST, weights_R, notes)
+
+    def _join_best(self) -> None:
+        """The best weights of these seeds after those of the earlier ones; done twice, it does the same."""
+        found = self.files.read(BEST)
+        if found is None:
+            return  # no epoch had a score
+        further_R, _ = found
+        weights_R, notes = read_tensors(self.task.folder / BEST)
+        earlier = len(self.task.earlier)
+        both_R = {name: torch.cat([weights_R[name][:earlier], further_R[name]]) for name in weights_R}
+        TrialFiles(self.task.folder, self.task.attempt).write(BEST, both_R, notes)
+
+    def _write_checkpoint(self, result: EpochResult) -> None:
+        tensors = {
+            f"{number}.{name}": tensor
+            for number, group in enumerate(self.groups)
+            for name, tensor in group.state_dict().items()
+        }
+        lanes = [[lane.seed for lane in group.lanes] for group in self.groups]
+        notes = {**self._notes(), "lanes": lanes, "best_score": self.best_score, "result": _result_to_json(result)}
+        self.files.write(CHECKPOINT, tensors, notes)
+
+    def _resume(self) -> None:
+        """Take up the checkpoint if it is this trial's, the ledger knows all but its last epoch, and the best weights
+        are not older: a power cut may have taken them alone.
+
+        Which lanes were trained together does not matter: a GPU and a CPU may see it otherwise. Whatever else lies
+        there, the trial begins anew and tells only what the ledger lacks.
+        """
+        found = self.files.read(CHECKPOINT)
+        if found is None:
+            return
+        tensors, notes = found
+        result = _result_from_json(notes["result"])
+        if {name: notes[name] for name in self._notes()} != self._notes() or result.epoch > self.reported + 1:
+            return
+        best = self.files.read(BEST)
+        if notes["best_score"] > (-math.inf if best is None else best[1]["score"]):
+            return
+        if [seed for seeds in notes["lanes"] for seed in seeds] != list(self.task.seeds):
+            return
+        states = _regrouped(tensors, len(notes["lanes"]), [len(group.lanes) for group in self.groups])
+        for group, state in zip(self.groups, states, strict=True):
+            group.load_state_dict(state)
+        self.best_score = notes["best_score"]
+        if result.epoch > self.reported:
+            self.unreported = result
+
+    def _notes(self) -> dict[str, Any]:
+        """What a checkpoint must share with this worker to be taken up, beside the seeds of its lanes."""
+        return {"identity": self.task.config.identity, "order_seed": self.task.order_seed}
+
+    @classmethod
+    def test(cls, task: TrialTask) -> Measured:
+        """The scores and the loss of each lane on the test split, with the weights of the trial's best epoch.
+
+        The measure is that of the sums over all sentences, bit for bit.
+
+        Raises WeightsLostError where they are missing or damaged.
+        """
+        load_sent(task.code)
+        torch.set_num_threads(1)
+        device = choose_device(task.device)
+        config = as_network(task.config)
+        corpus = corpus_of(stored_in(task), config.data)
+        try:
+            weights_R = best_weights(task.folder)
+        except UserError as error:
+            raise WeightsLostError(str(error)) from error
+        lexicon = LexiconTensors.on(device, corpus.lexicon)
+        evaluations = []
+        for lane in range(len(task.seeds)):
+            model = trained(
+                config.model,
+                sizes=Sizes.of_corpus(corpus),
+                weights=lane_of(weights_R, lane),
+                dtype=dtype_of(config.training),
+                device=device,
+            )
+            evaluations.append(evaluate(model, corpus.stored, "test", lexicon, lanes=1))
+        measure = evaluations[0].measure
+        counts_RSC = np.concatenate([evaluation.sentences_RSC for evaluation in evaluations])
+        metrics: Metrics = {
+            "test_accuracy": tuple(evaluation.accuracy[0] for evaluation in evaluations),
+            **_curves("test", [counts for evaluation in evaluations for counts in evaluation.counts]),
+            f"test_{measure.name}": tuple(measure.of_counts(counts_RSC.sum(axis=1)).tolist()),
+            "test_loss": tuple(evaluation.loss[0] for evaluation in evaluations),
+        }
+        return Measured(metrics=metrics, sentences=SentenceCounts.of(counts_RSC, measure.counted))
+
+
+def _regrouped(tensors: Tensors, before: int, lanes: Sequence[int]) -> list[dict[str, torch.Tensor]]:
+    """The states of groups of so many ``lanes``, from those of ``before`` groups: ``0.name``, ``1.name``, ...
+
+    What has no lane axis is the same in every group.
+    """
+    first = [name.removeprefix("0.") for name in tensors if name.startswith("0.")]
+    groups: list[dict[str, torch.Tensor]] = [{} for _ in lanes]
+    for name in first:
+        own = [tensors[f"{number}.{name}"] for number in range(before)]
+        parts = torch.split(torch.cat(own), list(lanes)) if own[0].dim() else own[:1] * len(lanes)
+        for group, part in zip(groups, parts, strict=True):
+            group[name] = part
+    return groups
+
+
+def _no_tick() -> None:
+    """Nothing limits the time of a trial."""
+
+
+def best_weights(folder: Path, identity: str | None = None) -> dict[str, torch.Tensor]:
+    """The weights of all lanes at a trial's best epoch, by its folder.
+
+    Raises UserError where they are missing or damaged, where it is another file, and where ``identity`` is given and
+    they are those of another config.
+    """
+    path = folder / BEST
+    weights_R, notes = read_tensors(path)
+    if not {"epoch", "score", "identity"} <= notes.keys() or identity not in (None, notes["identity"]):
+        got, allowed = notes.get("identity", "another file"), identity or "what it left"
+        raise UserError(f"{path}: not the best weights of this trial (got {got}; allowed: {allowed})")
+    return weights_R
+
+
+def lane_groups(task: TrialTask, device: torch.device) -> list[tuple[int, ...]]:
+    """The seeds that are trained as one program. ``auto`` fuses all on a GPU, and narrow networks on a CPU."""
+    together = task.lanes
+    if together == "auto":
+        fused = device.type == "cuda" or as_network(task.config).model.stack.hidden <= WIDEST_FUSED_ON_CPU
+        together = len(task.seeds) if fused else 1
+    return [task.seeds[start : start + together] for start in range(0, len(task.seeds), together)]
+
+
+def stored_in(task: TrialTask) -> Path:
+    """The store of the corpus that a network reads."""
+    assert task.corpus is not None, "a network reads a corpus"
+    return task.corpus
+
+
+@lru_cache(maxsize=4)
+def corpus_of(store: Path, data: DataConfig, vectors: Path | None = None) -> PreparedCorpus:
+    """The corpus in a store as ``data`` reads it; a worker that trains many trials opens it once.
+
+    Pretrained vectors are needed for training alone: weights that are read have them already.
+    """
+    return prepare(open_store(store), data, LONGEST_AFFIX, vectors=None if vectors is None else open_vectors(vectors))
+
+
+def _joined(reports: Sequence[EpochReport]) -> EpochResult:
+    """The report of all lanes, group after group; a lane whose loss is no number leaves the trial without a score."""
+    metrics: dict[str, tuple[float, ...]] = {
+        "train_loss": tuple(value for report in reports for value in report.train_loss),
+        "dev_loss": tuple(value for report in reports for value in report.dev_loss),
+        "dev_accuracy": tuple(value for report in reports for value in report.dev_accuracy),
+        **_curves("dev", [counts for report in reports for counts in report.dev_counts]),
+        "learning_rate": tuple(value for report in reports for value in report.learning_rate),
+    }
+    diverged = not all(map(math.isfinite, (*metrics["train_loss"], *metrics["dev_loss"])))
+    score = math.nan if diverged else fmean(value for report in reports for value in report.dev_score)
+    seconds, latency = sum(report.seconds for report in reports), fmean(report.latency for report in reports)
+    return EpochResult(epoch=reports[0].epoch, score=score, metrics=metrics, seconds=seconds, latency=latency)
+
+
+def _curves(split: str, counts_R: Sequence[Counts]) -> Metrics:
+    """What the ranking measure records of each lane, by name."""
+    curves_R = [counts.curves() for counts in counts_R]
+    return {f"{split}_{name}": tuple(curves[name] for curves in curves_R) for name in curves_R[0]}
+
+
+def _result_to_json(result: EpochResult) -> dict[str, Any]:
+    return asdict(result)
+
+
+def _result_from_json(notes: Mapping[str, Any]) -> EpochResult:
+    metrics = {name: tuple(values) for name, values in notes["metrics"].items()}
+    return EpochResult(**{**notes, "metrics": metrics})

@@ -1,0 +1,176 @@
+"""What an ablation asks of its rows, by hand, and what it finds on several corpora and of several winners."""
+
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from pydantic import JsonValue
+from scipy.stats import ttest_1samp
+from statsmodels.stats.multitest import multipletests
+
+from skipstack.search.ablation.trained import TrainedRow, trained_rows
+from skipstack.search.analysis.confirmation.ablated import ablated, questions
+from skipstack.search.analysis.confirmation.figures import confirmed_figures
+from skipstack.search.analysis.confirmation.forecast import most
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.roles import ListedRow, Role, RoleKind
+from skipstack.search.proposers.config import PathConfig
+from skipstack.search.record.reading import read_study
+from skipstack.search.record.study_record import StudyRecord
+from tests.search.ablation.toys import beginning, made, planted, run_ablation
+from tests.search.toy import open_toy, run_toy, toy_study
+
+DEPTH, RATE = "model.stack.depth", "training.optimiser.learning_rate"
+
+
+def ablation_of(path: Path, depths: list[int]) -> StudyRecord:
+    """Of a grid whose best has depth 1 and rate 0.02, where the base has depth 3 and rate 0.1."""
+    tree = toy_study(9, "grid", epochs=1).model_dump(mode="json")
+    tree["space"]["base"]["model"]["stack"]["depth"] = depths[0]
+    tree["space"]["base"]["training"]["optimiser"]["learning_rate"] = 0.1
+    tree["space"]["axes"][DEPTH] = {"choice": depths}
+    tree["search"]["scheduler"] = {"kind": "none"}
+    folder = open_toy(path, StudyConfig.model_validate(tree))
+    run_toy(folder)
+    planned = made(path)
+    return run_ablation(path, planned.number, beginning(path, planned))
+
+
+def test_a_row_that_is_there_for_two_reasons_answers_two_questions(tmp_path: Path) -> None:
+    record = ablation_of(tmp_path / "two changes", [3, 1])
+    asked = [(role.kind, role.axis, row.row.point) for role, row in questions(trained_rows(record))]
+    base, winner = {DEPTH: 3, RATE: 0.1}, {DEPTH: 1, RATE: 0.02}
+    shallow, slow = {DEPTH: 1, RATE: 0.1}, {DEPTH: 3, RATE: 0.02}
+    assert asked == [
+        ("base", None, base),
+        ("winner", None, winner),
+        ("without", DEPTH, slow),
+        ("without", RATE, shallow),
+        ("alone", DEPTH, shallow),
+        ("alone", RATE, slow),
+    ]
+    assert len(record.trials) == 4
+    study = read_study(tmp_path / "two changes")
+    best = study.ranked()[0]
+    own = next(trial for trial in record.trials.values() if trial.point == winner)
+    (figure,) = confirmed_figures(study, best.config)
+    assert (figure.value, figure.seeds) == (pytest.approx(fmean(own.tested["test_accuracy"])), len(own.seeds))
+    assert set(own.seeds).isdisjoint(best.seeds)
+    assert {row.test.half for row in ablated(record).rows if row.test and row.trial == own.number} == {figure.half}
+    unconfirmed = next(trial for trial in study.trials.values() if trial.point not in (base, winner, shallow, slow))
+    assert confirmed_figures(study, unconfirmed.config) == []
+    assert [row.is_reference for row in ablated(record).rows] == [True, False, False, False, False, False]
+
+
+def test_questions_of_one_kind_stand_in_the_order_of_the_axes() -> None:
+    point: dict[str, JsonValue] = {}
+
+    def role(kind: RoleKind, axis: str | None = None) -> Role:
+        return Role(kind=kind, winner=None if kind == "base" else 7, axis=axis)
+
+    rows = [
+        [role("base")],
+        [role("winner")],
+        [role("without", DEPTH), role("alone", RATE)],  # the last axis is met before the second
+        [role("without", "middle")],
+        [role("without", RATE), role("alone", DEPTH)],
+    ]
+    trained = [TrainedRow(ListedRow(roles=tuple(roles), point=point), "", None) for roles in rows]
+    assert [(each.kind, each.axis) for each, _ in questions(trained)] == [
+        ("base", None),
+        ("winner", None),
+        *(("without", axis) for axis in (DEPTH, "middle", RATE)),
+        *(("alone", axis) for axis in (DEPTH, RATE)),
+    ]
+
+
+def test_a_winner_of_one_change_asks_one_question(tmp_path: Path) -> None:
+    record = ablation_of(tmp_path / "one change", [1, 3])
+    assert [role.kind for role, _ in questions(trained_rows(record))] == ["base", "winner"]
+
+
+def test_as_many_trials_are_foretold_as_a_path_of_four_changes_takes(tmp_path: Path) -> None:
+    axes: dict[str, object] = {
+        DEPTH: {"choice": [1]},
+        RATE: {"choice": [0.01]},
+        "model.stack.hidden": {"choice": [16]},
+        "model.stack.dropout": {"choice": [0.1]},
+    }
+    record = planted(tmp_path / "study", axes, path=True)
+    path = record.study.search.proposer
+    assert isinstance(path, PathConfig)
+    assert len(path.changes) == 4
+    assert len(record.trials) == most(path)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> StudyRecord:
+    """The ablation of the two best of a grid whose base has depth 3, on two corpora."""
+    axes: dict[str, object] = {
+        DEPTH: {"choice": [1, 2, 3]},
+        RATE: {"choice": [0.01, 0.02]},
+        "model.stack.dropout": {"choice": [0.3, 0.5]},
+    }
+    return planted(tmp_path_factory.mktemp("two") / "study", axes, top=2, corpora=["own", "atis"])
+
+
+def reached(record: StudyRecord, number: int | None) -> float:
+    """On test, the mean over the seeds."""
+    assert number is not None
+    return fmean(record.trials[number].tested["test_accuracy"])
+
+
+def test_the_mean_over_corpora_is_that_of_the_differences_on_each(two: StudyRecord) -> None:
+    rows = ablated(two).rows
+    means = [row for row in rows if row.corpus == "2 corpora, the mean"]
+    gaps: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.corpus in ("own", "atis") and not row.is_reference:
+            gap = reached(two, row.trial) - reached(two, row.reference)
+            gaps.setdefault((row.section, row.label), []).append(gap)
+    assert [(row.section, row.label) for row in means] == list(gaps)
+    tests = [ttest_1samp(each, 0.0) for each in gaps.values()]
+    corrected = multipletests([found.pvalue for found in tests], method="holm")[1]
+    for row, each, found, p in zip(means, gaps.values(), tests, corrected, strict=True):
+        assert row.difference is not None
+        assert (row.difference.value, row.difference.corpora) == (pytest.approx(fmean(each)), 2)
+        assert (row.difference.low, row.difference.high) == pytest.approx(tuple(found.confidence_interval(0.95)))
+        assert (row.difference.p, row.p) == pytest.approx((found.pvalue, p))
+        assert row.marked == (p < 0.05)
+    deep = next(row for row in means if row.label == f"{DEPTH}: 1 → 3")
+    assert deep.difference is not None
+    assert deep.difference.value == pytest.approx(-(0.32 + 0.12) / 2, abs=0.02)  # as planted on either corpus
+
+
+def test_each_of_several_winners_is_taken_apart_from_itself(two: StudyRecord) -> None:
+    assert two.settled is not None
+    first, second = (role.winner for row in two.settled.rows for role in row.roles if role.kind == "winner")
+    rows = [row for row in ablated(two).rows if row.corpus == "own"]
+    points = {row.trial: two.trials[row.trial].point for row in rows if row.trial is not None}
+    base, winner, number_two = rows[:3]
+    assert [base.label, winner.label, number_two.label] == [
+        "base",
+        f"winner, trial {first}",
+        f"number 2, trial {second}",
+    ]
+    assert {winner.reference, number_two.reference} == {base.trial}
+    for row in rows[3:]:
+        whose, (before, after) = row.section.partition(", trial")[0], row.label.partition(": ")[2].split(" → ")
+        reference = base if "alone" in row.section else winner if whose.endswith("winner") else number_two
+        assert row.reference == reference.trial
+        own, theirs = points[row.trial], points[reference.trial]
+        assert (str(theirs[row.axis]), str(own[row.axis])) == (before, after)
+        assert {**own, row.axis: None} == {**theirs, row.axis: None}
+    assert len({row.section for row in rows[3:]}) == 4
+
+
+def test_a_change_that_two_winners_share_is_asked_once(two: StudyRecord) -> None:
+    for corpus in ("own", "atis"):
+        found = {
+            (row.trial, row.reference): (row.difference.p, row.p)
+            for row in ablated(two).rows
+            if row.corpus == corpus and row.difference
+        }
+        alone, corrected = zip(*found.values(), strict=True)
+        assert len(found) == 9  # of 11 rows: both winners have another depth and another rate than the base
+        assert corrected == pytest.approx(multipletests(alone, method="holm")[1])

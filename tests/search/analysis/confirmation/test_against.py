@@ -1,0 +1,225 @@
+"""A study beside a paper's table: hand-made ledgers against figures worked out by hand, and scipy for the ranks."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from scipy.stats import spearmanr
+from scipy.stats import t as t_distribution
+
+from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison, compare
+from skipstack.search.analysis.confirmation.papers import PaperTable
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Event
+from skipstack.search.record.study_record import StudyRecord
+from skipstack.search.statistics.estimates import ONE_SEED
+from skipstack.spaces.domains import Json
+from skipstack.spaces.space import Point
+from tests.search.made_up import DEPTH, GATE, ended, measured, proposed, record_of, reported, study
+
+AXES: dict[str, Any] = {DEPTH: {"choice": [1, 3, 5, 7]}, GATE: {"choice": ["none", "sigmoid_below"]}}
+CONFIG = study(AXES, proposer="grid", scheduler="none")
+"""The base has depth 3 and a gate."""
+
+
+def table(*rows: dict[str, Any]) -> PaperTable:
+    base = {"label": "depth 3", "dev": 94.5, "test": 94.0, "has": {DEPTH: 3}, "base": True}
+    return PaperTable.model_validate({"title": "Depths", "preset": "wu2017/depth", "rows": [base, *rows]})
+
+
+def depth(value: int, dev: float, **more: Any) -> dict[str, Any]:
+    return {"label": f"depth {value}", "dev": dev, "has": {DEPTH: value}, **more}
+
+
+def trial(
+    number: int, depth: int, *dev: float, gate: str = "sigmoid_below", config: StudyConfig = CONFIG
+) -> list[Event]:
+    point: Point = {DEPTH: depth, GATE: gate}
+    return [proposed(config, number, point), reported(number, 1, *dev), ended(number)]
+
+
+def rows_of(comparison: Comparison) -> dict[str, ComparedRow]:
+    return {row.ours.label: row for row in comparison.rows}
+
+
+def against(record: StudyRecord, *rows: dict[str, Any]) -> Comparison:
+    return compare(record, "made-up/table-1", table(*rows))
+
+
+def test_each_row_has_the_papers_figures_and_ours_as_shares() -> None:
+    record = record_of(CONFIG, *trial(0, 3, 0.80, 0.82), *trial(1, 5, 0.90, 0.94), measured(1, 0.7, 0.8))
+    made = against(record, depth(5, 94.73, test=94.1), depth(7, 94.49), {"label": "another", "dev": 90.0})
+    base, five, seven, another = made.rows
+    assert (base.ours.is_reference, base.ours.trial, base.ours.difference) == (True, 0, None)
+    assert (base.paper_difference, base.disagrees) == (None, False)
+    assert (five.paper_dev, five.paper_test, five.paper_difference) == (0.9473, 0.941, 0.0023)
+    assert five.ours.dev is not None
+    assert five.ours.test is not None
+    assert five.ours.difference is not None
+    assert (five.ours.trial, five.ours.seeds) == (1, (0, 1))
+    assert (five.ours.dev.value, five.ours.test.value) == pytest.approx((0.92, 0.75))
+    assert five.ours.difference.value == pytest.approx(0.11)
+    assert five.ours.difference.half == pytest.approx(0.01 * float(t_distribution(1).isf(0.025)))
+    assert (seven.paper_difference, seven.ours.trial, seven.ours.dev) == (-0.0001, None, None)
+    assert (seven.ours.difference, seven.ours.why) == (None, "not trained")
+    assert (another.paper_dev, another.paper_difference, another.ours.trial) == (0.9, -0.045, None)
+    assert (made.study, made.corpus, made.table, made.title, made.split) == (
+        "made-up",
+        "grammar",
+        "made-up/table-1",
+        "Depths",
+        "dev",
+    )
+
+
+def test_a_row_is_the_base_with_its_value_and_not_the_best_trial_that_has_the_value() -> None:
+    record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trial(1, 5, 0.99, 0.99, gate="none"), *trial(2, 5, 0.7, 0.7))
+    assert rows_of(against(record, depth(5, 94.0)))["depth 5"].ours.trial == 2
+    alone = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trial(1, 5, 0.99, 0.99, gate="none"))
+    assert rows_of(against(alone, depth(5, 94.0)))["depth 5"].ours.trial is None
+
+
+def test_a_row_may_have_several_values() -> None:
+    both: dict[str, Json] = {DEPTH: 5, GATE: "none"}
+    record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *trial(1, 5, 0.9, 0.9, gate="none"))
+    assert rows_of(against(record, {"label": "both", "dev": 94.0, "has": both}))["both"].ours.trial == 1
+
+
+@pytest.mark.parametrize(
+    ("paper", "ours", "disagrees"),
+    [
+        (94.6, (0.81, 0.811), False),  # the same sign
+        (94.4, (0.81, 0.811), True),  # +0.0105, and half an interval of 12.7 times 0.0005
+        (94.6, (0.79, 0.789), True),
+        (94.4, (0.81, 0.82), False),  # +0.015, and half an interval of 12.7 times 0.005
+        (94.5, (0.81, 0.811), False),  # the paper has no sign
+        (94.4, (0.80, 0.80), False),  # ours has none
+        (94.4, (0.81, 0.81), False),  # nor an interval where no seed says anything else
+    ],
+)
+def test_ours_disagrees_where_it_has_the_other_sign_with_its_whole_interval(
+    paper: float, ours: tuple[float, float], disagrees: bool
+) -> None:
+    record = record_of(CONFIG, *trial(0, 3, 0.80, 0.80), *trial(1, 5, *ours))
+    assert rows_of(against(record, depth(5, paper)))["depth 5"].disagrees == disagrees
+
+
+def test_one_seed_has_no_interval_and_disagrees_with_nobody() -> None:
+    config = study(AXES, seeds=1, proposer="grid", scheduler="none")
+    record = record_of(config, *trial(0, 3, 0.8, config=config), *trial(1, 5, 0.9, config=config))
+    row = rows_of(against(record, depth(5, 94.0)))["depth 5"]
+    assert row.ours.difference is not None
+    assert row.ours.difference.value == pytest.approx(0.1)
+    assert (row.ours.difference.half, row.ours.difference.why) == (None, ONE_SEED)
+    assert not row.disagrees
+
+
+def test_trials_without_a_score_stand_for_no_row() -> None:
+    failed = [*trial(1, 5, 0.9, 0.9)[:2], ended(1, "failed", "no luck")]
+    record = record_of(CONFIG, *trial(0, 3, 0.8, 0.8), *failed)
+    assert rows_of(against(record, depth(5, 94.0)))["depth 5"].ours.dev is None
+
+
+def test_without_a_trial_of_the_papers_base_there_are_accuracies_and_no_differences() -> None:
+    record = record_of(CONFIG, *trial(0, 5, 0.9, 0.9), *trial(1, 7, 0.8, 0.8))
+    made = against(record, depth(5, 94.0), depth(7, 93.0))
+    assert [row.ours.dev.value if row.ours.dev else None for row in made.rows] == [None, 0.9, 0.8]
+    assert [row.ours.difference for row in made.rows] == [None, None, None]
+    assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
+
+
+def test_a_trial_that_was_not_trained_to_its_end_is_shown_and_neither_subtracted_nor_ranked() -> None:
+    whole = [*trial(0, 3, 0.80, 0.82), *trial(1, 5, 0.70, 0.72)]
+    cut = {
+        "running": trial(2, 7, 0.60, 0.61)[:2],
+        "stopped": [*trial(2, 7, 0.60, 0.61)[:2], ended(2, "stopped")],
+    }
+    for state, events in cut.items():
+        made = against(record_of(CONFIG, *whole, *events), depth(5, 95.0), depth(7, 96.0))
+        base, five, seven = made.rows
+        assert (base.ours.state, five.ours.state, seven.ours.state) == ("completed", "completed", state)
+        assert seven.ours.dev is not None
+        assert (seven.ours.dev.value, seven.ours.dev.half) == (pytest.approx(0.605), None)
+        assert (seven.ours.difference, seven.disagrees) == (None, False)
+        assert seven.ours.why == f"trial 2 is {state}, not trained to its end"
+        assert five.ours.difference is not None
+        assert made.shared == 2
+        assert made.correlation == pytest.approx(-1.0)
+    first = [*trial(0, 3, 0.80, 0.82)[:2], *trial(1, 5, 0.70, 0.72)]
+    assert rows_of(against(record_of(CONFIG, *first), depth(5, 95.0)))["depth 5"].ours.difference is None
+
+
+@pytest.mark.parametrize(
+    ("search", "why"),
+    [
+        ({"proposer": "grid", "scheduler": {"kind": "asha", "reduction": 2}}, "asha stops trials by their scores"),
+        ({"proposer": "tpe", "scheduler": "none"}, "tpe chose the trials"),
+    ],
+)
+def test_what_a_search_chose_or_stopped_is_only_described(search: dict[str, Any], why: str) -> None:
+    config = study(AXES, **search)
+    trials = [*trial(0, 3, 0.80, 0.80, config=config), *trial(1, 5, 0.81, 0.811, config=config)]
+    made = against(record_of(config, *trials), depth(5, 94.4))
+    row = rows_of(made)["depth 5"]
+    assert made.only_described == why
+    assert row.ours.difference is not None
+    assert row.ours.difference.value == pytest.approx(0.0105)
+    assert (row.ours.difference.half, row.ours.p, row.ours.marked, row.disagrees) == (None, None, False, False)
+
+
+def test_it_is_on_test_where_the_paper_has_it_and_all_of_ours_were_measured_there() -> None:
+    trials = [*trial(0, 3, 0.80, 0.80), *trial(1, 5, 0.81, 0.811), measured(0, 0.7, 0.7)]
+    for tested, split in (([], "dev"), ([measured(1, 0.6, 0.601)], "test")):
+        made = against(record_of(CONFIG, *trials, *tested), depth(5, 94.4, test=94.3))
+        assert made.split == split
+        row = rows_of(made)["depth 5"]
+        assert row.paper_difference == (-0.001 if split == "dev" else 0.003)
+        assert row.disagrees
+
+
+def test_a_table_without_dev_figures_is_compared_on_test() -> None:
+    base = {"label": "depth 3", "test": 97.48, "has": {DEPTH: 3}, "base": True}
+    rows = [
+        base,
+        {"label": "depth 5", "test": 97.53, "has": {DEPTH: 5}},
+        {"label": "depth 7", "test": 97.51, "has": {DEPTH: 7}},
+    ]
+    paper = PaperTable.model_validate({"title": "Depths", "preset": "wu2017/pos", "rows": rows})
+    trials = [*trial(0, 3, 0.9, 0.9), *trial(1, 5, 0.8, 0.8), *trial(2, 7, 0.8, 0.8)]
+    record = record_of(CONFIG, *trials, measured(0, 0.5, 0.6), measured(1, 0.6, 0.8))
+    made = compare(record, "made-up/table-6", paper)
+    assert made.split == "test"
+    five, seven = made.rows[1:]
+    assert five.paper_difference == 0.0005
+    assert five.ours.difference is not None
+    assert five.ours.difference.value == pytest.approx(0.15)
+    assert (seven.ours.trial, seven.ours.test, seven.ours.difference) == (2, None, None)  # it was not measured on test
+    assert (made.shared, made.correlation) == (2, pytest.approx(1.0))
+
+
+def test_a_value_that_does_not_fit_the_studys_base_was_not_tried() -> None:
+    base = {"model": {"stack": {"kind": "recurrent", "depth": 3, "composition": [0, 0, 1]}}}
+    config = StudyConfig.model_validate({"name": "own", "space": {"base": base, "axes": {GATE: {"choice": ["none"]}}}})
+    made = against(record_of(config), depth(5, 94.0))
+    assert [row.ours.trial for row in made.rows] == [None, None]
+    assert (made.shared, made.correlation) == (0, None)
+
+
+PERCENT = some.integers(9000, 9500).map(lambda value: value / 100)
+
+
+@given(some.lists(some.tuples(PERCENT, some.sampled_from([0.7, 0.8, 0.9, 0.95])), min_size=3, max_size=3), PERCENT)
+@settings(deadline=None, max_examples=30)
+def test_the_rank_correlation_is_scipys_over_the_rows_that_both_have(rows: Any, alone: float) -> None:
+    depths = [1, 5, 7]
+    trials = [trial(number, depths[number - 1], ours, ours) for number, (_, ours) in enumerate(rows, start=1)]
+    record = record_of(CONFIG, *trial(0, 3, 0.85, 0.85), *(event for each in trials for event in each))
+    printed = [depth(value, paper) for value, (paper, _) in zip(depths, rows, strict=True)]
+    made = against(record, *printed, {"label": "another", "dev": alone})
+    papers, ours = [94.5, *(paper for paper, _ in rows)], [0.85, *(mean for _, mean in rows)]
+    assert made.shared == 4
+    if len(set(papers)) == 1:
+        assert made.correlation is None
+        return
+    assert made.correlation == pytest.approx(float(spearmanr(papers, ours).statistic), abs=1e-12)

@@ -1,0 +1,97 @@
+"""What an ablation will cost, on made-up ledgers of searches whose seeds trained together, or one after another."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skipstack.dashboards.formats.page import Report
+from skipstack.dashboards.formats.rendering import render
+from skipstack.dashboards.reports.confirmation.ablating import ablation_page
+from skipstack.search.ablation.experiment import Experiment, experiment
+from skipstack.search.analysis.confirmation.forecast import Forecast, forecast
+from skipstack.search.ledger.events import Event
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+from tests.search.made_up import DEPTH, HIDDEN, ended, opening, proposed, record_of, reported, study
+
+AXES = {DEPTH: {"choice": [3, 5, 7]}, HIDDEN: {"choice": [16, 32, 64]}}
+CONFIG = study(AXES, proposer="random", scheduler="none")
+POINTS = [{DEPTH: depth, HIDDEN: hidden} for depth in (3, 5) for hidden in (16, 32)]
+"""The base, either change alone, and the winner with both: all that an ablation trains."""
+
+FAR = {DEPTH: 7, HIDDEN: 64}
+"""Slow, and like none of them."""
+
+EPOCHS = CONFIG.space.base.training.epochs
+
+
+def taken(number: int, seeds: int) -> float:
+    """Planted: the seconds of an epoch, of which a part does not grow with the seeds."""
+    return (1 + number) * (0.5 + 0.25 * seeds)
+
+
+def searched(seeds: int, *, racing: bool = False) -> StudyRecord:
+    """The last of ``POINTS`` is the best. Racing seeds report one after another."""
+    events: list[Event] = []
+    for number, point in enumerate([*POINTS, FAR]):
+        events.append(proposed(CONFIG, number, point, seeds=tuple(range(seeds))))
+        for seed in range(seeds) if racing else (None,):
+            for epoch in range(1, EPOCHS + 1):
+                lanes = [0.5 if point is FAR else 0.8 + 0.01 * number] * (1 if racing else seeds)
+                report = reported(number, epoch, *lanes, seconds=taken(number, len(lanes)))
+                events.append(report if seed is None else report.model_copy(update={"seeds": (seed,)}))
+        events.append(ended(number))
+    return record_of(CONFIG, *events)
+
+
+def ablation(record: StudyRecord, seeds: int) -> Experiment:
+    return experiment(record, seeds=seeds, top=1, time=0.0)
+
+
+@pytest.fixture
+def expected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Forecast]:
+    """Forecasts where every corpus has as many tokens as its name has letters."""
+    monkeypatch.setattr(
+        "skipstack.search.analysis.confirmation.forecast._tokens", lambda folder, event: len(event.corpus)
+    )
+
+    def of(record: StudyRecord, seeds: int) -> Forecast:
+        made = ablation(record, seeds)
+        return forecast(record, made, opening(made.study), StudyFolder(tmp_path))
+
+    return of
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("of_search", [1, 2, 4])
+def test_what_is_said_holds_what_it_takes_where_seeds_train_together(
+    of_search: int, seeds: int, expected: Callable[..., Forecast]
+) -> None:
+    found = expected(searched(of_search), seeds)
+    truth = EPOCHS * sum(taken(number, seeds) for number in range(4))
+    measured = EPOCHS * sum(taken(number, of_search) for number in range(4))
+    assert found.seconds is not None
+    least, most = found.seconds
+    assert least <= truth + 1e-9
+    assert truth <= most + 1e-9
+    assert sorted((least, most)) == pytest.approx(sorted((measured, measured * seeds / of_search)))
+    assert (found.trials, found.most, found.seeds) == (4, 4, seeds)
+
+
+def test_seeds_that_raced_trained_alone(expected: Callable[..., Forecast]) -> None:
+    alone = EPOCHS * sum(taken(number, 1) for number in range(4))
+    assert expected(searched(2, racing=True), 3).seconds == pytest.approx((alone, 3 * alone))
+
+
+def test_the_sentence_says_the_span_and_what_it_assumes(expected: Callable[..., Forecast]) -> None:
+    record = searched(2)
+
+    def told(seeds: int) -> str:
+        page = ablation_page(ablation(record, seeds), expected(record, seeds), record.measure)
+        return " ".join(render(Report(page=page, content={}), "text").split())
+
+    pace = "of training, one trial after another, at the pace of the search"
+    assert f"about 60 s {pace} which" in told(2)
+    assert f"about 60 s to 2.5 min {pace}: 5 seeds take at least as long as its 2, at most 2.5 times as long" in told(5)
+    assert f"about 30 s to 60 s {pace}: 1 seed takes at most as long as its 2, at least 50% of it" in told(1)

@@ -1,0 +1,104 @@
+"""The course of a grid's scores along an axis of numbers: every trial that is trained to its end, in its place."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from skipstack.search.analysis.confirmation.trends import trend
+from skipstack.search.config import StudyConfig
+from skipstack.search.ledger.events import Event
+from skipstack.search.statistics.estimates import over_seeds
+from tests.search.made_up import DEPTH, GATE, HIDDEN, ended, measured, proposed, record_of, reported, study
+
+NUMBERS: dict[str, Any] = {
+    GATE: {"named": {"open": "none", "gated": "sigmoid_below"}},
+    HIDDEN: {"choice": [32, 8, 16]},
+}
+
+
+def grid(axes: Mapping[str, Any] = NUMBERS, **search: Any) -> StudyConfig:
+    return study(dict(axes), **{"proposer": "grid", "scheduler": "none", "seeds": 3, **search})
+
+
+def scores(hidden: int, gate: str) -> list[float]:
+    middle = 0.5 + hidden / 100 + (0.05 if gate == "none" else 0)
+    return [middle - 0.01, middle, middle + 0.02]
+
+
+def points(axes: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
+GRID = points({GATE: ["none", "sigmoid_below"], HIDDEN: [32, 8, 16]})
+
+
+def events(config: StudyConfig, tried: list[dict[str, Any]]) -> list[Event]:
+    made: list[Event] = []
+    for number, point in enumerate(tried):
+        own = scores(point[HIDDEN], point.get(GATE, "sigmoid_below"))
+        made += [proposed(config, number, point, seeds=(0, 1, 2)), reported(number, 1, *own), ended(number)]
+        made += [measured(number, *own)]
+    return made
+
+
+def test_each_value_of_the_other_axis_is_a_line_and_the_numbers_ascend() -> None:
+    found = trend(record_of(grid(), *events(grid(), GRID)))
+    assert found is not None
+    assert (found.axis, found.lines, found.split) == (HIDDEN, GATE, "test")
+    assert [(each.line, each.number) for each in found.reached] == [
+        *(("open", float(hidden)) for hidden in (8, 16, 32)),
+        *(("gated", float(hidden)) for hidden in (8, 16, 32)),
+    ]
+    for each in found.reached:
+        gate = "none" if each.line == "open" else "sigmoid_below"
+        assert each.score == over_seeds(scores(int(each.number), gate))
+        assert each.score.value == pytest.approx(np.mean(scores(int(each.number), gate)))
+        assert each.score.low is not None
+
+
+def test_what_is_not_trained_to_its_end_is_left_out() -> None:
+    some = events(grid(), GRID)
+    some.remove(ended(4))
+    found = trend(record_of(grid(), *some[:-4]))
+    assert found is not None
+    assert [(each.line, each.number) for each in found.reached] == [
+        ("open", 8),
+        ("open", 16),
+        ("open", 32),
+        ("gated", 32),
+    ]
+
+
+def test_further_axes_stand_at_the_base_and_the_longest_gives_the_lines() -> None:
+    axes = {**NUMBERS, DEPTH: {"choice": [1, 3]}, "model.stack.join": {"choice": ["top", "each_layer"]}}
+    values = {GATE: ["none", "sigmoid_below"], HIDDEN: [32, 8, 16], DEPTH: [1, 3], "model.stack.join": ["top"]}
+    found = trend(record_of(grid(axes), *events(grid(axes), points(values))))
+    assert found is not None
+    assert (found.axis, found.lines) == (HIDDEN, GATE)
+    assert len(found.reached) == 6  # of depth 3, as the base is
+
+
+def test_a_grid_of_one_axis_is_a_single_line() -> None:
+    axes = {HIDDEN: NUMBERS[HIDDEN]}
+    found = trend(record_of(grid(axes), *events(grid(axes), points({HIDDEN: [32, 8, 16]}))))
+    assert found is not None
+    assert found.lines is None
+    assert {each.line for each in found.reached} == {""}
+
+
+@pytest.mark.parametrize(
+    ("axes", "search", "tried"),
+    [
+        (NUMBERS, {"proposer": "one_at_a_time"}, GRID),
+        (NUMBERS, {"scheduler": {"kind": "asha", "grace": 1, "reduction": 2}}, GRID),
+        ({**NUMBERS, HIDDEN: {"choice": [8, 16]}}, {}, [point for point in GRID if point[HIDDEN] < 32]),
+        (NUMBERS, {}, GRID[:1]),
+        (NUMBERS, {}, []),
+    ],
+)
+def test_other_studies_have_none(axes: dict[str, Any], search: dict[str, Any], tried: list[dict[str, Any]]) -> None:
+    config = grid(axes, **search)
+    assert trend(record_of(config, *events(config, tried))) is None

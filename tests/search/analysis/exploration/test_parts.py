@@ -1,0 +1,194 @@
+"""Importances, pairs, rungs and budgets, each against a planted truth or an enumeration."""
+
+from itertools import combinations, product
+
+import numpy as np
+import optuna
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from skipstack.search.analysis.exploration.budgets import continued, expected_best
+from skipstack.search.analysis.exploration.effects import effects
+from skipstack.search.analysis.exploration.importance import importances
+from skipstack.search.analysis.exploration.pairs import pairs
+from skipstack.search.analysis.exploration.rungs import rungs
+from skipstack.spaces.domains import Choice, Domain, Integer, Log, Real
+from tests.search.analysis.exploration.planted import planted
+
+DOMAINS: dict[str, Domain] = {
+    "strong": Choice((1, 3, 5)),
+    "weak": Log(0.001, 0.1),
+    "none": Real(0.0, 1.0),
+    "conditional": Choice(("on", "off")),
+    "count": Integer(1, 9),
+    "fixed": Choice((7,)),
+}
+
+
+def _trials(number: int = 200) -> tuple["pd.Series[float]", pd.DataFrame]:
+    """The strong axis tells most, the weak one less; the conditional one much, where the strong one is 5."""
+    generator = np.random.default_rng(0)
+    strong = generator.choice([1, 3, 5], size=number)
+    conditional = np.where(strong == 5, generator.choice(["on", "off"], size=number), None)
+    weak = np.exp(generator.uniform(np.log(0.001), np.log(0.1), size=number))
+    trials = pd.DataFrame(
+        {
+            "strong": pd.array(strong, dtype="Int64"),
+            "weak": weak,
+            "none": generator.uniform(size=number),
+            "conditional": pd.Series(conditional, dtype="str"),
+            "count": pd.array(generator.integers(1, 10, size=number), dtype="Int64"),
+            "fixed": pd.array([7] * number, dtype="Int64"),
+        }
+    )
+    scores = 0.1 * strong + 0.06 * np.log(weak) + 0.2 * (conditional == "on") + 0.005 * generator.normal(size=number)
+    return pd.Series(scores), trials
+
+
+def test_planted_importances_are_found_conditional_axes_included() -> None:
+    scores, trials = _trials()
+    found = importances(scores, trials, DOMAINS).set_index("axis")
+    assert "fixed" not in found.index
+    assert found["ped_anova"].sum() == pytest.approx(1)
+    assert found["trials"].tolist() == [int(trials[axis].notna().sum()) for axis in found.index]
+    for method in ("ped_anova", "fanova"):
+        assert found.loc[["strong", "conditional"], method].min() > 2 * found.loc[["none", "count"], method].max()
+    assert found.loc["strong", "fanova"] > found.loc["weak", "fanova"] > found.loc["none", "fanova"]
+    # Among the trials in which it is active it explains, of their variance, 0.1^2 of 0.1^2 + (0.06 * log(100))^2 / 12.
+    assert found.loc["conditional", "fanova"] == pytest.approx(
+        0.1**2 / (0.1**2 + (0.06 * np.log(100)) ** 2 / 12), abs=0.1
+    )
+
+
+def test_importances_are_the_same_again_and_of_hardly_any_trials_none() -> None:
+    scores, trials = _trials(30)
+    assert importances(scores, trials, DOMAINS).equals(importances(scores, trials, DOMAINS))
+    assert importances(scores[:2], trials, DOMAINS).empty
+    assert importances(scores[:0], trials, DOMAINS).empty
+    twice = trials.assign(conditional=pd.Series(["on", "off"], dtype="str").reindex(trials.index))
+    found = importances(scores, twice, DOMAINS).set_index("axis")
+    assert found.loc["conditional", "trials"] == 2
+    assert np.isnan(found.loc["conditional", "fanova"])
+    assert found.loc["strong", "fanova"] > 0
+
+
+def test_of_few_trials_half_are_the_best_ones_at_most() -> None:
+    from optuna.importance import PedAnovaImportanceEvaluator
+
+    scores, trials = [0.5, 0.9, 0.1, 0.3, 0.8, 0.2], [1, 5, 1, 3, 5, 3]
+    more = [0.2, 0.4, 0.9, 0.7, 0.1, 0.5]
+    theirs = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
+    for score, strong, none in zip(scores, trials, more, strict=True):
+        theirs.add_trial(
+            optuna.trial.create_trial(
+                value=score,
+                params={"strong": strong, "none": none},
+                distributions={
+                    "strong": optuna.distributions.CategoricalDistribution((1, 3, 5)),
+                    "none": optuna.distributions.FloatDistribution(0.0, 1.0),
+                },
+            )
+        )
+    expected = PedAnovaImportanceEvaluator(target_quantile=0.5).evaluate(theirs, ["strong", "none"])
+    frame = pd.DataFrame({"strong": pd.array(trials, dtype="Int64"), "none": more})
+    found = importances(pd.Series(scores), frame, {axis: DOMAINS[axis] for axis in ("strong", "none")})
+    total = sum(expected.values())
+    assert dict(zip(found["axis"], found["ped_anova"], strict=True)) == pytest.approx(
+        {axis: value / total for axis, value in expected.items()}
+    )
+
+
+def test_what_pairs_have_left_is_the_interaction_of_a_full_grid() -> None:
+    grid = pd.DataFrame(list(product(range(3), range(2), range(2))), columns=["a", "b", "c"])
+    planted_ab = np.array([[0.03, -0.03], [-0.02, 0.02], [-0.01, 0.01]])
+    scores = 0.1 * grid["a"] + 0.2 * grid["b"] - 0.3 * grid["c"] + planted_ab[grid["a"], grid["b"]]
+    whole = pd.Series([True] * len(grid))
+    found = pairs(effects(scores, whole, pd.DataFrame({1: scores}), grid), grid, whole)
+    assert len(found) == 3 * 2 + 3 * 2 + 2 * 2
+    ab = found[(found["axis_one"] == "a") & (found["axis_two"] == "b")]
+    assert ab["interaction"].tolist() == pytest.approx(planted_ab.ravel().tolist())
+    assert found.loc[found["axis_two"] == "c", "interaction"].tolist() == pytest.approx([0] * 10, abs=1e-12)
+    assert set(ab["n"]) == set(ab["whole"]) == {2}
+
+
+def test_of_stopped_trials_pairs_say_how_many_they_are() -> None:
+    each = planted(0)
+    found = pairs(effects(each.scores, each.whole, each.reached, each.parts), each.parts, each.whole)
+    cell = found[(found["axis_one"] == "depth") & (found["part_one"] == 2) & (found["axis_two"] == "rate")].iloc[0]
+    mine = (each.parts["depth"] == 2) & (each.parts["rate"] == cell["part_two"])
+    assert (cell["n"], cell["whole"]) == (mine.sum(), (mine & each.whole).sum())
+    assert not ((found["axis_one"] == "gate") & (found["part_one"] < 0)).any()
+
+
+def test_rungs_say_how_alike_they_rank_the_trials_that_went_on() -> None:
+    each = planted(0)
+    found = rungs(each.scores, each.whole, each.reached, (1, 3, 9, 27))
+    assert found["rung"].tolist() == [1, 3, 9, 27]
+    assert found["n"].tolist() == [120, 60, 30, 0]
+    assert found["stopped"].tolist() == [60, 30, 0, 0]
+    assert found["whole"].tolist() == [30, 30, 30, 0]
+    finals = each.scores[each.whole]
+    for rung, row in zip((1, 3), found.to_dict("records"), strict=False):
+        assert row["correlation"] == pytest.approx(spearmanr(each.reached.loc[each.whole, rung], finals).statistic)
+        there = each.reached[rung].dropna().sort_values(ascending=False)
+        assert row["place_of_best"] == list(there.index).index(finals.idxmax()) + 1
+    assert np.isnan(found["correlation"].iloc[3])
+
+
+def test_two_whole_trials_have_no_correlation_and_three_have_one() -> None:
+    scores = pd.Series([0.5, 0.6])
+    found = rungs(scores, pd.Series([True, True]), pd.DataFrame({1: scores}), (1,))
+    assert np.isnan(found["correlation"].iloc[0])
+    assert found["whole"].tolist() == [2]
+    scores = pd.Series([0.5, 0.6, 0.7])
+    found = rungs(scores, pd.Series([True, True, True]), pd.DataFrame({1: [0.1, 0.2, 0.3]}), (1,))
+    assert found["correlation"].tolist() == [pytest.approx(1)]
+
+
+def test_the_expected_best_is_the_mean_over_all_draws() -> None:
+    scores = [0.3, 0.9, 0.5, 0.5]
+    found = expected_best(scores, epochs=20.0)
+    assert found["trials"].tolist() == [1, 2, 3, 4]
+    for number, best in zip(found["trials"], found["expected_best"], strict=True):
+        assert best == pytest.approx(np.mean([max(draw) for draw in product(scores, repeat=number)]))
+    assert found["epochs"].tolist() == [5.0, 10.0, 15.0, 20.0]
+    assert expected_best([], epochs=0.0).empty
+    many = expected_best(np.random.default_rng(0).normal(size=10_000).tolist(), epochs=1.0)
+    assert len(many) <= 40
+    assert many["trials"].iloc[-1] == 10_000
+    assert many["expected_best"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize("number", [4, 5, 9])
+def test_what_half_as_many_trials_again_give_is_what_the_last_half_gave_in_all_orders(number: int) -> None:
+    scores = np.random.default_rng(number).normal(size=number).tolist()
+    found = continued(scores, epochs=10.0 * number, seed_deviation=0.5)
+    assert found is not None
+    kept = number - number // 2
+    assert (found.trials, found.epochs) == (number - kept, 10.0 * (number - kept))
+    assert found.most == pytest.approx(max(scores) - np.mean([max(draw) for draw in combinations(scores, kept)]))
+    assert found.worth_it == (found.most >= 0.05)
+
+
+def test_of_trials_drawn_alike_more_of_them_give_no_more_than_it_says() -> None:
+    """The mean over 2,000 searches of 12 trials, against the maxima of 12 and of 18 in closed form."""
+    source = np.random.default_rng(0)
+    for draw, best in (
+        (lambda size: source.uniform(size=size), lambda k: k / (k + 1)),
+        (lambda size: source.exponential(size=size), lambda k: sum(1 / each for each in range(1, k + 1))),
+    ):
+        searches = [continued(draw(12).tolist(), 1.0, None) for _ in range(2000)]
+        said = np.mean([found.most for found in searches if found is not None])
+        assert said == pytest.approx(best(12) - best(6), rel=0.05)  # unbiased
+        assert said > best(18) - best(12)
+
+
+def test_of_few_trials_or_equal_ones_little_is_said() -> None:
+    assert continued([0.1, 0.2, 0.3], 3.0, None) is None
+    alike = continued([0.5] * 6, 6.0, 0.1)
+    assert alike is not None
+    assert (alike.most, alike.worth_it) == (0.0, False)
+    single = continued([0.5] * 6, 6.0, None)
+    assert single is not None
+    assert single.worth_it

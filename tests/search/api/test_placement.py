@@ -1,0 +1,156 @@
+"""A study is resumed as it was started: on which engine, on what share of a device, into which store of MLflow."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import skipstack
+from skipstack.dashboards.cli import main
+from skipstack.search.api import options as execution
+from skipstack.search.api import run as running
+from skipstack.search.driver.driver import Driver
+from skipstack.search.engines.serial import SerialEngine
+from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.ledger import Ledger
+from tests.dashboards.fuzzing import Nobody
+from tests.search.toy import ToyWorker
+
+QUICK = ("--set", "data.corpus.train=20", "--set", "data.corpus.dev=10", "--trials", "2")
+STORE = "http://127.0.0.1:9/mlflow"
+PASSWORD = "c0rrect-h0rse"
+
+Command = Callable[..., object]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, Any]]:
+    """What each command started: the engine with its options, and the store of the runs."""
+    all_started: list[dict[str, Any]] = []
+
+    class Interrupted(SerialEngine):
+        def run(self, driver: Driver) -> None:
+            raise KeyboardInterrupt
+
+    def start(name: str, *, function: None, **options: Any) -> SerialEngine:
+        all_started.append({"engine": name, **options})
+        return Interrupted(ToyWorker)
+
+    class Told(Nobody):
+        def begin(self, uri: str, past: object, *, folder: Path, private: bool) -> None:
+            all_started[-1]["store"] = None if private else uri
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(execution, "start_engine", start)
+    monkeypatch.setattr(running, "TrackingProcess", Told)
+    return all_started
+
+
+def command(*arguments: str) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["skipstack", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return ended.value.code
+
+
+def test_resume_does_as_the_command_before_it_unless_it_is_told_otherwise(started: list[dict[str, Any]]) -> None:
+    where = ("--address", "10.0.0.1:6379", "--gpus-per-trial", "0.25", "--device", "cpu", "--system-metrics")
+    assert command("search", "quickstart", *QUICK, "--out", "study", *where, "--tracking-uri", STORE) == 130
+    first = {"engine": "ray", "address": "10.0.0.1:6379", "gpus_per_trial": 0.25, "device": "cpu", "store": STORE}
+    first |= {"system_metrics": True}
+    assert started == [first]
+    assert command("resume", "study") == 130
+    assert command("extend", "study", "--trials", "1") == 130
+    with pytest.raises(KeyboardInterrupt):
+        skipstack.resume("study")
+    assert started == [first] * 4
+    other = ("--address", "local", "--gpus-per-trial", "auto", "--no-system-metrics")
+    assert command("resume", "study", *other) == 130
+    assert command("resume", "study") == 130
+    assert started[4:] == [{**first, "address": None, "gpus_per_trial": "auto", "system_metrics": False}] * 2
+    told = [event for event in Ledger(Path("study/ledger")).read() if isinstance(event, Placed)]
+    assert len(told) == 2, "what stays as it is, is not written again"
+
+
+def test_a_study_that_was_copied_names_what_it_would_contact_and_waits_for_a_yes(
+    started: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever sends a study must not learn what the environment of its reader has for that address."""
+    address = "10.0.0.1:6379"
+    command("search", "quickstart", *QUICK, "--out", "sent", "--address", address, "--tracking-uri", STORE)
+    shutil.copytree("sent", "received")
+    before = Ledger(Path("received/ledger")).read()
+    for given, lacking in (((), f"--address {address!r}"), (("--address", "local"), f"--tracking-uri {STORE!r}")):
+        capsys.readouterr()
+        assert command("resume", "received", *given) == 2
+        told = capsys.readouterr().err
+        assert lacking in told
+        assert told.count("\n") == 1
+    assert len(started) == 1
+    assert Ledger(Path("received/ledger")).read() == before
+    assert command("resume", "received", "--address", "local", "--tracking-uri", STORE) == 130
+    assert command("resume", "received") == 130, "it is known here from now on"
+    assert [each["address"] for each in started[1:]] == [None, None]
+
+
+def test_secrets_are_never_written_down(started: list[dict[str, Any]]) -> None:
+    store = f"http://ann:{PASSWORD}@127.0.0.1:9/mlflow?key={PASSWORD}"
+    command("search", "quickstart", *QUICK, "--out", "study", "--tracking-uri", store)
+    command("resume", "study")
+    assert [each["store"] for each in started] == [store, STORE]
+    assert [
+        path for path in Path("study").rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()
+    ] == []
+
+
+def test_the_store_of_the_environment_is_remembered_and_its_secrets_are_taken_from_there(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = f"http://ann:{PASSWORD}@127.0.0.1:9/mlflow"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", secret)
+    command("search", "quickstart", *QUICK, "--out", "study")
+    command("resume", "study")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9/another")
+    command("resume", "study")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    command("resume", "study")
+    assert [each["store"] for each in started] == [secret, secret, STORE, STORE]
+
+
+def test_a_store_of_the_environment_that_is_not_asked_for_hinders_nothing(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("search", "quickstart", *QUICK, "--out", "study", "--tracking-uri", STORE)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "gopher://127.0.0.1:9")
+    assert command("resume", "study") == 130
+    assert command("resume", "study", "--tracking-uri", f"{STORE}/2") == 130
+    assert [each["store"] for each in started] == [STORE, STORE, f"{STORE}/2"]
+
+
+def test_a_copy_does_not_ask_for_what_the_environment_names_nor_for_a_cluster_that_is_not_joined(
+    started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "10.0.0.1:6379"
+    command("search", "quickstart", *QUICK, "--out", "sent", "--address", address, "--tracking-uri", STORE)
+    shutil.copytree("sent", "received")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", STORE)
+    assert command("resume", "received", "--engine", "serial") == 130
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    assert command("resume", "received", "--engine", "ray") == 130
+    assert [(each["address"], each["store"]) for each in started] == [(address, STORE), (None, STORE), (None, STORE)]
+
+
+@pytest.mark.parametrize("store", ["sqlite:///runs.db", "runs"])
+def test_a_store_by_a_relative_path_is_the_same_from_another_folder(
+    store: str, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    command("search", "quickstart", *QUICK, "--out", "study", "--tracking-uri", store)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    command("resume", str(tmp_path / "study"))
+    assert started[1]["store"] == store.replace("runs", f"{tmp_path}/runs")

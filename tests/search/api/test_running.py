@@ -1,0 +1,60 @@
+"""What is done beside a study that has ended, and of one that was interrupted is not."""
+
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from skipstack.search.api.options import Execution
+from skipstack.search.api.run import Run
+from skipstack.search.driver.task import EpochResult
+from skipstack.search.engines.serial import SerialEngine
+from tests.search.toy import ToyWorker, open_toy, toy_study
+
+
+class StoppedWorker(ToyWorker):
+    """The user asks to end."""
+
+    def run_epoch(self) -> EpochResult:
+        raise KeyboardInterrupt
+
+
+class Closed(SerialEngine):
+    """It says whether it has been closed."""
+
+    closed = False
+
+    def close(self) -> None:
+        super().close()
+        self.closed = True
+
+
+def run(path: Path, worker: type[ToyWorker]) -> tuple[Run, Closed, Event]:
+    loaded, engine = Event(), Closed(worker)
+    execution = Execution(engine="serial", meanwhile=loaded.set)
+    return Run(open_toy(path, toy_study(trials=2)), execution, engine, again=False), engine, loaded
+
+
+def test_a_study_is_reported_before_its_engine_closes_with_what_a_report_needs_loaded(tmp_path: Path) -> None:
+    over, engine, loaded = run(tmp_path / "study", ToyWorker)
+    with over.finished() as record:
+        assert record.finished
+        assert loaded.is_set()
+        assert not engine.closed
+    assert engine.closed
+
+
+def test_an_engine_closes_although_the_report_fails(tmp_path: Path) -> None:
+    over, engine, _ = run(tmp_path / "study", ToyWorker)
+    with pytest.raises(BrokenPipeError), over.finished():
+        raise BrokenPipeError
+    assert engine.closed
+    assert not over.untracked
+
+
+def test_a_study_that_was_interrupted_needs_no_report(tmp_path: Path) -> None:
+    stopped, engine, loaded = run(tmp_path / "study", StoppedWorker)
+    with pytest.raises(KeyboardInterrupt):
+        stopped.finish()
+    assert engine.closed
+    assert not loaded.is_set()

@@ -1,0 +1,19 @@
+"""A driver for Ray does without torch, which its workers load."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+import skipstack.dashboards.commands.running, skipstack.search.workers.deferred, skipstack.search.engines.ray_tune
+import skipstack.search.api.start, skipstack.search.tracking.tracking
+assert "torch" not in sys.modules
+from skipstack.search.workers.deferred import DeferredWorker
+from skipstack.search.driver.task import Worker
+assert issubclass(DeferredWorker, Worker)
+"""
+
+
+def test_what_a_driver_imports_loads_no_torch() -> None:
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
