@@ -99,7 +99,8 @@ def load_source(source: bytes, name: str, path: Path | None = None) -> CodeFile:
     """Load the bytes of a file that is called ``name``, which lies at ``path`` if it does. Raises as ``read_code``."""
     sha256 = digest(source)
     if sha256 not in loaded:
-        module, lines = run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}")
+        # Who named the file is warned; a worker that was sent it would say the same again.
+        module, lines = run(source, name, str(path or name), f"skipstack_own_{sha256[:16]}", warn=path is not None)
         classes = pieces(module, lines, name)
         found: Kinds = {}
         recorded: Kinds = {}

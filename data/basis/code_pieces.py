@@ -20,6 +20,7 @@ from typing import Any, Final, get_args, get_origin
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.fields import fields, kinds, literals
 from skipstack.data.basis.frozen import Frozen
+from skipstack.data.basis.old_paths import find_old_paths
 from skipstack.data.basis.open_to import OpenTo
 from skipstack.data.basis.own_code import KIND, Part
 
@@ -35,8 +36,13 @@ Classes = dict[tuple[Part, str], tuple[type, type[Frozen]]]
 """By part and kind: the class, and that of its config."""
 
 
-def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleType, Mapping[str, int]]:
-    """Run the bytes of a file: its module, and the line of each class. Raises UserError with the line of what fails."""
+def run(
+    source: bytes, name: str, path: str, module_name: str, *, warn: bool = True
+) -> tuple[ModuleType, Mapping[str, int]]:
+    """Run the bytes of a file: its module, and the line of each class. Raises UserError with the line of what fails.
+
+    ``warn``: of an import from where an earlier version had a module.
+    """
     try:
         tree = ast.parse(source, path)
         program = compile(tree, path, "exec")
@@ -44,6 +50,7 @@ def run(source: bytes, name: str, path: str, module_name: str) -> tuple[ModuleTy
         raise UserError(f"{name}:{error.lineno or 1}: {type(error).__name__}: {error.msg}") from None
     except ValueError as error:
         raise UserError(f"{name}: {error}") from None
+    find_old_paths(warn=warn)
     module = ModuleType(module_name)
     module.__file__ = path
     sys.modules[module_name] = module  # where annotations are looked up

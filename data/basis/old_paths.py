@@ -1,0 +1,144 @@
+"""Where modules of earlier versions are now, for files of own code that import from there.
+
+A study goes on with the very bytes of its code (``data/basis/code_files.py``), so a file that was written for an
+earlier version cannot follow when a module of ours moves. From the first such file on, an old path of a network's parts
+is found by this process, and warns once; ``skipstack.own`` is the page to import from, whose names stay.
+"""
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Final
+
+MODELS: Final = "skipstack.models"
+
+FOLDERS: Final[Mapping[str, str]] = {
+    "accelerator": "conformance.accelerator",
+    "cells": "parts.cells",
+    "chain": "parts.heads.chain",
+    "compiled": "kernels.compiled",
+    "compiled.products": "kernels.gemm",
+    "diagram": "views.diagram",
+    "feedback": "networks.feedback",
+    "fused": "kernels.fused",
+    "heads": "parts.heads",
+    "inputs": "parts.inputs",
+    "skips": "parts.skips",
+    "time": "layers",
+}
+"""Folders of ``models/`` in version 0.2, and where their modules are; those that went elsewhere are in ``MODULES``."""
+
+MODULES: Final[Mapping[str, str]] = {
+    "allocation": "ground.allocation",
+    "build": "networks.build",
+    "cells.config": "configs.cells",
+    "cells.topologies": "configs.topologies",
+    "cells.wiring": "configs.wiring",
+    "compiled.choice": "kernels.choice",
+    "compiled.compiling": "kernels.compiling",
+    "config": "configs.model",
+    "device": "ground.device",
+    "draws": "kernels.draws",
+    "ensemble": "networks.ensemble",
+    "evaluate": "training.evaluate",
+    "feedback.config": "configs.feedback",
+    "heads.chain": "parts.heads.chain.head",
+    "heads.config": "configs.heads",
+    "initialise": "ground.initialise",
+    "inputs.config": "configs.inputs",
+    "inputs.largest_sum": "kernels.reference.largest_sum",
+    "inputs.lookup": "layers.lookup",
+    "inputs.pretrained": "training.pretrained",
+    "insight": "views.insight",
+    "lanes": "layers.lanes",
+    "loading": "training.loading",
+    "model": "networks.model",
+    "once": "ground.once",
+    "parameters": "ground.parameters",
+    "precision": "ground.precision",
+    "products": "kernels.products",
+    "program": "views.program",
+    "rows": "kernels.rows",
+    "scanning": "ground.scanning",
+    "shapes": "ground.shapes",
+    "skips.config": "configs.skips",
+    "stack": "networks.stack",
+    "time.block_loop": "kernels.reference.block_loop",
+    "time.loops": "kernels.layers",
+    "time.lstm_loop": "kernels.reference.lstm_loop",
+    "time.reading": "kernels.reading",
+    "time.shortcut_loop": "kernels.reference.shortcut_loop",
+    "time.skip_loop": "kernels.reference.skip_loop",
+    "trained": "networks.trained",
+    "training.config": "configs.training",
+}
+
+NAMES: Final[Mapping[str, Mapping[str, str]]] = {
+    "chain.partition": {"Doubts": "parts.heads.chain.doubts"},
+    "draws": dict.fromkeys(
+        ("FACTORS", "ROUNDS", "STEPS", "WORD", "fractions", "philox", "philox_words"), "kernels.philox"
+    ),
+    "rows": {"sparse": "kernels.compiled.arrays"},
+    "time.layer": dict.fromkeys(("Weights", "project"), "kernels.layers"),
+}
+"""Names that have left their module, by the module's old path."""
+
+
+def find_old_paths(*, warn: bool) -> None:
+    """From now on, imports of old paths succeed in this process; where ``warn``, the first of each path warns."""
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)  # the last to be asked: only about what is nowhere else
+    _FINDER.warns = warn
+
+
+def new_path(old: str) -> str | None:
+    """Where the module with a path of version 0.2 is; None for a path that never was one of ``models/`` that moved."""
+    package, _, inner = old.partition(f"{MODELS}.")
+    if package or not inner:
+        return None
+    if inner in MODULES:
+        return f"{MODELS}.{MODULES[inner]}"
+    folder = max((each for each in FOLDERS if f"{inner}.".startswith(f"{each}.")), key=len, default=None)
+    return None if folder is None else f"{MODELS}.{FOLDERS[folder]}{inner.removeprefix(folder)}"
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Makes a module at an old path, with all the names that it had there."""
+
+    warns = True
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """That of a module that moved."""
+        return None if new_path(fullname) is None else ModuleSpec(fullname, self, is_package=_is_folder(fullname))
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill it from where its names are. Raises ModuleNotFoundError where they are nowhere."""
+        old, new = module.__name__, new_path(module.__name__)
+        assert new is not None, "only such modules are found"
+        if _is_folder(old):
+            return
+        try:
+            module.__dict__.update({name: value for name, value in vars(import_module(new)).items() if name[:1] != "_"})
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"No module named {old!r}", name=old) from error
+        for name, now in NAMES.get(old.removeprefix(f"{MODELS}."), {}).items():
+            setattr(module, name, getattr(import_module(f"{MODELS}.{now}"), name))
+        if self.warns:
+            message = f"{old} has moved; skipstack.own has the names that own code needs, and keeps them"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+
+
+def _is_folder(old: str) -> bool:
+    return old.removeprefix(f"{MODELS}.") in FOLDERS
+
+
+_FINDER: Final = _Finder()
