@@ -16,18 +16,22 @@ caller gives is a ``UserError``, a ValueError of one line.
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from skipstack.search.api.run_options import RunOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from inspect import Signature
 
     from skipstack.data.basis.errors import UserError
     from skipstack.data.formats.sentences import Sentence
-    from skipstack.search.api.options import DeviceName, EngineName, Execution, Share
+    from skipstack.search.api.options import Execution
     from skipstack.search.api.run import Run
+    from skipstack.search.api.run_options import DeviceName
     from skipstack.search.api.study import Study
     from skipstack.search.bundles.bundle import Bundle as Model
     from skipstack.search.workers.reporting import Objective, Report, TrialOver
@@ -62,6 +66,23 @@ __all__ = [
 ]
 
 
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+
+def _shown_with_run_options(function: Function) -> Function:
+    """Name the options of a run in the function's signature, as ``help`` and notebooks print it."""
+    own = signature(function)
+    options = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "progress" else None, annotation=annotation)
+        for name, annotation in RunOptions.__annotations__.items()
+        if name != "code" or "folder" in own.parameters  # a study that begins names its code itself
+    ]
+    *named, _ = own.parameters.values()
+    function.__signature__ = own.replace(parameters=[*named, *options])  # type: ignore[attr-defined]
+    return function
+
+
+@_shown_with_run_options
 def search(
     study: AnyStudy,
     objective: Objective | None = None,
@@ -75,19 +96,15 @@ def search(
     epochs: int | None = None,
     seeds: int | None = None,
     out: AnyPath | None = None,
-    engine: EngineName | None = None,
-    address: str | None = None,
-    gpus_per_trial: Share | None = None,
-    device: DeviceName | None = None,
-    tracking_uri: str | None = None,
-    system_metrics: bool | None = None,
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Study:
     """Run a study to its end: propose trials, train them, record them, rank them.
 
     ``study``: the name of a preset, a YAML file, or a mapping with the keys of one. ``settings``: values by dotted
     path, such as ``{"model.stack.hidden": 32, "search.proposer": "random"}``. ``out``: a new folder, by default
-    ``runs/STUDY``. The others are those of ``skipstack search``. ``progress`` shows on stderr how far the study is.
+    ``runs/STUDY``. The others are those of ``skipstack search``, and those of a run (``RunOptions``): ``engine``,
+    ``address``, ``gpus_per_trial``, ``device``, ``tracking_uri``, ``system_metrics``; ``progress`` shows on stderr how
+    far the study is.
 
     ``objective``: a function that is called instead, once for each seed of each trial: ``objective(config, report)``.
     ``config`` has the values of the axes by their names, of any name but ``function``, those of the base beside them,
@@ -114,24 +131,18 @@ def search(
         seeds=seeds,
         function=None if objective is None else source_of(objective, direction),
     )
-    where = _execution(engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, objective)
+    where = _execution(options, objective)
     path = free_name(Path("runs"), config.name) if out is None else Path(out)
     return _finished(begin(config, path, where, data_dir=_path(data_dir), corpus_folder=corpora))
 
 
+@_shown_with_run_options
 def resume(
     folder: AnyPath,
     objective: Objective | None = None,
     *,
     enough: bool = False,
-    engine: EngineName | None = None,
-    address: str | None = None,
-    gpus_per_trial: Share | None = None,
-    device: DeviceName | None = None,
-    tracking_uri: str | None = None,
-    system_metrics: bool | None = None,
-    code: Sequence[AnyPath] = (),
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Study:
     """Finish a study that was interrupted: trials that ran go on where they were, and the others follow.
 
@@ -143,11 +154,11 @@ def resume(
     """
     from skipstack.search.api.run import resume as ready
 
-    beside = (tracking_uri, system_metrics, progress, objective, folder, code)
-    where = _execution(engine, address, gpus_per_trial, device, *beside)
+    where = _execution(options, objective, folder)
     return _finished(ready(Path(folder), where, enough=enough))
 
 
+@_shown_with_run_options
 def extend(
     folder: AnyPath,
     objective: Objective | None = None,
@@ -156,14 +167,7 @@ def extend(
     seeds: int = 0,
     choices: Mapping[str, Sequence[Json]] | None = None,
     data_dir: AnyPath | None = None,
-    engine: EngineName | None = None,
-    address: str | None = None,
-    gpus_per_trial: Share | None = None,
-    device: DeviceName | None = None,
-    tracking_uri: str | None = None,
-    system_metrics: bool | None = None,
-    code: Sequence[AnyPath] = (),
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Study:
     """Go on with a study, finished or not, with more than was asked for at first.
 
@@ -173,8 +177,7 @@ def extend(
     """
     from skipstack.search.api.run import extend as ready
 
-    beside = (tracking_uri, system_metrics, progress, objective, folder, code)
-    where = _execution(engine, address, gpus_per_trial, device, *beside)
+    where = _execution(options, objective, folder)
     run = ready(
         Path(folder),
         where,
@@ -187,6 +190,7 @@ def extend(
     return _finished(run)
 
 
+@_shown_with_run_options
 def ablate(
     folder: AnyPath,
     objective: Objective | None = None,
@@ -199,14 +203,7 @@ def ablate(
     without: str | Sequence[str] = (),
     parts: bool = True,
     data_dir: AnyPath | None = None,
-    engine: EngineName | None = None,
-    address: str | None = None,
-    gpus_per_trial: Share | None = None,
-    device: DeviceName | None = None,
-    tracking_uri: str | None = None,
-    system_metrics: bool | None = None,
-    code: Sequence[AnyPath] = (),
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Study:
     """Train the base of a finished study, its ``top`` best configs, each of these without one of its changes, and the
     base with each of them alone, with ``seeds`` that the search has not seen, all of them to their ends.
@@ -231,9 +228,7 @@ def ablate(
     from skipstack.search.record.reading import read_finished
 
     study, record = Path(folder), read_finished(Path(folder))
-    where = _execution(
-        engine, address, gpus_per_trial, device, tracking_uri, system_metrics, progress, objective, folder, code
-    )
+    where = _execution(options, objective, folder)
     others = [beside] if isinstance(beside, str | Path) else beside
     corpora = (corpus,) if isinstance(corpus, str) else corpus
     made = experiment(
@@ -248,7 +243,7 @@ def ablate(
         time=time.time(),
     )
     if made.compares:
-        load_code(study, record.study.space.code, [Path(each) for each in code])
+        load_code(study, record.study.space.code, [Path(each) for each in options.get("code") or ()])
         first = opening(
             made,
             record,
@@ -296,31 +291,22 @@ def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, A
     return Space(load_study(study, scale=scale, overrides=settings or {})[0].space)
 
 
-def _execution(
-    engine: EngineName | None,
-    address: str | None,
-    gpus_per_trial: Share | None,
-    device: DeviceName | None,
-    tracking_uri: str | None,
-    system_metrics: bool | None,
-    progress: bool,
-    objective: Objective | None,
-    before: AnyPath | None = None,
-    code: Sequence[AnyPath] = (),
-) -> Execution:
-    """Where trials run, and what is None, or no ``code``, as the study in the folder ``before`` was run; without
-    progress, what a user should know goes to the logger ``skipstack``.
-    """
+def _execution(options: RunOptions, objective: Objective | None, before: AnyPath | None = None) -> Execution:
+    """How a study is run: by the options, or where these are None as the study in the folder ``before`` was run."""
     from dataclasses import replace
     from logging import getLogger
 
+    from skipstack.data.basis.errors import UserError, unknown
     from skipstack.search.api.recorded_options import execution_of
 
-    options = {"engine": engine, "address": address, "gpus_per_trial": gpus_per_trial, "device": device}
-    files = tuple(str(Path(each).resolve()) for each in code) or None
-    beside = {"tracking_uri": tracking_uri, "system_metrics": system_metrics, "code": files}
-    where = replace(execution_of({**options, **beside}, _path(before)), function=objective)
-    if progress:
+    allowed = [name for name in RunOptions.__annotations__ if before is not None or name != "code"]
+    for name in options:
+        if name not in allowed:
+            raise UserError(unknown("option", name, allowed))
+    given = {name: value for name, value in options.items() if name != "progress"}
+    given["code"] = tuple(str(Path(each).resolve()) for each in options.get("code") or ()) or None
+    where = replace(execution_of(given, _path(before)), function=objective)
+    if options.get("progress"):
         from skipstack.dashboards.commands.running import watched
 
         return watched(where)
@@ -380,7 +366,7 @@ class _CallablePackage(ModuleType):
 
     Both have the same name. Whoever imports ``skipstack.search.x`` binds ``skipstack.search`` to the package, so that a
     function there would be lost; and were the function kept, ``import skipstack.search.x as x`` would look for ``x`` in
-    it. So the package, which is empty and is imported here, before anybody can, is also the function.
+    it. So the package, which is empty, is also the function.
     """
 
     __call__ = staticmethod(search)
@@ -388,8 +374,6 @@ class _CallablePackage(ModuleType):
     @property
     def __signature__(self) -> Signature:
         """That of the function, for ``help``."""
-        from inspect import signature
-
         return signature(type(self).__call__)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -397,6 +381,7 @@ class _CallablePackage(ModuleType):
         return import_module, (self.__name__,)
 
 
-_package = import_module("skipstack.search")  # from here on `search` is this package
+_package = import_module("skipstack.search")
 _package.__class__ = _CallablePackage
 _package.__doc__ = search.__doc__
+globals()["search"] = _package

@@ -4,11 +4,12 @@ import shlex
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.saying import Say, unsaid
+from skipstack.search.api.run_options import DeviceName, EngineName, Share
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
@@ -27,10 +28,6 @@ from skipstack.search.workers.deferred import DeferredWorker
 from skipstack.search.workers.function_worker import FunctionWorkers
 from skipstack.search.workers.metered import MeteredWorkers
 from skipstack.search.workers.reporting import Objective
-
-EngineName = Literal["ray", "serial"]
-DeviceName = Literal["auto", "cpu", "cuda", "cuda-graphs"]
-Share = float | Literal["auto"]
 
 Watch = Callable[[StudyRecord], AbstractContextManager[Reader]]
 """Given what happened before, the reader of what happens now, entered for as long as the study runs."""

@@ -1,5 +1,7 @@
 """``import skipstack``: what it loads, and that its function ``search`` and its package ``search`` are one."""
 
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,19 @@ import skipstack.search.config
 assert skipstack.search.config.StudyConfig
 """
     python(tmp_path, "-c", code)
+
+
+@pytest.mark.parametrize("name", ["search", "resume", "extend", "ablate"])
+def test_the_options_of_a_run_are_in_the_signature_of_each_function_that_runs_one(name: str) -> None:
+    import skipstack
+    from skipstack.search.api.options import Execution
+    from skipstack.search.api.run_options import RunOptions
+
+    shown = signature(getattr(skipstack, name)).parameters
+    options = set(RunOptions.__annotations__)
+    assert options - shown.keys() == ({"code"} if name == "search" else set())
+    assert "options" not in shown
+    assert options - {"progress"} <= {field.name for field in fields(Execution)}
 
 
 def test_ray_carries_what_a_notebook_says_of_it(tmp_path: Path) -> None:

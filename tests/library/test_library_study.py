@@ -37,6 +37,7 @@ SMALL: dict[str, Any] = {
         (SMALL, {"settings": {"search.trials": 0}}, "settings search.trials: "),
         (SMALL, {"scale": "small"}, "--scale: study has no scales"),
         (SMALL, {"corpus": "grammer"}, "unknown corpus 'grammer' (nearest: 'grammar'"),
+        (SMALL, {"engin": "ray"}, "unknown option 'engin' (nearest: 'engine'; allowed: engine, address,"),
         (SMALL, {"engine": "rya"}, "unknown engine 'rya' (nearest: 'ray'"),
         (SMALL, {"device": "gpu"}, "unknown device 'gpu'"),
         (SMALL, {"gpus_per_trial": -1}, "--gpus-per-trial: got -1"),

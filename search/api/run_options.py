@@ -1,0 +1,31 @@
+"""The options of a run, as the library takes them: named and typed once for all of its functions."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypedDict
+
+EngineName = Literal["ray", "serial"]
+DeviceName = Literal["auto", "cpu", "cuda", "cuda-graphs"]
+Share = float | Literal["auto"]
+
+
+class RunOptions(TypedDict, total=False):
+    """How a study is run. An option that is left out, or None, is as the study was run before, or else the default."""
+
+    engine: EngineName | None
+    """``ray``, the default, or ``serial``: one trial after another, in this process."""
+    address: str | None
+    """A running Ray cluster: ``auto``, or ``ray://HOST:10001``; ``local``, the default, starts one here."""
+    gpus_per_trial: Share | None
+    """The share of a GPU that a trial takes, or whole GPUs; ``auto``, the default: what its config needs."""
+    device: DeviceName | None
+    """Where trials compute; ``auto``, the default, takes a GPU where there is one."""
+    tracking_uri: str | None
+    """The MLflow store; by default ``MLFLOW_TRACKING_URI``, or else a SQLite file in the study's folder."""
+    system_metrics: bool | None
+    """Workers measure with each epoch what they take of their machines: processor, memory, GPU."""
+    code: Sequence[str | Path] | None
+    """The files of the study's own code, which are run, where they or the study were moved since; each must be the
+    recorded one, by its hash. A study that begins names them itself."""
+    progress: bool
+    """Shows on stderr how far the study is; without it the logger ``skipstack`` is given what a user should know."""
