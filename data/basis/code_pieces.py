@@ -3,6 +3,8 @@
 A file stands alone: it imports what is installed and none of its neighbours, so its bytes are all of it. Each class
 that is a gate, a cell, a head, an embedder or a format, by its base, and has a ``Config`` of its own is a piece::
 
+    from skipstack.own import Frozen, LogisticGate
+
     class SoftGate(LogisticGate):
         class Config(Frozen):
             kind: Literal["soft"] = "soft"

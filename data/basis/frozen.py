@@ -10,7 +10,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 
 
 class Frozen(BaseModel):
-    """A config. It cannot change, an unknown key is an error, and no number may be NaN or infinite."""
+    """The base of configs. One cannot change, an unknown key is an error, and no number may be NaN or infinite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -14,7 +14,8 @@ from skipstack.data.basis.arrays import Ids
 from skipstack.data.store.vocabulary import BOUNDARY, FIRST_KNOWN, UNKNOWN, Vocabulary, spelling
 
 CAPITAL_CLASSES = 5
-"""0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or more, 4 mixed."""
+"""How many classes of capitals there are: 0 boundary, 1 no capital, 2 the first letter only, 3 all of two letters or
+more, 4 mixed."""
 
 LONGEST_SPELLING = 64
 """Characters of a form that are read where all are: those of a longer one from here on are not."""

@@ -19,7 +19,7 @@ _watched: ContextVar[bool] = ContextVar("watched", default=False)
 
 
 class Weights(NamedTuple):
-    """Those of a layer: W of what is below, b, and U of the previous step."""
+    """The weights of a recurrent layer: W of what is below, b, and U of the previous step."""
 
     below_RDIX: Tensor
     bias_RDX: Tensor

@@ -14,7 +14,7 @@ from skipstack.models.kernels.choice import compiles, multiplies_bfloat16
 
 
 def product(x_GNI: Tensor, weight_GIO: Tensor, bias: Tensor | None = None) -> Tensor:
-    """X W, or X W + b."""
+    """X W, or X W + b, for each of G batches, in the precision of the training."""
     rows = x_GNI.shape[1]
     # How many rows there are is asked last: a program that torch exports takes any number.
     if compiles(x_GNI) and (not rounds() or multiplies_bfloat16()) and rows >= FEW_ROWS:

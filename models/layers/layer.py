@@ -27,7 +27,7 @@ class LayerSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """What a layer has chosen over all steps, in each direction's own order.
+    """The choices of a layer that chooses which earlier state it reads, in each direction's own order.
 
     ``back_GTB``: how many states further back than the previous one is read: a_t - 1. ``log_probabilities`` gives the
     logarithm of p_t, log_GTBJ, through which the policy learns; it is computed when it is asked for.
@@ -39,10 +39,11 @@ class Choices:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unrolled:
-    """The outputs, and for whoever looks inside: the share of the pre-activations from below, W x + b (None where no
-    step reads another, and of a compiled layer that nobody watches), the choices of a layer that makes any, and how
-    much of each of the J last outputs a step read, read_GTBJ, computed when it is asked for (None where it read the
-    previous one alone).
+    """All that a layer gives for a batch: its outputs, and more for whoever looks inside.
+
+    ``pre``: the share of the pre-activations from below, W x + b; None where no step reads another, and of a compiled
+    layer that nobody watches. ``choices``: those of a layer that makes any. ``read``: how much of each of the J last
+    outputs a step read, read_GTBJ, computed when it is asked for; None where it read the previous one alone.
 
     ``last``: the state at the end, as the layer takes it to start from; None where there is nothing to carry on.
     """

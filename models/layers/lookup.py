@@ -81,7 +81,7 @@ class DistinctForms(NamedTuple):
 
 
 def distinct_forms(forms_RP: Ids, lengths_F: Ids | None) -> DistinctForms:
-    """Those of a batch. ``lengths_F``: the characters of every form, if they are known."""
+    """The distinct forms of each lane of a batch. ``lengths_F``: the characters of every form, if they are known."""
     if compiles_on_host():
         from skipstack.models.kernels.compiled.inputs.places import (
             distinct,  # numba takes a quarter of a second to load

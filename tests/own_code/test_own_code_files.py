@@ -15,8 +15,7 @@ from tests.own_code.pieces_of import RIGHT, another_process
 
 GATE = """
 from typing import Literal
-from skipstack.data.basis.frozen import Frozen
-from skipstack.models.parts.cells.gates import OpenGate, VectorGate
+from skipstack.own import Frozen, OpenGate, VectorGate
 
 
 class Mine(OpenGate):
@@ -49,9 +48,9 @@ def test_a_file_says_what_it_has() -> None:
     ("text", "says"),
     [
         ("def gate(:\n", "mine.py:1: SyntaxError: "),
-        (f"{GATE}\nx = [\n", "mine.py:11: SyntaxError: "),
-        (f"{GATE}\nimport no_such_module\n", "mine.py:11: ModuleNotFoundError: No module named 'no_such_module'"),
-        (f"{GATE}\n\ndef f():\n    return 1 / 0\n\n\nf()\n", "mine.py:13: ZeroDivisionError: division by zero"),
+        (f"{GATE}\nx = [\n", "mine.py:10: SyntaxError: "),
+        (f"{GATE}\nimport no_such_module\n", "mine.py:10: ModuleNotFoundError: No module named 'no_such_module'"),
+        (f"{GATE}\n\ndef f():\n    return 1 / 0\n\n\nf()\n", "mine.py:12: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)\n", "mine.py:1: SystemExit: 3"),
         (
             "x = 1\n",
@@ -59,25 +58,25 @@ def test_a_file_says_what_it_has() -> None:
         ),
         (
             GATE.replace('"mine"', '"scaled"'),
-            "mine.py:7: class Mine: gate 'scaled' is one of ours (allowed: a name beside none, sigmoid_below, ",
+            "mine.py:6: class Mine: gate 'scaled' is one of ours (allowed: a name beside none, sigmoid_below, ",
         ),
-        (GATE.replace("OpenGate)", "VectorGate)"), "mine.py:7: class Mine lacks values (allowed: a class with every"),
-        (GATE.replace("(OpenGate)", ""), "mine.py:7: class Mine has a Config and is no piece (allowed: subclasses of"),
+        (GATE.replace("OpenGate)", "VectorGate)"), "mine.py:6: class Mine lacks values (allowed: a class with every"),
+        (GATE.replace("(OpenGate)", ""), "mine.py:6: class Mine has a Config and is no piece (allowed: subclasses of"),
         (
             GATE.replace("(Frozen)", ""),
-            "mine.py:7: class Mine: its Config is no config (allowed: a class whose base is",
+            "mine.py:6: class Mine: its Config is no config (allowed: a class whose base is",
         ),
         (
             GATE.replace('Literal["mine"] = "mine"', "str"),
-            'mine.py:7: class Mine: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")',
+            'mine.py:6: class Mine: its Config says no kind (allowed: kind: Literal["NAME"] = "NAME")',
         ),
         (
-            f"{GATE}\n\n{GATE.split(chr(10), 5)[5].replace('Mine', 'Other')}",
+            f"{GATE}\n\n{GATE.split(chr(10), 4)[4].replace('Mine', 'Other')}",
             "class Other: a gate 'mine' is there already (allowed: another name)",
         ),
         (
             GATE.replace('"mine"', '"My Gate"'),
-            "mine.py:7: class Mine: got the kind 'My Gate' (allowed: small letters, digits and _, a letter first)",
+            "mine.py:6: class Mine: got the kind 'My Gate' (allowed: small letters, digits and _, a letter first)",
         ),
     ],
 )

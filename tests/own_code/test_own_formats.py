@@ -304,8 +304,7 @@ def test_formats_of_every_task_are_trained_on(settings: dict[str, str], text: st
 
 FORMAT = """
 from typing import Literal
-from skipstack.data.basis.frozen import Frozen
-from skipstack.data.formats.own import CorpusFiles, OwnFormat
+from skipstack.own import CorpusFiles, Frozen, OwnFormat
 
 
 class Mine(OwnFormat):
@@ -324,16 +323,16 @@ class Mine(OwnFormat):
     [
         (
             ("CorpusFiles)", "Frozen)"),
-            "mine.py:7: class Mine: its Config lacks train (allowed: a class whose base is C",
+            "mine.py:6: class Mine: its Config lacks train (allowed: a class whose base is C",
         ),
         (
             ('"mine"', '"columns"'),
-            "mine.py:7: class Mine: format 'columns' is one of ours (allowed: a name beside gram",
+            "mine.py:6: class Mine: format 'columns' is one of ours (allowed: a name beside gram",
         ),
-        (("def read", "def raed"), "mine.py:7: class Mine lacks read (allowed: a class with every method"),
+        (("def read", "def raed"), "mine.py:6: class Mine lacks read (allowed: a class with every method"),
         (
             ('layers = ("pos",)', "layers = ()"),
-            "mine.py:7: class Mine: layers: got [] (allowed: a list of 1 or more, e",
+            "mine.py:6: class Mine: layers: got [] (allowed: a list of 1 or more, e",
         ),
         (('layers = ("pos",)', 'unit = "wrod"'), "class Mine: unit: unknown value 'wrod' (nearest: 'word'; allowed: w"),
         (('layers = ("pos",)', 'tasks = {"tag": "taging"}'), "tasks.tag: unknown value 'taging' (nearest: 'tagging'; "),

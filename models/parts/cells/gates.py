@@ -14,7 +14,9 @@ from skipstack.models.layers.layer import LayerSizes
 
 
 class Gate(nn.Module, ABC):
-    """g, and what passes it: g * skip, for all time steps at once.
+    """Decides how much of a skip passes to a layer: g, and g * skip, for all time steps at once.
+
+    A subclass says ``carried``, or where it is a ``VectorGate``, as most are, ``values``.
 
     A gate that reads h_{t-1}^l is known in the step alone. It is ``in_step``: its cell computes its
     pre-activation with its own, in the same matrix products, and multiplies by g there; what is
@@ -72,7 +74,7 @@ class VectorGate(Gate):
 
     @abstractmethod
     def values(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> Tensor:
-        """g_GTBH."""
+        """What the skip is multiplied by, for every time step: g_GTBH."""
 
     def carried(self, below_GTBI: Tensor, skip_GTBH: Tensor) -> tuple[Tensor, Tensor | None]:
         """The product g * skip, and g."""
@@ -81,7 +83,7 @@ class VectorGate(Gate):
 
 
 class LogisticGate(VectorGate):
-    """g = sigm(W read + b), where ``read`` is one of
+    """A gate with weights of its own: g = sigm(W read + b), where ``read`` is one of
     ``below``    h_t^{l-1}, the layer below: ``sigmoid_below``, the paper's default        (wu2017 eq. 13)
     ``skipped``  h_t^{-l} itself: ``sigmoid_skipped``                                           (Table 3)
 

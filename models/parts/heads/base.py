@@ -52,7 +52,9 @@ class Decoded:
 
 
 class Head(nn.Module, ABC):
-    """Decides, from the features of the tokens of each sentence, or from those of a whole text as of one token."""
+    """The output layer of a network: decides from the features of the tokens of each sentence, or of a whole text as
+    of one token.
+    """
 
     part: ClassVar[Part] = "head"
 

@@ -8,7 +8,7 @@ from skipstack.models.parts.heads.base import Decoded, Gold, LinearHead, log_los
 
 
 class SoftmaxHead(LinearHead):
-    """y_t = softmax(W [forward h_t; backward h_t] + b)                                  (wu2017 eq. 18)"""
+    """A label for each token on its own: y_t = softmax(W [forward h_t; backward h_t] + b)   (wu2017 eq. 18)"""
 
     def losses(self, features_RUBF: Tensor, gold: Gold, counts_RB: Tensor) -> Tensor:
         """-log y_t of each gold tag: losses_RUB (nats). Padding counts nothing, so the counts are not needed."""

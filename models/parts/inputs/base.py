@@ -16,7 +16,11 @@ from skipstack.models.layers.lookup import Distinct, DistinctForms, Lookup
 
 @dataclass(frozen=True, slots=True)
 class LexiconTensors:
-    """The lexical features of every form (``data/store/features.py``, which binds the letters), on the device."""
+    """All that is known of every form, which is a word as written, by its id: rows to be looked up, on the device.
+
+    ``word_F``: ids of words. ``capital_F``: classes of capitals. ``prefix_FA``, ``suffix_FA``: ids of the characters at
+    either end, outermost first. ``spelling_FC``: ids of all characters (``data/store/features.py``).
+    """
 
     word_F: Tensor
     capital_F: Tensor
@@ -48,7 +52,10 @@ class Embedder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, forms_RTB: Tensor, lexicon: LexiconTensors, distinct: Distinct | None = None) -> Tensor:
-        """x_RTBI from form ids. ``distinct``: what ``distinct`` found of them; None: it is found now."""
+        """What the stack reads, from the ids of forms: x_RTBI.
+
+        ``distinct``: what the method ``distinct`` found of them; None: it is found now.
+        """
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
         """The forms of which something is computed only once; None where nothing is."""

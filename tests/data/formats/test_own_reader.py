@@ -20,8 +20,7 @@ from tests.own_code.pieces_of import FORMATS, own_corpus
 HEAD = """
 from typing import Literal
 
-from skipstack.data.formats.own import CorpusFiles, OwnFormat
-from skipstack.data.formats.sentences import Sentence
+from skipstack.own import CorpusFiles, OwnFormat, Sentence
 
 
 class Mine(OwnFormat):
@@ -29,7 +28,7 @@ class Mine(OwnFormat):
         kind: Literal["mine"] = "mine"
 
 """
-LINE = 12
+LINE = 11
 """The first of what follows ``HEAD``."""
 
 
@@ -109,7 +108,7 @@ def read(self, file, layer):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("return [w.split('/') for _, w in file.lines('utf-8')][0][1].x", "train.txt: mine.py:13: AttributeError: "),
+        ("return [w.split('/') for _, w in file.lines('utf-8')][0][1].x", "train.txt: mine.py:12: AttributeError: "),
         (
             "for n, w in file.lines('utf-8'):\n        1 / (n - 2)\n        yield Sentence(('a',), ('b',))",
             "train.txt:2",
@@ -126,7 +125,7 @@ def read(self, file, layer):
             "return 'ab'",
             "train.txt: sentence 1, as mine of mine.py reads it: got 'a', which is str (allowed: Sentence(",
         ),
-        ("raise SystemError('a\\nb')", "train.txt: mine.py:13: SystemError: a b"),
+        ("raise SystemError('a\\nb')", "train.txt: mine.py:12: SystemError: a b"),
         ("list(file.lines('ascii'))", "train.txt:1: got the byte 0xc3, allowed: ascii text"),
     ],
 )
@@ -139,16 +138,16 @@ def test_what_goes_wrong_is_one_line_with_its_place(body: str, says: str, tmp_pa
 def test_a_format_that_cannot_be_made_or_has_no_scheme_is_told_with_its_line(tmp_path: Path) -> None:
     body = "def __init__(self, config):\n    self.x = config.x\ndef read(self, file, layer):\n    return []"
     own = reader(tmp_path, body)
-    assert told(own.read, file_of(""), "tag").startswith("mine: mine.py:13: AttributeError: ")
+    assert told(own.read, file_of(""), "tag").startswith("mine: mine.py:12: AttributeError: ")
     own = reader(
         tmp_path, "@property\ndef scheme(self):\n    return {}['x']\ndef read(self, file, layer):\n    return []"
     )
-    assert told(lambda: own.scheme) == "mine: mine.py:14: KeyError: 'x'"
+    assert told(lambda: own.scheme) == "mine: mine.py:13: KeyError: 'x'"
     own = reader(tmp_path, "scheme = 'boi'\ndef read(self, file, layer):\n    return []")
     said = "mine of mine.py: unknown scheme 'boi' (nearest: 'bio'; allowed: bio, iob1, bioes, bmes)"
     assert told(own.read, file_of(""), "tag") == said
     own = reader(tmp_path, "def check(self, splits):\n    [][0]\ndef read(self, file, layer):\n    return []")
-    assert told(own.check, {}) == "mine: mine.py:13: IndexError: list index out of range"
+    assert told(own.check, {}) == "mine: mine.py:12: IndexError: list index out of range"
 
 
 def test_a_language_model_may_meet_no_word_that_train_lacks() -> None:

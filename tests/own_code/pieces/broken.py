@@ -5,11 +5,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from skipstack.data.basis.frozen import Frozen
-from skipstack.models.kernels.layers import project
-from skipstack.models.layers.lanes import Streams
-from skipstack.models.layers.layer import LayerSizes
-from skipstack.models.parts.cells.gates import LogisticGate
+from skipstack.own import Frozen, LayerSizes, LogisticGate, Streams, project
 
 
 class Own(LogisticGate):

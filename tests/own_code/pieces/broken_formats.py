@@ -4,10 +4,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Literal
 
-from skipstack.data.basis.errors import UserError
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat
-from skipstack.data.formats.sentences import Sentence
+from skipstack.own import CorpusFiles, Example, OwnFormat, Sentence, SourceFile, UserError
 
 AB, C = Sentence(("a", "b"), ("X", "Y")), Sentence(("c",), ("Z",))
 CALLS = itertools.count()

@@ -5,11 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from skipstack.data.formats.files import SourceFile
-from skipstack.data.formats.own import CorpusFiles, Example, OwnFormat, TaskOfLayer
-from skipstack.data.formats.running_text import END
-from skipstack.data.formats.sentences import Sentence
-from skipstack.data.labels.schemes import Scheme
+from skipstack.own import END, CorpusFiles, Example, OwnFormat, Scheme, Sentence, SourceFile, TaskOfLayer
 
 DOGS = Sentence(("the", "dogs", "sleep"), ("DET", "NOUN", "VERB"))
 

@@ -7,17 +7,26 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from skipstack.data.basis.frozen import Frozen
-from skipstack.data.labels.transitions import Transitions
-from skipstack.models.ground.parameters import TABLE, parameter
-from skipstack.models.kernels.layers import project
-from skipstack.models.layers.cell import Cell, HiddenState
-from skipstack.models.layers.lanes import Dropout, Lane, Streams
-from skipstack.models.layers.layer import LayerSizes
-from skipstack.models.layers.lookup import Distinct
-from skipstack.models.parts.cells.gates import LogisticGate, VectorGate, sample
-from skipstack.models.parts.heads.softmax import SoftmaxHead
-from skipstack.models.parts.inputs.base import Embedder, LexiconTensors
+from skipstack.own import (
+    TABLE,
+    Cell,
+    Distinct,
+    Dropout,
+    Embedder,
+    Frozen,
+    HiddenState,
+    Lane,
+    LayerSizes,
+    LexiconTensors,
+    LogisticGate,
+    SoftmaxHead,
+    Streams,
+    Transitions,
+    VectorGate,
+    parameter,
+    project,
+    sample,
+)
 
 
 class SoftStepGate(LogisticGate):
