@@ -64,10 +64,10 @@ mlflow: .venv/installed
 	$(RUN)/mlflow ui --backend-store-uri sqlite:///$(abspath $(STUDY))/mlflow.db
 
 clean:
-	rm -rf .venv build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 # Made anew whenever what it was made from has changed.
-.venv/installed: pyproject.toml constraints.txt
+.venv/installed: pyproject.toml setup.py constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "skipstack needs Python 3.11 or newer; got $$($(PYTHON) --version): make PYTHON=python3.12 ..." >&2; exit 2; }
 	$(PYTHON) -m venv .venv

@@ -20,6 +20,7 @@ from skipstack.dashboards.reports.printing import print_everywhere, say
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
+from skipstack.data.basis.system import check_system
 
 app = typer.Typer(
     name="skipstack",
@@ -38,6 +39,7 @@ def main() -> NoReturn:
     print_everywhere()
     atexit.register(gc.freeze)  # what ends with the process is not looked through for garbage: a second after a study
     try:
+        check_system()
         code = app(standalone_mode=False)
     except UserError as error:
         code = _refused(str(error))

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from skipstack.data.basis.system import check_system
 from skipstack.search.api.run_options import RunOptions
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def search(
     Raises UserError for a mistake in any of these, before anything is trained. KeyboardInterrupt, a full or
     lost disk and a lost cluster (UserErrors all three) leave a study that ``resume`` finishes.
     """
+    check_system()
     from skipstack.search.api.run import begin
     from skipstack.search.driver.functions import source_of
     from skipstack.search.record.folder import free_name
@@ -152,6 +154,7 @@ def resume(
     the files of the study's own code, which are run, where they were moved since, or the study was; each must be the
     recorded one, by its hash.
     """
+    check_system()
     from skipstack.search.api.run import resume as ready
 
     where = _execution(options, objective, folder)
@@ -175,6 +178,7 @@ def extend(
     their paths. ``code``: as for ``resume``. Options and errors are those of ``search``; an option that is not given is
     as the study was run before.
     """
+    check_system()
     from skipstack.search.api.run import extend as ready
 
     where = _execution(options, objective, folder)
@@ -217,6 +221,7 @@ def ablate(
     ``resume`` finishes an ablation that was interrupted. Where an ``objective`` reports no ``test``, its rows are
     compared by the score itself: the seeds are fresh, and the only chance that is known.
     """
+    check_system()
     import time
 
     from skipstack.search.ablation.beside import searches_beside
@@ -262,6 +267,7 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
 
     Raises UserError where there is none, or it is damaged.
     """
+    check_system()
     from skipstack.search.api.study import Study
     from skipstack.search.tracking.reading import located
 
@@ -274,6 +280,7 @@ def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath
     A network with pieces of one's own needs the ``code`` that they come from, which is run: the very files that the
     bundle names by their hashes. Raises UserError where these are not given, and where it is no whole bundle.
     """
+    check_system()
     from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
 
@@ -285,6 +292,7 @@ def space(study: AnyStudy, *, scale: str | None = None, settings: Mapping[str, A
 
     Raises UserError for a mistake in the study.
     """
+    check_system()
     from skipstack.search.study_files.study_file import load_study
     from skipstack.spaces.space import Space
 

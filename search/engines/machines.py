@@ -15,6 +15,7 @@ from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTa
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.system import usable_cpus
 from skipstack.search.driver.faults import ClusterLostError
 from skipstack.search.engines.ray_private import LATE, raylet_socket, silent
 from skipstack.search.engines.sockets import session_folder
@@ -74,7 +75,7 @@ def join(address: str | None) -> Callable[[], None]:
 
 def own_cpus() -> int | None:
     """How many CPUs this process may use where it may not use all, as in a job; None: ray counts them."""
-    own = len(os.sched_getaffinity(0))
+    own = usable_cpus()
     return None if own == os.cpu_count() else own
 
 

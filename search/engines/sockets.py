@@ -1,14 +1,15 @@
-"""A folder for the session of a Ray cluster that we start: its sockets may have names of 107 bytes, and no more."""
+"""A folder for the session of a Ray cluster that we start: its sockets may not have long names."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
 from skipstack.data.basis.errors import UserError
 
-LONGEST_SOCKET: Final = 107
-"""Bytes of a socket's path, by the kernel."""
+LONGEST_SOCKET: Final = 103 if sys.platform == "darwin" else 107
+"""Bytes of a socket's path, by the kernels of macOS and Linux."""
 
 SESSION: Final = "/session_2026-01-01_00-00-00_000000_4194304/sockets/plasma_store"
 """What Ray adds to its folder: when the session began, and in which process."""

@@ -1,7 +1,6 @@
 """Measures what configs take, on real batches: parameters, memory, time. No trial is trained and nothing is kept."""
 
 import gc
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.basis.system import usable_cpus
 from skipstack.data.store.batches import Batch
 from skipstack.models.configs.training import TrainingConfig
 from skipstack.models.ground.device import choose_device, clock
@@ -176,7 +176,7 @@ def room(device: str, gpus_per_trial: float | Literal["auto"]) -> Room:
     """
     chosen = choose_device(device if gpus_per_trial or device == "cuda" else "cpu").type
     share = float(chosen == "cuda") if gpus_per_trial == "auto" else gpus_per_trial
-    slots = len(os.sched_getaffinity(0))
+    slots = usable_cpus()
     if chosen == "cuda":
         gpus = torch.cuda.device_count()
         if not 0 < share <= gpus:

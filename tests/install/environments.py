@@ -73,6 +73,15 @@ def checkout(folder: Path) -> Path:
     return Path(shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored))
 
 
+def without_links(source: Path) -> Path:
+    """Make a checkout one as git makes it without ``core.symlinks``: its links are files that say where they lead."""
+    for link in [path for path in source.rglob("*") if path.is_symlink()]:
+        target = os.readlink(link)
+        link.unlink()
+        link.write_text(target)
+    return source
+
+
 def wheel(source: Path, folder: Path) -> Path:
     """The wheel of a checkout or of a source distribution, built into ``folder`` with what is installed here."""
     built = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, source]
@@ -81,18 +90,35 @@ def wheel(source: Path, folder: Path) -> Path:
     return found
 
 
-def install(built: Path, folder: Path, python: str | None = None) -> Path:
+def build(command: str, source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """How setuptools builds ``source`` into ``folder``, as pip would have it do: a wheel, an sdist, or editable."""
+    folder.mkdir(exist_ok=True)
+    code = f"import sys; from setuptools.build_meta import build_{command} as build; build(sys.argv[1])"
+    run = [sys.executable, "-c", code, folder]
+    return subprocess.run(run, cwd=source, capture_output=True, text=True, check=False)
+
+
+def made(command: str, source: Path, folder: Path) -> Path:
+    """What was built, which must succeed."""
+    ran = build(command, source, folder)
+    assert ran.returncode == 0, ran.stderr
+    (path,) = folder.iterdir()
+    return path
+
+
+def install(built: Path | str, folder: Path, python: str | None = None) -> Path:
     """The programs of a new environment that holds ``built``, and finds what it needs where these tests do.
 
-    ``python``: another interpreter of this version.
+    ``built``: whatever pip takes. ``python``: another interpreter of this version.
     """
     if python is None:
         EnvBuilder(symlinks=True).create(folder)
     else:
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
-    into = ["--python", folder / "bin" / "python", "install", "--quiet", "--no-deps", "--no-index", built]
-    subprocess.run([sys.executable, "-m", "pip", *into], check=True, capture_output=True)
     _find_the_rest(folder)
+    into = ["--python", folder / "bin" / "python", "install", "--quiet", "--no-deps", "--no-index"]
+    pip = [sys.executable, "-m", "pip", *into, "--no-build-isolation", built]
+    subprocess.run(pip, check=True, capture_output=True)
     return folder / "bin"
 
 

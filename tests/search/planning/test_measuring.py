@@ -1,5 +1,6 @@
 """What is measured of a config, against the network that is built for it and against a clock that the test owns."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,7 +166,7 @@ def test_what_stands_amid_each_run_is_chosen() -> None:
 
 
 def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring.os, "sched_getaffinity", lambda _: {0, 1, 2})
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     assert room("cpu", 0.5) == Room(slots=3, device="cpu", gpus_per_trial=0.5)
     assert room("cpu", "auto") == Room(slots=3, device="cpu", gpus_per_trial=0.0)
 
@@ -176,7 +177,7 @@ def test_a_machine_without_a_gpu_has_room_for_a_trial_a_core(monkeypatch: pytest
 def test_room_is_counted_gpu_by_gpu_and_without_a_share_trials_compute_on_a_cpu(
     share: Any, slots: int, counted: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring.os, "sched_getaffinity", lambda _: set(range(16)))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     device = "cuda" if counted else "cpu"

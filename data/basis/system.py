@@ -1,0 +1,19 @@
+"""The systems that skipstack runs on, Linux and macOS: Windows is refused, and their differences are evened out."""
+
+import os
+import sys
+
+from skipstack.data.basis.errors import UserError
+
+
+def check_system() -> None:
+    """Raises UserError on Windows, which has no ``fcntl``, by which a study's ledger is locked."""
+    if sys.platform == "win32":
+        raise UserError(
+            "Windows: it lacks the locks that studies need (allowed: Linux, macOS, or Linux in Windows, WSL)"
+        )
+
+
+def usable_cpus() -> int:
+    """How many CPUs this process may use: on macOS all, since there no process can be kept to some of them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
