@@ -13,7 +13,7 @@ from skipstack.search.api.run_options import DeviceName, EngineName, Share
 from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
-from skipstack.search.engines.allotment import nothing_known
+from skipstack.search.engines.room import nothing_known
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Past
 from skipstack.search.record.folder import StudyFolder
@@ -157,7 +157,7 @@ def start_engine(
 
         return SerialEngine(worker, choose_device(device).type)
     with uncollected():  # and so does ray; torch is loaded where trials are trained
-        from skipstack.search.engines.ray_tune import RayEngine
+        from skipstack.search.engines.ray.engine import RayEngine
 
     return RayEngine(
         worker,

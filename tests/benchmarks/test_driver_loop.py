@@ -18,10 +18,11 @@ from uuid import uuid4
 import pytest
 import ray
 from ray.air.execution._internal import TrackedActor
-from ray.tune.execution import tune_controller
 
-from skipstack.search.engines import ray_tune as engine
-from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.ray import patches
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.ray.plugins import ProposerPlugin, SchedulerPlugin
+from skipstack.search.engines.room import Allotment
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -147,16 +148,15 @@ def test_our_callbacks_take_a_small_share_of_the_loop(
     proposer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
-    started.resources = {"cpu": ray.cluster_resources()["CPU"] / WORKERS}
-    started.slots = WORKERS
+    started.allotment = Allotment({"cpu": ray.cluster_resources()["CPU"] / WORKERS}, "")
     ours = Stopwatch()
     for plugin, method in (
-        (engine._ProposerPlugin, "suggest"),
-        (engine._SchedulerPlugin, "on_trial_result"),
-        (engine._SchedulerPlugin, "on_trial_error"),
+        (ProposerPlugin, "suggest"),
+        (SchedulerPlugin, "on_trial_result"),
+        (SchedulerPlugin, "on_trial_error"),
     ):
         monkeypatch.setattr(plugin, method, ours.around(getattr(plugin, method)))
-    monkeypatch.setattr(tune_controller, "RayActorManager", SimulatedActors)
+    monkeypatch.setattr(patches, "ActorManager", SimulatedActors)
     TRAINING.__init__()  # type: ignore[misc]
     folder = open_toy(tmp_path, toy_study(trials=TRIALS, proposer=proposer, epochs=EPOCHS))
     try:

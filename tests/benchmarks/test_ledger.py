@@ -28,7 +28,7 @@ RESUME = """
 import json, sys, time
 from pathlib import Path
 import psutil
-import skipstack.search.engines.ray_tune, skipstack.search.workers.deferred
+import skipstack.search.engines.ray.engine, skipstack.search.workers.deferred
 from mlflow import MlflowClient
 from skipstack.search.driver.driver import Driver
 from skipstack.search.record.folder import StudyFolder

@@ -1,4 +1,4 @@
-"""What a trial costs that trains nothing: the whole stack, beside plain Ray Tune, in one run on one cluster."""
+"""What a trial costs that trains nothing: the whole stack, beside plain Ray Tune, in one run."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from ray.tune.schedulers import ASHAScheduler
 
 from skipstack.search.api.options import Execution
 from skipstack.search.api.start import run_study
-from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.ledger import Ledger, Past
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
@@ -59,7 +59,7 @@ def ours(path: Path) -> tuple[float, float]:
     """Milliseconds a trial: from the first end to the last, and with everything written to MLflow as well."""
     folder = open_toy(path, toy_study(trials=TRIALS, epochs=EPOCHS))
     engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
-    with Ledger(folder.ledger) as ledger:
+    with closing(engine), Ledger(folder.ledger) as ledger:
         tracker = TrackingProcess()
         Execution().track(tracker, folder, Past(folder.ledger, len(ledger.read())))
         wait_for_the_first_run(folder.runs_database)
@@ -80,6 +80,7 @@ def plain(path: Path) -> float:
             ends.append(time.time())
 
     uri = f"sqlite:///{path / 'mlflow.db'}"
+    ray.init(address="local")
     tune.Tuner(
         tune.with_resources(PlainTrainable, {"cpu": 1}),
         param_space={"learning_rate": tune.loguniform(1e-4, 1)},

@@ -172,13 +172,18 @@ def test_a_space_is_that_of_its_study() -> None:
 
 
 @pytest.mark.cluster
-def test_ray_that_runs_already_is_left_alone(tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
+def test_a_study_trains_on_the_ray_that_runs_already_and_leaves_it_running(tmp_path: Path) -> None:
+    import ray
+
     ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")
     try:
-        with pytest.raises(skipstack.UserError, match="ray runs in this process already"):
-            skipstack.search(SMALL, trials=1, epochs=1, out=tmp_path / "study")
-        assert ray.is_initialized()
+        address = ray.get_runtime_context().gcs_address
+        study = skipstack.search(SMALL, trials=1, epochs=1, out=tmp_path / "study")
+        assert study.finished
+        assert ray.get_runtime_context().gcs_address == address
+        assert ray.get(ray.remote(lambda: 7).remote()) == 7
+        with pytest.raises(skipstack.UserError, match=r"--address auto.example: Ray runs in this process already"):
+            skipstack.search(SMALL, trials=1, epochs=1, address="auto.example", out=tmp_path / "elsewhere")
     finally:
         ray.shutdown()
-    assert not (tmp_path / "study").exists()
+    assert not (tmp_path / "elsewhere").exists()

@@ -10,7 +10,7 @@ import skipstack
 from skipstack.data.basis.errors import UserError
 from skipstack.data.basis.own_code import loaded
 from skipstack.search.driver.task import task_of
-from skipstack.search.engines.preflight import Preflight
+from skipstack.search.engines.ray.preflight import Preflight
 from skipstack.search.record.reading import read_study
 from skipstack.search.workers.worker import TrainingWorker
 from tests.command_line import refusal, typed

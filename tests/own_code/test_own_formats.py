@@ -17,7 +17,7 @@ from skipstack.data.corpora.sources import open_source
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.task import EpochResult, task_of
-from skipstack.search.engines.preflight import Preflight
+from skipstack.search.engines.ray.preflight import Preflight
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.reading import read_study

@@ -8,7 +8,7 @@ from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.api.start import open_study, run_study
 from skipstack.search.config import StudyConfig
 from skipstack.search.driver.task import EpochResult
-from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder

@@ -211,7 +211,7 @@ def test_the_path_takes_the_best_change_at_each_step_by_what_was_seen(study: Pat
 @pytest.mark.cluster
 def test_on_ray_it_trains_the_same_rows_and_the_same_steps_of_the_path(study: Path, tmp_path: Path) -> None:
     """Several trials run at once there, so that a step waits for those of the one before."""
-    from skipstack.search.engines.ray_tune import RayEngine
+    from skipstack.search.engines.ray.engine import RayEngine
 
     records = []
     engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0.0)

@@ -8,9 +8,9 @@ import torch
 
 from skipstack.data.store.writing import store
 from skipstack.search.driver.task import TrialTask
-from skipstack.search.engines.shares import CONTEXT, GpuShares
+from skipstack.search.engines.room import CONTEXT, GpuShares
 from skipstack.search.planning.measuring import memory_of
-from tests.search.engines.test_allotment import Counted
+from tests.search.engines.test_room import Counted
 from tests.search.workers.test_worker import CONFIG, task
 
 GIB = 2**30

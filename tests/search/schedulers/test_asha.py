@@ -1,4 +1,4 @@
-"""Stopping-ASHA against a plain oracle over the whole history. Against Ray's own scheduler: ``test_asha_ray.py``."""
+"""Stopping-ASHA against a plain oracle over the whole history. Against Ray's own: ``engines/ray/test_asha.py``."""
 
 import math
 import random

@@ -5,7 +5,7 @@ import sys
 
 PROGRAM = """
 import sys
-import skipstack.dashboards.commands.running, skipstack.search.workers.deferred, skipstack.search.engines.ray_tune
+import skipstack.dashboards.commands.running, skipstack.search.workers.deferred, skipstack.search.engines.ray.engine
 import skipstack.search.api.start, skipstack.search.tracking.tracking
 assert "torch" not in sys.modules
 from skipstack.search.workers.deferred import DeferredWorker

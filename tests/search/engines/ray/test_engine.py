@@ -14,7 +14,7 @@ import ray
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.start import run_study
 from skipstack.search.driver.task import EpochResult, Measured, TrialTask
-from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Ended, Metrics, Promoted, Reported, Untested
 from skipstack.search.ledger.ledger import Ledger

@@ -8,7 +8,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
 
 import ray
 from ray.exceptions import AuthenticationError, GetTimeoutError, RayError, RayTaskError
@@ -16,10 +18,9 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skipstack.data.basis.errors import UserError, one_line
 from skipstack.data.basis.system import usable_cpus
-from skipstack.search.driver.faults import ClusterLostError
-from skipstack.search.engines.ray_private import LATE, raylet_socket, silent
-from skipstack.search.engines.sockets import session_folder
-from skipstack.search.engines.token import own_token
+from skipstack.search.driver.faults import ClusterLostError, WorkersSilentError
+from skipstack.search.engines.ray.sockets import session_folder
+from skipstack.search.engines.ray.token import authenticated
 
 OBJECT_STORE_BYTES = 100 * 1024 * 1024
 """Of a cluster that we start ourselves: tasks and reports are small, and weights go to files."""
@@ -29,26 +30,32 @@ KNOCK_SECONDS = 10
 ANSWER_SECONDS = 120
 """Within which a machine must have answered a question; its first process has torch to import."""
 
+LATE: Final = "timed out during startup"
+"""In the words of the plain ``Exception`` that ray raises where its processes have not started within its 30 s."""
+
+WORKER_LOGS: Final = ("worker-*.err", "raylet.err")
+"""Where a worker that does not start leaves its last words: its own log, or, before it has one, the raylet's."""
+
 Value = TypeVar("Value")
 
 
-def join(address: str | None) -> Callable[[], None]:
-    """Join the cluster at ``address``, or start one on this machine; what leaves it again, and ends one of our own.
+@contextmanager
+def joined(address: str | None) -> Iterator[None]:
+    """Within, this process is a member of the cluster at ``address``, or of one that is started on this machine; at the
+    end it leaves that, or ends what it started. Ray that runs in this process already is used, and goes on.
 
-    Raises UserError where none answers, and where none can be started.
+    Raises UserError where none answers, where none can be started, and where Ray runs here on another cluster.
     """
-    if address is not None:
-        _knock(address)
     if ray.is_initialized():
-        raise UserError("ray runs in this process already (allowed: `ray.shutdown()` first, or the engine serial)")
-    with ExitStack() as entered:
-        folder = None
-        if address is None:
-            entered.enter_context(own_token())
-            folder = session_folder()
+        _check_cluster(address)
+        yield
+        return
+    with ExitStack() as leaving:
+        leaving.enter_context(authenticated(own=address is None))
+        folder = session_folder() if address is None else None
         if folder is not None:
-            entered.callback(shutil.rmtree, folder, ignore_errors=True)
-        entered.callback(ray.shutdown)
+            leaving.callback(shutil.rmtree, folder, ignore_errors=True)
+        leaving.callback(ray.shutdown)
         try:
             ray.init(
                 address=address or "local",  # None would join any cluster that was started on this machine
@@ -69,8 +76,18 @@ def join(address: str | None) -> Callable[[], None]:
             raise UserError(
                 "Ray did not start within 30 s (allowed: once more, when less runs here, or --engine serial)"
             ) from error
-        return entered.pop_all().close
-    raise AssertionError("an exit stack swallows nothing")
+        yield
+
+
+def check_address(address: str | None) -> None:
+    """Refuse an address behind which nothing listens; ray itself would wait for minutes. Raises UserError."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not port.isdigit():
+        return  # none, or `auto` and the like, which ray looks up
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
+    except OSError as error:
+        raise _unanswered(address, error) from error
 
 
 def own_cpus() -> int | None:
@@ -145,16 +162,56 @@ def check_answers() -> None:
         raise silent(f"machine {name}: {why}")
 
 
+def silent(why: str) -> WorkersSilentError:
+    """The error of workers that do not answer, with their last words."""
+    words = last_words()
+    return WorkersSilentError(why if words is None else f"{why}; the last line of a worker's log: {words}")
+
+
+def last_words() -> str | None:
+    """The last line in the latest log of a worker on this machine.
+
+    None where there is none, as for a client of a cluster elsewhere.
+    """
+    raylet = _raylet()
+    if raylet is None:
+        return None
+    folder = raylet.parents[1] / "logs"
+    logs = [path for pattern in WORKER_LOGS for path in folder.glob(pattern)]
+    for log in sorted(logs, key=lambda path: path.stat().st_mtime, reverse=True):
+        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+        if words := [line for line in lines if line and not line.startswith(":")]:  # lines with a colon are ray's marks
+            return words[-1]
+    return None
+
+
 def check_this_machine() -> None:
     """Raises ClusterLostError where ray no longer runs on this machine: no actor could start, and none is to blame."""
-    raylet = raylet_socket()
+    raylet = _raylet()
     if raylet is None:
         return
     try:
         with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.connect(raylet)
+            knocking.connect(str(raylet))
     except OSError as error:
         raise ClusterLostError(f"ray does not run on this machine any more ({one_line(error)})") from error
+
+
+def _raylet() -> Path | None:
+    """The socket of the raylet on this machine, in the folder of its session; None for a client of a cluster elsewhere.
+
+    Whether the raylet still listens, and where its logs are, no public part of ray says.
+    """
+    if ray.util.client.ray.is_connected():
+        return None
+    here = ray.get_runtime_context()
+    return _socket(here.get_session_name(), here.get_node_id())
+
+
+@lru_cache(maxsize=1)
+def _socket(session: str, node_id: str) -> Path | None:
+    """Asked of the cluster, which must answer the first time."""
+    return next((Path(node["RayletSocketName"]) for node in ray.nodes() if node["NodeID"] == node_id), None)
 
 
 @contextmanager
@@ -168,15 +225,14 @@ def lost_cluster_interrupts() -> Iterator[None]:
         raise ClusterLostError(f"the Ray cluster does not answer any more ({one_line(error)})") from error
 
 
-def _knock(address: str) -> None:
-    """Refuse an address behind which nothing listens; ray itself would wait for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not port.isdigit():
-        return  # `auto` and the like, which ray looks up
-    try:
-        socket.create_connection((host, int(port)), timeout=KNOCK_SECONDS).close()
-    except OSError as error:
-        raise _unanswered(address, error) from error
+def _check_cluster(address: str | None) -> None:
+    """Raises UserError where the Ray that runs in this process is not that at ``address``."""
+    own = ray.get_runtime_context().gcs_address
+    if address not in (None, "auto", own):
+        raise UserError(
+            f"--address {address}: Ray runs in this process already, on the cluster {own} (allowed: that one, or "
+            "`ray.shutdown()` first)"
+        )
 
 
 def _unanswered(address: str | None, error: Exception) -> UserError:

@@ -8,8 +8,8 @@ import pytest
 
 from skipstack.data.corpora.config import GrammarCorpus
 from skipstack.search.api.start import open_study
-from skipstack.search.engines import preflight as module
-from skipstack.search.engines.preflight import MARK, Preflight, first_trouble
+from skipstack.search.engines.ray import preflight as module
+from skipstack.search.engines.ray.preflight import MARK, Preflight, first_trouble
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.toy import toy_study

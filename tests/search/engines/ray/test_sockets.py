@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.engines import sockets
-from skipstack.search.engines.sockets import LONGEST, SESSION, session_folder
+from skipstack.search.engines.ray import sockets
+from skipstack.search.engines.ray.sockets import LONGEST, SESSION, session_folder
 from skipstack.search.record.reading import read_study
 
 
@@ -67,7 +67,7 @@ def test_a_study_runs_where_the_folder_for_temporary_files_has_a_long_name(
     monkeypatch.setenv("TMPDIR", str(long))
     monkeypatch.delenv("RAY_TMPDIR", raising=False)
     before = set(Path("/tmp").glob("skipstack-ray-*"))
-    study, root = tmp_path / "study", Path(__file__).parents[3]
+    study, root = tmp_path / "study", Path(__file__).parents[4]
     subprocess.run([sys.executable, "-m", "tests.search.toy_on_ray", study], cwd=root, check=True, timeout=250)
     assert read_study(study).finished
     assert set(Path("/tmp").glob("skipstack-ray-*")) <= before, "its folder is removed"

@@ -1,11 +1,20 @@
-"""What of a study those see who watch a cluster: metrics, by name, and what they are at every moment."""
+"""What of a study those see who watch a cluster: metrics, by name, and what they are at every moment.
+
+Ray's dashboard and a Prometheus read them from its machines; Ray puts ``ray_`` before their names. Its agent, which
+hands them out, is part of ``ray[default]``; without it nobody asks for them.
+"""
 
 import math
+import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, get_args
 
+from ray.util import metrics
+
+from skipstack.search.driver.driver import Driver
 from skipstack.search.ledger.events import Decided, Event, Finished, Reason, Reported, Started
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
@@ -30,6 +39,9 @@ EPOCHS: Final = Metric(
 )
 TOKENS: Final = Metric("skipstack_tokens_total", "Tokens that were trained on, those of each seed", counts=True)
 GPUS: Final = Metric("skipstack_gpus", "GPUs that running trials take, parts of them added up")
+
+AGAIN: Final = 4.0
+"""Seconds after which every gauge is set again: Ray forgets one that was not set for 20 s, and epochs may be long."""
 
 METRICS: Final = (TRIALS, RUNGS, QUEUE, BEST, EPOCHS, TOKENS, GPUS)
 
@@ -111,3 +123,57 @@ def _tokens(record: StudyRecord, trial: TrialRecord) -> int:
     corpus = record.read_by(trial.config)
     health = None if corpus is None else corpus.health
     return 0 if health is None else health.splits["train"].tokens
+
+
+@contextmanager
+def watched(driver: Driver) -> Iterator[StudyGauges]:
+    """What hears the driver of a study and publishes its metrics, for as long as it is entered."""
+    published = _Published(driver.record.study.name)
+    gauges = StudyGauges(lambda: driver.record, published.put)
+    driver.listen(gauges)
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(AGAIN):
+            published.repeat()
+
+    thread = threading.Thread(target=repeat, name="metrics", daemon=True)
+    thread.start()
+    try:
+        yield gauges
+    finally:
+        ended.set()
+        thread.join()
+
+
+class _Published:
+    """Ray's counters and gauges, and what the gauges stand at."""
+
+    def __init__(self, study: str) -> None:
+        self._study = study
+        self._lock = threading.Lock()
+        self._counters: dict[Metric, metrics.Counter] = {}
+        self._gauges: dict[Metric, metrics.Gauge] = {}
+        self._values: dict[tuple[Metric, str | None], float] = {}
+        for metric in METRICS:
+            labels = ("study", *filter(None, [metric.label]))
+            made, kind = (self._counters, metrics.Counter) if metric.counts else (self._gauges, metrics.Gauge)
+            made[metric] = kind(metric.name, description=metric.about, tag_keys=labels)
+
+    def put(self, metric: Metric, value: float, label: str | None) -> None:
+        if metric.counts:
+            self._counters[metric].inc(value, tags=self._tags(metric, label))
+            return
+        with self._lock:
+            self._values[metric, label] = value
+            self._gauges[metric].set(value, tags=self._tags(metric, label))
+
+    def repeat(self) -> None:
+        """Set every gauge to what it stands at."""
+        with self._lock:
+            for (metric, label), value in self._values.items():
+                self._gauges[metric].set(value, tags=self._tags(metric, label))
+
+    def _tags(self, metric: Metric, label: str | None) -> dict[str, str]:
+        own = {} if metric.label is None or label is None else {metric.label: label}
+        return {"study": self._study, **own}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import ray
 from ray.tune.execution.tune_controller import TuneController
@@ -14,13 +14,11 @@ from ray.tune.search import Searcher
 from skipstack.data.basis.errors import UserError
 from skipstack.search.driver.driver import Driver
 from skipstack.search.driver.faults import DIED, Fault, kernel_kills, says_out_of_memory
-from skipstack.search.driver.task import EpochResult, Measured, TrialTask
+from skipstack.search.driver.task import EpochResult, Measured, TrialTask, Workers
 from skipstack.search.driver.testing import Measurement
-from skipstack.search.engines.capacity import Capacity
-from skipstack.search.engines.machines import check_this_machine
-
-if TYPE_CHECKING:
-    from skipstack.search.engines.ray_tune import RayEngine
+from skipstack.search.engines.ray.machines import check_this_machine
+from skipstack.search.engines.ray.preflight import Preflight
+from skipstack.search.engines.room import Allotment, Capacity, Given
 
 UNBORN = "error raised in its creation task"
 """What ray says of an actor that never lived: another one would not either."""
@@ -29,21 +27,41 @@ Value = TypeVar("Value")
 
 
 class Plugins:
-    """What the two plug-ins share: the driver, and which Tune trial is which of ours.
+    """What the two plug-ins share: the driver, what a trial gets of the cluster, and which Tune trial is which of ours.
 
-    Tune wraps what a plug-in raises into its own error; ``fault`` keeps what it was.
+    ``idle`` is called while a processor has nothing to do. Tune wraps what a plug-in raises into its own error;
+    ``fault`` keeps what it was.
     """
 
-    def __init__(self, driver: Driver, engine: "RayEngine", capacity: Capacity) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        worker: Workers,
+        allotment: Allotment,
+        capacity: Capacity,
+        *,
+        preflight: Preflight | None,
+        idle: Callable[[], None],
+    ) -> None:
         self.driver = driver
-        self.engine = engine
+        self.worker = worker
+        self.allotment = allotment
         self.capacity = capacity
+        self.preflight = preflight
+        self.idle = idle
+        self.answered = False
+        """Whether a worker has reported anything."""
         self.kernel_kills = kernel_kills()
         self.numbers: dict[str, int] = {}
         """Our number of what Tune takes for a trial."""
         self.measured: dict[str, int] = {}
         """Likewise where that is a measurement of a trial."""
         self.fault: BaseException | None = None
+
+    def given(self, trial_id: str, task: Given) -> dict[str, Any]:
+        """What an actor is given, with the resources that it takes."""
+        taken, task = self.allotment.placed(trial_id, task, self.capacity)
+        return {"task": task, "worker": self.worker, "resources": taken, "preflight": self.preflight}
 
     def __getstate__(self) -> dict[str, Any]:
         """Nothing: Tune pickles its plug-ins for a restore of its own, which we do not use."""
@@ -87,25 +105,25 @@ class ProposerPlugin(Searcher):  # type: ignore[misc]
         task, self._held = self._held or plugins.keep(plugins.driver.next), None
         if task is None:
             if plugins.keep(plugins.capacity.has_idle_cpu):
-                plugins.engine.idle()
+                plugins.idle()
             return plugins.keep(lambda: self._measurement(trial_id)) if plugins.driver.over else None
-        if not plugins.keep(partial(plugins.engine.allotment.is_known, task)):
+        if not plugins.keep(partial(plugins.allotment.is_known, task)):
             self._held = task
             return None
         plugins.numbers[trial_id] = task.number
-        return plugins.keep(lambda: plugins.engine.given(trial_id, task, plugins.capacity))
+        return plugins.keep(lambda: plugins.given(trial_id, task))
 
     def _measurement(self, trial_id: str) -> dict[str, Any] | str:
         """The next one for the actors that have trained; what they leave is measured after them (``test``)."""
         plugins = self.plugins
         if self._measurements is None:
             plugins.driver.end_paused()
-            self._measurements = iter(plugins.driver.measurements() if plugins.engine.answered else ())
+            self._measurements = iter(plugins.driver.measurements() if plugins.answered else ())
         measurement = next(self._measurements, None)
         if measurement is None:
             return str(Searcher.FINISHED)
         plugins.measured[trial_id] = measurement.task.number
-        return plugins.engine.given(trial_id, measurement, plugins.capacity)
+        return plugins.given(trial_id, measurement)
 
     def on_trial_complete(self, trial_id: str, result: Mapping[str, Any] | None = None, error: bool = False) -> None:
         """The driver knows already, from the scheduler; the room is free again."""
@@ -127,7 +145,7 @@ class SchedulerPlugin(FIFOScheduler):  # type: ignore[misc]
 
     def on_trial_result(self, tune_controller: TuneController, trial: Trial, result: dict[str, Any]) -> str:
         """What the driver decides on what a worker gives."""
-        self.plugins.engine.answered = True
+        self.plugins.answered = True
         if trial.trial_id in self.plugins.measured:
             self.plugins.keep(lambda: self._measured(self.plugins.measured.pop(trial.trial_id), result["outcome"]))
             return str(TrialScheduler.STOP)

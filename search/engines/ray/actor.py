@@ -16,7 +16,7 @@ with uncollected():  # half of a worker's start
     from skipstack.search.driver.faults import fault_of
     from skipstack.search.driver.task import Worker
     from skipstack.search.driver.testing import Measurement, measured
-    from skipstack.search.engines.preflight import Preflight
+    from skipstack.search.engines.ray.preflight import Preflight
 
 
 class TrialActor(tune.Trainable):  # type: ignore[misc]

@@ -11,8 +11,8 @@ import pytest
 
 from skipstack.data.health.health import Health, SplitHealth
 from skipstack.search.api.start import run_study
-from skipstack.search.engines.capacity import Capacity
-from skipstack.search.engines.gauges import METRICS, Metric, StudyGauges
+from skipstack.search.engines.ray.metrics import METRICS, Metric, StudyGauges
+from skipstack.search.engines.room import Capacity
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.events import Decided, Event, Reported
 from skipstack.search.ledger.ledger import Ledger
@@ -21,7 +21,7 @@ from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
 from tests.search.toy import FailingWorker, open_toy, toy_driver, toy_study
 
-BOARD = Path(__file__).resolve().parents[3] / "search" / "cluster" / "grafana.json"
+BOARD = Path(__file__).resolve().parents[4] / "search" / "cluster" / "grafana.json"
 
 Values = dict[tuple[str, str | None], float]
 """By metric and by the value of its label."""
@@ -122,7 +122,7 @@ def test_a_prometheus_reads_from_ray_what_the_ledger_says_also_long_after_it_cha
     pytest.importorskip("prometheus_client", reason="Ray's agent is part of ray[default], which is not installed")
     import ray
 
-    from skipstack.search.engines.ray_tune import RayEngine
+    from skipstack.search.engines.ray.engine import RayEngine
 
     folder = open_toy(tmp_path / "study", toy_study(6))
     engine = RayEngine(FailingWorker, address=None, gpus_per_trial=0)

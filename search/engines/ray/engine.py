@@ -4,22 +4,11 @@ Tune's own search, schedulers, checkpoints, loggers and restore are not used: th
 """
 
 import gc
-import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Literal, TypeVar
-
-# Read by Tune when it is imported or run: the ledger is the log, and Ctrl-C is the command line's.
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-os.environ.setdefault("TUNE_DISABLE_SIGINT_HANDLER", "1")
-os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
-# `ray start` makes clusters that ask for the token in ~/.ray; one without needs RAY_AUTH_MODE=disabled.
-os.environ.setdefault("RAY_AUTH_MODE", "token")
-# A worker that takes no GPU is not to find one.
-os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "1")
+from typing import Literal
 
 import ray
 from ray import tune
@@ -33,41 +22,38 @@ from skipstack.search.driver.engine import Engine
 from skipstack.search.driver.faults import DIED, Fault
 from skipstack.search.driver.task import Measured, TrialTask, Workers
 from skipstack.search.driver.testing import Measurement, measured
-from skipstack.search.engines.actor import TrialActor
-from skipstack.search.engines.allotment import allotted, nothing_known
-from skipstack.search.engines.capacity import Capacity, Resources
-from skipstack.search.engines.machines import (
+from skipstack.search.engines.ray.actor import TrialActor
+from skipstack.search.engines.ray.machines import (
     Question,
     asked,
+    check_address,
     check_answers,
     check_this_machine,
-    join,
+    joined,
     lost_cluster_interrupts,
     resources,
 )
-from skipstack.search.engines.preflight import Preflight, first_trouble
-from skipstack.search.engines.ray_metrics import published
-from skipstack.search.engines.ray_plugins import Plugins, ProposerPlugin, SchedulerPlugin
-from skipstack.search.engines.ray_requests import ask_seldom
+from skipstack.search.engines.ray.metrics import watched
+from skipstack.search.engines.ray.patches import is_patched, patched
+from skipstack.search.engines.ray.plugins import Plugins, ProposerPlugin, SchedulerPlugin
+from skipstack.search.engines.ray.preflight import Preflight, first_trouble
+from skipstack.search.engines.ray.process import borrowed
+from skipstack.search.engines.room import Capacity, allotted, nothing_known
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 MOST_TRIALS = 100_000
 """Side by side, as far as Tune is concerned."""
 
-Given = TypeVar("Given", TrialTask, Measurement)
-
-# A failed trial is reported by the ledger and the command line, in one line.
-logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-ask_seldom()
-
 
 class RayEngine(Engine):
-    """Trials on the actors of a Ray cluster: ``address``, or one started here and ended with the study.
+    """Trials on the actors of a Ray cluster: ``address``, or the one that this process has joined already, or else one
+    started here and ended with the study. At its end the process is as it was before, and so is Ray in it.
 
-    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``search/engines/allotment.py``), and twice as much once
-    it ran out of memory. For ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that
-    training a trial holds. Raises UserError where no cluster answers, or it has not what trials on ``device`` need.
+    Each trial takes one CPU and ``gpus_per_trial`` of a GPU (``search/engines/room.py``), and twice as much once it ran
+    out of memory. For ``auto``, workers are asked ``gpu_memory``, the bytes of a GPU, and ``memory``, those that
+    training a trial holds. Raises UserError where no cluster answers, it has not what trials on ``device`` need, or
+    another engine runs in this process.
     """
 
     def __init__(
@@ -80,14 +66,17 @@ class RayEngine(Engine):
         gpu_memory: Callable[[], int] = nothing_known,
         memory: Callable[[TrialTask], int] = nothing_known,
     ) -> None:
+        check_address(address)
+        if is_patched():
+            raise UserError("a study runs on Ray in this process already (allowed: after it, or the engine serial)")
         self.worker = worker
-        self._joined = address is not None
-        self._preflight: Preflight | None = None
-        self.answered = False
+        self._joined = address is not None or ray.is_initialized()
+        self._answered = False
         """Whether a worker of this engine has reported anything."""
         self._leaving = ExitStack()
-        self._leaving.callback(join(address))
         try:
+            for borrowing in (borrowed(), patched(), joined(address)):
+                self._leaving.enter_context(borrowing)
             self.allotment = allotted(
                 gpus_per_trial,
                 device,
@@ -109,28 +98,15 @@ class RayEngine(Engine):
         if trouble is not None:
             raise UserError(trouble)
 
-    def given(self, trial_id: str, task: Given, capacity: Capacity) -> dict[str, Any]:
-        """What an actor is given, with the resources that it takes of ``capacity``."""
-        taken, task = self._placed(trial_id, task, capacity)
-        return {"task": task, "worker": self.worker, "resources": taken, "preflight": self._preflight}
-
-    def _placed(self, name: str, given: Given, capacity: Capacity) -> tuple[Resources, Given]:
-        """What is taken of ``capacity``, and the task or the measurement as it computes there."""
-        task = given.task if isinstance(given, Measurement) else given
-        taken = capacity.take(name, self.allotment.ordinary(task), task.share)
-        if isinstance(given, Measurement):
-            task, *training = (self.allotment.confined(each, taken) for each in (task, *given.training))
-            return taken, Measurement(task, tuple(training))
-        return taken, self.allotment.confined(task, taken)
-
     def run(self, driver: Driver) -> None:
         """Keep every slot busy, and one trial more proposed, so that an actor is never without a next one. What has
         trained then measures: a process that has imported torch is there already.
         """
-        if self._joined:  # machines that join in the midst of the study are asked when they begin
-            self._preflight = Preflight.of(driver.folder, driver.record)
-        gauges = self._leaving.enter_context(published(driver))
-        plugins = Plugins(driver, self, Capacity(resources, gauges.taken))
+        # Machines that join in the midst of the study are asked when they begin.
+        preflight = Preflight.of(driver.folder, driver.record) if self._joined else None
+        gauges = self._leaving.enter_context(watched(driver))
+        capacity = Capacity(resources, gauges.taken)
+        plugins = Plugins(driver, self.worker, self.allotment, capacity, preflight=preflight, idle=self.idle)
         with tempfile.TemporaryDirectory(prefix="skipstack-tune-") as scratch:
             tuner = tune.Tuner(
                 tune.with_resources(TrialActor, lambda config: resource_dict_to_pg_factory(config["resources"])),
@@ -153,17 +129,19 @@ class RayEngine(Engine):
             except TuneError:
                 if plugins.fault is None:
                     raise
+            finally:
+                self._answered |= plugins.answered
             if plugins.fault is not None:
                 raise plugins.fault
 
     def test(self, measurements: Sequence[Measurement]) -> Iterator[tuple[int, Measured | Fault]]:
         """Side by side, in processes of their own. Raises WorkersSilentError where no machine answers."""
-        if measurements and not self.answered:  # a study that only lacks its test: no worker has started yet
+        if measurements and not self._answered:  # a study that only lacks its test: no worker has started yet
             check_answers()
         test, capacity, waiting = ray.remote(measured), Capacity(resources), {}
         for measurement in measurements:
             number = measurement.task.number
-            takes, confined = self._placed(str(number), measurement, capacity)
+            takes, confined = self.allotment.placed(str(number), measurement, capacity)
             here = test.options(num_cpus=takes["cpu"], num_gpus=takes.get("gpu", 0), max_retries=0)
             waiting[here.remote(self.worker, confined)] = number
         while waiting:
@@ -173,7 +151,7 @@ class RayEngine(Engine):
             yield waiting.pop(done), outcome
 
     def close(self) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Leave the cluster, one that was started here ends, and give back what was borrowed."""
         gc.collect()  # what Tune has left asks ray to forget it, and ray ends the process that asks after it has gone
         self._leaving.close()
 

@@ -1,0 +1,74 @@
+"""The user's process, which an engine borrows: what it sets there, and what Ray does, lasts as long as the engine."""
+
+import faulthandler
+import logging
+import os
+import resource
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Final
+
+ENVIRONMENT: Final = {
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the ledger is the log
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # Ctrl-C is the driver's
+    "RAY_AIR_NEW_OUTPUT": "0",  # progress is shown by others
+}
+"""What Tune is told, whatever it is told for the user's own runs."""
+
+UNLESS_SAID: Final = {
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker that takes no GPU is not to find one
+}
+"""What the processes of a cluster are told that is started here, unless the user tells them."""
+
+PREFIXES: Final = ("RAY_", "TUNE_", "PYTHONBREAKPOINT")
+"""Of the variables that Ray sets, too: in ``ray.init``, and where Tune begins."""
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+"""Handled by ray (SIGTERM) and by Tune once they have run, even after their ends."""
+
+LOGGERS: Final = ("ray", "ray.tune")
+
+
+@contextmanager
+def borrowed() -> Iterator[None]:
+    """Within, Ray and Tune are told what an engine needs, and say nothing by themselves: a failed trial is told by the
+    ledger and the command line, in one line. At the end all that is the process's is as it was.
+    """
+    with ExitStack() as undo:
+        undo.callback(_set_environment, {name: value for name, value in os.environ.items() if _is_rays(name)})
+        for name in LOGGERS:
+            undo.callback(_logger_as_it_is(logging.getLogger(name)))
+        if threading.current_thread() is threading.main_thread():  # no other may set a handler, and so Ray does not
+            for number in SIGNALS:
+                if (handler := signal.getsignal(number)) is not None:  # one that Python knows
+                    undo.callback(signal.signal, number, handler)
+        undo.callback(resource.setrlimit, resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE))
+        if not faulthandler.is_enabled():
+            undo.callback(faulthandler.disable)
+        os.environ.update({**UNLESS_SAID, **os.environ, **ENVIRONMENT})
+        logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+        yield
+
+
+def _is_rays(name: str) -> bool:
+    return name.startswith(PREFIXES)
+
+
+def _set_environment(before: dict[str, str]) -> None:
+    for name in [each for each in os.environ if _is_rays(each) and each not in before]:
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def _logger_as_it_is(logger: logging.Logger) -> Callable[[], None]:
+    """What makes the logger once more what it is now."""
+    return partial(_set_logger, logger, logger.level, list(logger.handlers), logger.propagate)
+
+
+def _set_logger(logger: logging.Logger, level: int, handlers: list[logging.Handler], propagate: bool) -> None:
+    logger.setLevel(level)
+    logger.handlers[:] = handlers
+    logger.propagate = propagate

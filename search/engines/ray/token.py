@@ -1,0 +1,51 @@
+"""How a Ray cluster knows its members: by a token, of which it has one of its own where the user has none."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from ray._private.authentication.authentication_token_setup import AuthenticationTokenLoader, Config
+
+MODE: Final = "RAY_AUTH_MODE"
+"""`ray start` makes clusters that ask for a token; who joins one without a token says ``disabled``."""
+
+TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+"""Where Ray looks for it first; the file in the user's home comes last."""
+
+
+@contextmanager
+def authenticated(*, own: bool) -> Iterator[None]:
+    """Let this process, and those that it starts, show a token to clusters, unless the user says otherwise.
+
+    ``own``: a cluster is started here. It gets a token of its own unless the user has one: Ray would write it into the
+    user's home, which may not be writable; and of two clusters that do so at the same time, one is lost.
+    """
+    before = {name: os.environ.get(name) for name in (MODE, TOKENS[0])}
+    os.environ.setdefault(MODE, "token")
+    if own and not (any(os.environ.get(name) for name in TOKENS) or _home_has_token()):
+        os.environ[TOKENS[0]] = secrets.token_hex(32)
+    _read_anew()
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        _read_anew()
+
+
+def _home_has_token() -> bool:
+    return Path("~/.ray/auth_token").expanduser().is_file()
+
+
+def _read_anew() -> None:
+    """Let Ray look at the environment once more: it keeps the mode and the token that it found when it was imported.
+
+    Nothing public does, and a notebook that has imported ray is too late to set a variable.
+    """
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()

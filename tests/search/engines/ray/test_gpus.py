@@ -1,0 +1,74 @@
+"""What each trial gets of a real cluster whose GPUs are pretended."""
+
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import ray
+
+from skipstack.search.api.start import run_study
+from skipstack.search.driver.driver import Driver
+from skipstack.search.driver.task import EpochResult, TrialTask
+from skipstack.search.engines.ray.engine import RayEngine
+from skipstack.search.engines.room import Allotment
+from skipstack.search.ledger.events import Metrics
+from skipstack.search.ledger.ledger import Ledger
+from tests.search.toy import ToyWorker, open_toy, toy_study
+
+pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("default")]  # ray's own warnings are not ours to mend
+
+GB = 10**9
+
+
+class TellingWorker(ToyWorker):
+    """Says on what it was to compute, and which GPUs it finds there."""
+
+    def run_epoch(self) -> EpochResult:
+        result = super().run_epoch()
+        seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+        metrics: Metrics = {
+            **result.metrics,
+            "on_gpu": (float(self.task.device == "cuda"),),
+            "gpus": (-1.0 if seen is None else float(len(seen.split(",")) if seen else 0),),
+            "limit": (float(self.task.memory_limit or 0),),
+        }
+        return EpochResult(epoch=result.epoch, score=result.score, metrics=metrics, seconds=0.0)
+
+
+def of_depth(task: TrialTask) -> int:
+    """Bytes that a worker is said to need: 2 GB a layer, and of three layers nobody can say."""
+    if task.config.model.stack.depth == 3:
+        raise MemoryError("too large to be counted")
+    return task.config.model.stack.depth * 2 * GB
+
+
+def test_on_a_cluster_that_has_gpus_a_trial_computes_on_its_own_share_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The GPUs are pretended, which ray believes; the workers train nothing."""
+    monkeypatch.setattr(ray, "init", partial(ray.init, num_gpus=2, num_cpus=4))
+    engine = RayEngine(TellingWorker, address=None, gpus_per_trial="auto", gpu_memory=lambda: 10 * GB, memory=of_depth)
+    found = {}
+    try:
+        for given in (engine.allotment, Allotment({"cpu": 1.0}, ""), Allotment({"cpu": 1.0, "gpu": 0.34}, "")):
+            engine.allotment = given
+            folder = open_toy(tmp_path / str(len(found)), toy_study(trials=6, epochs=1))
+            with Ledger(folder.ledger) as ledger:
+                driver = Driver(folder, ledger, device="auto", clock=time.time)
+                run_study(driver, engine)
+            trials = driver.record.trials.values()
+            assert [trial.reason for trial in trials] == ["completed"] * 6
+            found[len(found)] = {(trial.config.model.stack.depth, *told(trial.reports[0].metrics)) for trial in trials}
+    finally:
+        engine.close()
+    by_need, without, fixed = found.values()
+    limits = {depth: int(share * 10 * GB) - 700 * 2**20 for depth, share in ((1, 0.38), (2, 0.68))} | {3: 0}
+    assert by_need == {(depth, 1.0, 1.0, float(limits[depth])) for depth, *_ in by_need}
+    assert {each[1:] for each in without} == {(0.0, 0.0, 0.0)}
+    assert {each[1:] for each in fixed} == {(1.0, 1.0, 0.0)}
+
+
+def told(metrics: Metrics) -> tuple[float, float, float]:
+    return metrics["on_gpu"][0], metrics["gpus"][0], metrics["limit"][0]
