@@ -271,7 +271,7 @@ def open(folder: AnyPath, *, tracking_uri: str | None = None) -> Study:
     from skipstack.search.api.study import Study
     from skipstack.search.tracking.reading import located
 
-    return Study(located(Path(folder), tracking_uri))
+    return Study(located([Path(folder)], tracking_uri)[0])
 
 
 def load(bundle: AnyPath, *, device: DeviceName = "auto", code: Sequence[AnyPath] = ()) -> Model:

@@ -17,6 +17,8 @@ for name in ("COLUMNS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW
 os.environ.setdefault("SKIPSTACK_TESTED_CORPORA", os.environ.get("SKIPSTACK_DATA_DIR", ""))
 os.environ["SKIPSTACK_DATA_DIR"] = str(Path(__file__).parent / "no corpora")
 os.environ.pop("SKIPSTACK_DATA_MIRROR", None)
+# MLflow reads this when it is imported, which tests do in their own process.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # Ray reads this when it is imported, which some test modules do before an engine sets it.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 # Else two clusters that start at the same time in a home without ~/.ray/auth_token each make one, and one is lost.

@@ -44,6 +44,7 @@ def compare(
     names = [str(study) for study in studies]
     if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
         raise UserError(f"compare: got {twice} twice (allowed: each study once)")
-    records = {name: read_study(located(study, tracking_uri)) for name, study in zip(names, studies, strict=True)}
+    folders = located(studies, tracking_uri)
+    records = {name: read_study(folder) for name, folder in zip(names, folders, strict=True)}
     warnings = dict.fromkeys(line for record in records.values() for line in record.warnings)
     print_report(warned(studies_report(compare_studies(records)), list(warnings)), form, out)

@@ -55,22 +55,15 @@ def dashboard(
             f"{', '.join(map(str, local))}: no study below (allowed: a folder that `skipstack search` made, or one "
             "above it)"
         )
-    received: dict[str, Path] = {}
-    for path in given:
-        if _in_mlflow(path):
-            received |= _received(path, tracking_uri)
+    named = [path for path in given if _in_mlflow(path) and str(path) != STORE]
+    received = dict(zip(map(str, named), located(named, tracking_uri), strict=True))
+    if Path(STORE) in given:
+        from skipstack.search.tracking.reading import all_located
+
+        received |= all_located(tracking_uri)
     from skipstack.dashboards.web.serving import serve
 
     serve(local, received, port=port, browser=not no_browser and sys.stdin.isatty() and sys.stdout.isatty())
-
-
-def _received(path: Path, tracking_uri: str | None) -> dict[str, Path]:
-    """The folders of what stands at an address in MLflow."""
-    if str(path) != STORE:
-        return {str(path): located(path, tracking_uri)}
-    from skipstack.search.tracking.reading import all_located
-
-    return all_located(tracking_uri)
 
 
 def _in_mlflow(path: Path) -> bool:

@@ -1,6 +1,7 @@
 """The arguments and options that several commands share."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -167,10 +168,10 @@ def studied(
     )
 
 
-def located(study: Path, tracking_uri: str | None) -> Path:
-    """The folder of a study that may be in MLflow (``search/tracking/reading.py``)."""
-    if not str(study).startswith(("mlflow:", "runs:")):
-        return study
+def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
+    """The folders of studies that may be in MLflow (``search/tracking/reading.py``)."""
+    if not any(str(study).startswith(("mlflow:", "runs:")) for study in studies):
+        return list(studies)
     from skipstack.search.tracking.reading import located as fetched
 
-    return fetched(study, tracking_uri)
+    return fetched(studies, tracking_uri)

@@ -19,7 +19,8 @@ from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 from skipstack.search.tracking.entry import STUDY, RunKey
-from skipstack.search.tracking.publication import BestBundle, Publication
+from skipstack.search.tracking.logged_models import BestBundle
+from skipstack.search.tracking.publishing import Publication
 
 LONGEST: Final = 7900
 """Characters of a note, at most: MLflow takes 8,000."""

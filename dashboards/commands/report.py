@@ -69,7 +69,7 @@ def report(
         table = (against, find_table(against))  # a typo is told before the study is read
     from skipstack.search.analysis.frames.study_frames import study_frames
 
-    frames = study_frames(located(study, tracking_uri))
+    frames = study_frames(located([study], tracking_uri)[0])
     if trace:
         _print_traced(frames, list(_traced(frames, table, by or (), confirmed=confirmed, randomise=randomise)))
     else:

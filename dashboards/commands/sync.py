@@ -28,10 +28,10 @@ def sync(
     """Write into MLflow what it lacks of a study: runs, curves, report, best network. Nothing is written twice."""
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
-    from skipstack.search.api.sync import recorded
+    from skipstack.search.api.run import sync_to_mlflow
 
     where = execution(study, tracking_uri=tracking_uri, gpus_per_trial=None)
-    run = recorded(study, where)
+    run = sync_to_mlflow(study, where)
     if run.untracked:
         raise UserError(run.untracked[0])
     with said_if_long(PUBLISHING):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from skipstack.search.driver.history import Reader
 from skipstack.search.ledger.events import Ablated, Event, Extended, Placed
 from skipstack.search.ledger.ledger import Ledger
 
@@ -31,10 +30,6 @@ class AblationHistory:
     def append(self, *events: Event) -> None:
         """Write events that belong together."""
         self._ledger.append(*map(self.written, events))
-
-    def heard(self, reader: Reader) -> Reader:
-        """A reader of the study's ledger, made one of the ablation's events."""
-        return lambda event: reader(self.written(event))
 
     def written(self, event: Event) -> Event:
         """An event of the ablation as it stands in the study's ledger."""

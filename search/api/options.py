@@ -15,11 +15,10 @@ from skipstack.search.driver.history import Reader
 from skipstack.search.driver.task import TrialTask, Workers
 from skipstack.search.engines.room import nothing_known
 from skipstack.search.engines.serial import SerialEngine
-from skipstack.search.ledger.ledger import Past
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking.logged_models import register
-from skipstack.search.tracking.publication import BestBundle, Publication
+from skipstack.search.tracking.logged_models import BestBundle
+from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.runs import experiment_of, study_id
 from skipstack.search.tracking.stores import chosen_store, experiment
 from skipstack.search.tracking.tracking_process import TrackingProcess
@@ -97,9 +96,9 @@ class Execution:
             function=self.function,
         )
 
-    def track(self, tracker: TrackingProcess, folder: StudyFolder, past: Past) -> None:
-        """Let it write into MLflow what happens after ``past``, and what is lacking there of it."""
-        tracker.begin(self.runs(folder), past, folder=folder.path, private=self.store is None)
+    def track(self, tracker: TrackingProcess, folder: StudyFolder) -> None:
+        """Let it write into MLflow what is lacking there of the study, and what happens from now on."""
+        tracker.record(self.runs(folder), folder.path, private=self.store is None)
 
     def publish(
         self, tracker: TrackingProcess, folder: StudyFolder, record: StudyRecord, publication: Publication
@@ -122,7 +121,8 @@ class Execution:
         """Put the network of a trial into the registry as ``name``; its version. Raises UserError where it cannot."""
         assert record.opened is not None, "a ledger begins with study_opened"
         named = experiment(experiment_of(record.study))
-        return register(self.runs(folder), named, study_id(record.opened), bundle, name)
+        with TrackingProcess() as process:
+            return process.register(self.runs(folder), named, study_id(record.opened), bundle, name)
 
 
 def share(given: str | float) -> Share:

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from skipstack.data.basis.code_files import code_path, load_recorded
 from skipstack.data.basis.errors import UserError
+from skipstack.data.basis.saying import unsaid
 from skipstack.search.ablation.history import AblationHistory
 from skipstack.search.api.options import Execution
 from skipstack.search.api.recorded_options import code_of_study, placement
@@ -31,13 +32,13 @@ from skipstack.search.driver.interruption import terminated_as_interrupted
 from skipstack.search.driver.retention import Retention
 from skipstack.search.earlier_studies.told import summary, tried_first
 from skipstack.search.ledger.events import Event, VectorsPrepared
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.planning.plan import Meter
 from skipstack.search.record.extension import shortening
 from skipstack.search.record.folder import StudyFolder, new_folder
 from skipstack.search.record.reading import is_finished, read_searched, read_study, unfinished_ablation
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Subject
@@ -90,8 +91,8 @@ class Run:
         """
         try:
             if self.engine is None:
-                tracker = self._tracker(Past(self.folder.ledger))
-                tracker.heard_all()
+                tracker = self._tracker()
+                tracker.let_end()
                 record = read_study(self.folder.path)
                 self._tracked(tracker)
                 yield record
@@ -130,9 +131,7 @@ class Run:
             execution.say(summary(earlier))
         for line in () if before.suggested is None else tried_first(before.suggested):
             execution.say(line)
-        past = sum(1 for _ in ledger.replay()) if isinstance(history, AblationHistory) else driver.past
-        tracker = self._tracker(Past(folder.ledger, past))
-        heard = history.heard(tracker) if isinstance(history, AblationHistory) else tracker
+        tracker = self._tracker()
         retention = Retention(folder, lambda: driver.record)
         typed = shlex.join(["skipstack", "resume", str(folder.path)])
         enough = "; with --enough it starts no further trial" if self.ablation is None else ""
@@ -143,7 +142,7 @@ class Run:
         engine.idle = cache(preparing.start)  # once
         try:
             with _interruptible(), execution.watch(before) as progress:
-                driver.listen(heard, progress, retention)
+                driver.listen(progress, retention)
                 if self.again:
                     driver.resumed(version_with(execution.function))
                 run_study(driver, engine)
@@ -157,7 +156,7 @@ class Run:
             preparing.join()  # two threads that import the same could meet half-made modules
             yield driver.record
         finally:
-            tracker.heard_all()
+            tracker.let_end()
             engine.close()
             if not _interrupted_twice(sys.exception()):
                 self._tracked(tracker)
@@ -182,11 +181,11 @@ class Run:
         finally:
             tracker.end()
 
-    def _tracker(self, past: Past) -> TrackingProcess:
+    def _tracker(self) -> TrackingProcess:
         if not self.tracking:
             self.tracking.append(TrackingProcess())
         (tracker,) = self.tracking
-        self.execution.track(tracker, self.folder, past)
+        self.execution.track(tracker, self.folder)
         return tracker
 
     def _tracked(self, tracker: TrackingProcess) -> None:
@@ -273,6 +272,19 @@ def extend(
 def ablate(path: Path, execution: Execution, number: int, first: Sequence[Event]) -> Run:
     """The ablation ``number`` of a finished study, which begins with the events ``first`` (``ablation/opening.py``)."""
     return _ablation(path, execution, number, lambda: StudyRecord.of(first), first=first, again=False)
+
+
+def sync_to_mlflow(path: Path, execution: Execution) -> Run:
+    """A study, finished or not, once MLflow has been told what it lacked of it; ``Run.untracked`` says what it lacks
+    still.
+
+    Raises UserError where another process writes the study: it tells MLflow, too.
+    """
+    folder = StudyFolder.existing(path)
+    run = Run(folder, replace(execution, warn=unsaid), None, again=True)
+    with Ledger(folder.ledger).kept():
+        run.finish()
+    return replace(run, execution=execution)
 
 
 def _ablation(

@@ -7,7 +7,7 @@ from typing import Protocol
 from skipstack.search.ledger.events import Event, Extended
 
 Reader = Callable[[Event], None]
-"""Receives every event once it is in the ledger: progress, tracking."""
+"""Receives every event once it is in the ledger: progress, retention."""
 
 
 class History(Protocol):

@@ -1,7 +1,18 @@
-"""What is to be written in one run of MLflow, and by what runs are known."""
+"""What is to be written in one run, as MLflow takes it, and by what the runs of a study are known."""
 
+import json
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from skipstack.data.basis.frozen import canonical_json
+from skipstack.data.corpora.config import Corpus, title_of
+from skipstack.search.ledger.events import Placed
+from skipstack.search.ledger.usage import Usage
+from skipstack.search.record.parts import value_text
+from skipstack.spaces.domains import Choice, Domain, Json
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
 
 RunKey = tuple[int | None, int | None]
 """By ablation and trial: a trial of the search is ``(None, number)``, an ablation ``(number, None)``."""
@@ -12,6 +23,9 @@ Status = Literal["RUNNING", "FINISHED", "FAILED", "KILLED"]
 
 LONGEST: Final = 6000
 """Characters of a value at most; MLflow takes 6000 of a parameter and 8000 of a tag."""
+
+MEGABYTE: Final = 1e6
+"""Bytes, as MLflow counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +64,68 @@ class Entry:
 def note(text: str) -> dict[str, str]:
     """The tag that MLflow shows as a run's description."""
     return {"mlflow.note.content": text[:LONGEST]} if text else {}
+
+
+def of_study(study_id: str) -> str:
+    """What all runs of a study have."""
+    return f"tags.`skipstack.study` = '{study_id}'"
+
+
+def key_of(run: "Run") -> RunKey:
+    """Of which ablation and which trial a run is."""
+    return _number(run, "skipstack.ablation"), _number(run, "skipstack.trial")
+
+
+def _number(run: "Run", tag: str) -> int | None:
+    """The number that a tag has; None where the run has no such tag."""
+    text = run.data.tags.get(tag)
+    return None if text is None else int(text)
+
+
+def corpus_read(corpus: Corpus, fingerprint: str) -> Read:
+    """A corpus of this config and this content."""
+    return Read(title_of(corpus), fingerprint, canonical_json(corpus.model_dump(mode="json")))
+
+
+def source_tags(placed: Placed) -> dict[str, str]:
+    """The tags that MLflow shows as source, version and user. Of a ``LOCAL`` source it shows what follows a slash."""
+    tags = {
+        "mlflow.source.name": placed.command,
+        "mlflow.source.type": "JOB" if placed.command else "",
+        "mlflow.source.git.commit": placed.commit,
+        "mlflow.user": placed.user,
+    }
+    return {name: value for name, value in tags.items() if value}
+
+
+def system_metrics(usage: Usage) -> dict[str, float]:
+    """What a worker took of its machine, by MLflow's names of system metrics, where it has one, and in its units.
+
+    Of the machine and of the GPU it is what all took that ran there, as MLflow's own are; ``process``: the worker.
+    """
+    metrics = {
+        "cpu_utilization_percentage": usage.machine_cpu,
+        **_memory("system", usage.machine_memory, usage.machine_memory_total),
+        "process_cpu_utilization_percentage": usage.process_cpu,
+        "process_memory_usage_megabytes": usage.process_memory / MEGABYTE,
+    }
+    if usage.gpu is not None:
+        metrics["gpu_0_utilization_percentage"] = usage.gpu
+    if usage.gpu_memory is not None and usage.gpu_memory_total is not None:
+        metrics |= _memory("gpu_0", usage.gpu_memory, usage.gpu_memory_total)
+    return {f"system/{name}": value for name, value in metrics.items()}
+
+
+def _memory(of: str, used: int, total: int) -> dict[str, float]:
+    return {f"{of}_memory_usage_megabytes": used / MEGABYTE, f"{of}_memory_usage_percentage": 100 * used / total}
+
+
+def axis_value(domain: Domain, value: Json) -> str:
+    """A value of an axis: its name, if it has one, or the value itself."""
+    named = domain.name(value) if isinstance(domain, Choice) else None
+    return (named or value_text(value))[:LONGEST]
+
+
+def as_file(value: Any) -> str:
+    """A value as a file of JSON that people read."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -3,17 +3,16 @@
 A model is the bundle, data only, and the name of our module that loads it (``search/bundles/served.py``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.errors import UserError
-from skipstack.search.tracking.connection import connected, told
+from skipstack.search.tracking.client import Found, connected, found_study, told
 from skipstack.search.tracking.entry import RunKey
-from skipstack.search.tracking.found import Found, found_study
 from skipstack.search.tracking.model_folder import provenance, save_model
-from skipstack.search.tracking.publication import BestBundle
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -21,6 +20,18 @@ if TYPE_CHECKING:
 
 TAG: Final = "skipstack.bundle"
 """The tag of a logged model that says which network it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BestBundle:
+    """The best network of a study: ``name`` tells it from any other of the study, ``write`` writes its bundle.
+
+    ``write`` takes a new folder and raises UserError where the weights are gone.
+    """
+
+    name: str
+    trial: int
+    write: Callable[[Path], object]
 
 
 def logged_model(

@@ -1,16 +1,14 @@
 """What the runs of a study show once it is over: its report as a note and as files, its best network as a model."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from skipstack.data.basis.redaction import redacted
-from skipstack.search.tracking.background import Background
-from skipstack.search.tracking.connection import connected, put
+from skipstack.search.tracking.client import Found, connected, found_study, put
 from skipstack.search.tracking.entry import STUDY, RunKey
-from skipstack.search.tracking.found import Found, found_study
-from skipstack.search.tracking.logged_models import logged_model
-from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.logged_models import BestBundle, logged_model
+from skipstack.search.tracking.retry_loop import RetryLoop
 from skipstack.search.tracking.writer import NOTE
 
 if TYPE_CHECKING:
@@ -18,6 +16,22 @@ if TYPE_CHECKING:
 
 FILES: Final = "skipstack.files"
 """The tag of a study's run that says what the files there were made of."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Publication:
+    """What is shown: ``notes``, in Markdown, and ``metrics`` and ``tags`` by run; ``files`` of the study's own run.
+
+    ``made_of``: what says whether the files are others than those that are there.
+    """
+
+    made_of: str
+
+    notes: Mapping[RunKey, str] = field(default_factory=dict)
+    metrics: Mapping[RunKey, Mapping[str, float]] = field(default_factory=dict)
+    tags: Mapping[RunKey, Mapping[str, str]] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    best: BestBundle | None = None
 
 
 @dataclass(slots=True)
@@ -28,26 +42,20 @@ class Shown:
     missing: str | None = None
 
 
-def publish(uri: str, experiment: str, study_id: str, publication: Publication) -> Shown:
+def publish(uri: str, experiment: str, study_id: str, publication: Publication, loop: RetryLoop) -> Shown:
     """Write what is to be shown beside the numbers of a study, which are there.
 
-    It is tried again where the store fails, waits while there is progress, and writes nothing twice.
+    The ``loop``, whose listener waits, tries again where the store fails; nothing is written twice.
     """
     shown = Shown()
     told: set[RunKey | str] = set()
 
-    def advanced(part: RunKey | str) -> None:
+    def progressed(part: RunKey | str) -> None:
         if part not in told:  # what is written again, since something later failed, is no progress
             told.add(part)
-            background.advanced()
+            loop.progressed()
 
-    def work(closing: bool) -> None:
-        if closing:  # somebody waits: once is enough
-            _publish(uri, experiment, study_id, publication, shown, advanced)
-
-    background = Background(work)
-    background.start()
-    trouble = background.close()
+    trouble = loop.run(lambda _: _publish(uri, experiment, study_id, publication, shown, progressed))
     if trouble is not None:
         shown.missing = unpublished(uri, trouble)
     return shown
@@ -64,7 +72,7 @@ def _publish(
     study_id: str,
     publication: Publication,
     shown: Shown,
-    advanced: Callable[[RunKey | str], None],
+    progressed: Callable[[RunKey | str], None],
 ) -> None:
     client = connected(uri)
     found = found_study(client, experiment, study_id)
@@ -74,11 +82,11 @@ def _publish(
     for key in dict.fromkeys([*publication.notes, *publication.metrics, *publication.tags]):
         if key in found.runs:
             _say(client, found, key, publication)
-            advanced(key)
+            progressed(key)
     if found.study.data.tags.get(FILES) != publication.made_of:
         for name, content in publication.files.items():
             put(found.study, {name: content}, uri)
-            advanced(name)
+            progressed(name)
         client.set_tag(found.study.info.run_id, FILES, publication.made_of)
     if publication.best is not None:
         logged_model(client, found, (STUDY, (None, publication.best.trial)), publication.best, study_id)

@@ -1,13 +1,13 @@
 """A study from where MLflow keeps it, without its folder: by the copy of its ledger among the artifacts of its run.
 
 What comes from there is a ledger like any other that was received: lines with checksums, in Parquet. It is read, and
-runs no code.
+runs no code. The store is asked by a process of its own (``tracking_process.py``).
 """
 
 import atexit
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 from skipstack.data.basis.errors import UserError, unknown
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.tracking.connection import connected, told
-from skipstack.search.tracking.found import search
+from skipstack.search.tracking.client import connected, search_runs, told
 from skipstack.search.tracking.stores import URI, chosen_store
+from skipstack.search.tracking.tracking_process import TrackingProcess
 from skipstack.search.tracking.writer import LEDGER
 
 if TYPE_CHECKING:
@@ -30,24 +30,18 @@ STUDY, RUN = "mlflow:", "runs:/"
 STUDIES: Final = "tags.`skipstack.kind` = 'study'"
 
 
-def located(study: Path, tracking_uri: str | None) -> Path:
-    """The folder of a study: where it is said to lie or, of an address in MLflow, a temporary one with its ledger.
+def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
+    """The folders of studies: where they are said to lie or, of an address in MLflow, a temporary one with its ledger.
 
     Raises UserError where there is no such study, or more than one.
     """
-    text = str(study)
-    if study.exists() or not text.startswith((STUDY, RUN)):
-        return study
-    uri = _store(text, tracking_uri)
-    with told(text, uri):
-        client = connected(uri)
-        folder = _received(client, _run(client, text))
-    if folder is None:
-        raise UserError(
-            f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync DIR "
-            "--tracking-uri URI` writes it)"
-        )
-    return folder
+    asked = [str(study) for study in studies if str(study).startswith((STUDY, RUN)) and not study.exists()]
+    if not asked:
+        return list(studies)
+    uri, folder = _store(asked[0], tracking_uri), _temporary_folder()
+    with TrackingProcess() as process:
+        found = process.call(asked[0], fetch, asked, uri, folder)
+    return [found.get(str(study), study) for study in studies]
 
 
 def all_located(tracking_uri: str | None) -> dict[str, Path]:
@@ -55,7 +49,32 @@ def all_located(tracking_uri: str | None) -> dict[str, Path]:
 
     The address has the study's name, or its id where several have that name. Raises UserError where there is none.
     """
-    uri = _store(STUDY, tracking_uri)
+    uri, folder = _store(STUDY, tracking_uri), _temporary_folder()
+    with TrackingProcess() as process:
+        found = process.call(STUDY, fetch_all, uri, folder)
+    if not found:
+        raise UserError(f"{STUDY} {without_secrets(uri)} has no study (allowed: a store that `skipstack search` wrote)")
+    return found
+
+
+def fetch(addresses: Sequence[str], uri: str, to: Path) -> dict[str, Path]:
+    """By address the folder of each study, made in ``to``. Raises UserError as ``located`` does."""
+    found = {}
+    for text in addresses:
+        with told(text, uri):
+            client = connected(uri)
+            folder = _received(client, _run(client, text), to)
+        if folder is None:
+            raise UserError(
+                f"{text}: the run has no {LEDGER} (allowed: a study that runs or ran with this store; `skipstack sync "
+                "DIR --tracking-uri URI` writes it)"
+            )
+        found[text] = folder
+    return found
+
+
+def fetch_all(uri: str, to: Path) -> dict[str, Path]:
+    """By address the folder of each study of the store, made in ``to``. Raises UserError where it does not answer."""
     with told(STUDY, uri):
         client = connected(uri)
         runs = sorted(_studies(client), key=lambda run: -(run.info.start_time or 0))
@@ -63,11 +82,16 @@ def all_located(tracking_uri: str | None) -> dict[str, Path]:
         found = {}
         for run in runs:
             name = run.data.params.get("study")
-            if (folder := _received(client, run)) is not None:
+            if (folder := _received(client, run, to)) is not None:
                 found[f"{STUDY}{name if names[name] == 1 else run.data.tags['skipstack.study']}"] = folder
-    if not found:
-        raise UserError(f"{STUDY} {without_secrets(uri)} has no study (allowed: a store that `skipstack search` wrote)")
     return found
+
+
+def _temporary_folder() -> Path:
+    """Removed when this process ends."""
+    folder = Path(mkdtemp(prefix="skipstack-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _store(text: str, tracking_uri: str | None) -> str:
@@ -78,12 +102,11 @@ def _store(text: str, tracking_uri: str | None) -> str:
     return uri
 
 
-def _received(client: "MlflowClient", run: "Run") -> Path | None:
-    """A temporary folder with the ledger of the study whose own run this is; None where the run has no copy of it."""
+def _received(client: "MlflowClient", run: "Run", to: Path) -> Path | None:
+    """A new folder in ``to`` with the ledger of the study whose own run this is; None where the run has no copy."""
     if all(file.path != LEDGER for file in client.list_artifacts(run.info.run_id)):
         return None
-    folder = Path(mkdtemp(prefix="skipstack-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = Path(mkdtemp(dir=to))
     ledger = StudyFolder(folder).ledger
     ledger.mkdir()
     Path(client.download_artifacts(run.info.run_id, LEDGER, str(folder))).rename(ledger / "000001.parquet")
@@ -92,7 +115,7 @@ def _received(client: "MlflowClient", run: "Run") -> Path | None:
 
 def _studies(client: "MlflowClient") -> "Iterator[Run]":
     """The own runs of all studies of a store."""
-    return search(client, [each.experiment_id for each in client.search_experiments()], STUDIES)
+    return search_runs(client, [each.experiment_id for each in client.search_experiments()], STUDIES)
 
 
 def _run(client: "MlflowClient", text: str) -> "Run":

@@ -40,8 +40,17 @@ from skipstack.search.ledger.events import (
 )
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
-from skipstack.search.tracking.entry import LONGEST, Entry, RunKey, note
-from skipstack.search.tracking.texts import as_file, axis_value, corpus_read, source_tags, system_metrics
+from skipstack.search.tracking.entry import (
+    LONGEST,
+    Entry,
+    RunKey,
+    as_file,
+    axis_value,
+    corpus_read,
+    note,
+    source_tags,
+    system_metrics,
+)
 from skipstack.spaces.trial import TrialConfig, as_network
 
 

@@ -1,62 +1,134 @@
-"""The tracker in a process of its own: writing a trial into MLflow takes as long as all decisions on it."""
+"""The process that talks to MLflow: it records a study while that runs, publishes its report, reads what a store has.
 
-import queue
-import threading
+MLflow is loaded and set there alone, so that the process of a user stays as it is; in the driver it would hold back
+decisions, too. What is recorded it reads from the ledger itself.
+"""
+
+import logging
+import math
+import time
 import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
 
+from skipstack.data.basis.errors import UserError, one_line
+from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.redaction import hide
-from skipstack.search.ledger.events import Event
-from skipstack.search.ledger.ledger import Past
-from skipstack.search.tracking.apart import Apart, EndedError, Link
-from skipstack.search.tracking.connection import load
-from skipstack.search.tracking.publication import Publication
-from skipstack.search.tracking.publishing import Shown
-from skipstack.search.tracking.publishing_process import publish_apart, publish_for
-from skipstack.search.tracking.tracking import Tracker, unrecorded
+from skipstack.search.ledger.following import Following
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.tracking.child_process import ChildProcess, Link, NoAnswerError
+from skipstack.search.tracking.logged_models import BestBundle, register
+from skipstack.search.tracking.publishing import Publication, Shown, publish, unpublished
+from skipstack.search.tracking.recording import Recorder, unrecorded
+from skipstack.search.tracking.retry_loop import RetryLoop
+
+SETTINGS: Final = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # our own loop tries again
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+}
+"""Variables of MLflow's in that process, where its owner did not set them."""
+
+PATIENCE: Final = 120.0
+"""Seconds without progress after which a call that hangs is not waited for any longer."""
+
+TELL_EVERY: Final = 1.0
+"""Seconds between two messages of progress: while nobody reads them they have room for minutes."""
+
+END: Final = "the study is over"
+"""What the process is sent when no event follows."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Returned:
+    """What the work gave."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """The work raised UserError."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Progressed:
+    """The work got on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A try of the work failed; another follows."""
+
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The bundle of the best network is to be written into this new folder; the answer is None, or what is raised."""
+
+    to: Path
 
 
 class TrackingProcess:
-    """Hears events as a ``Tracker`` does, which is in the process; once they are written, publishes there.
+    """The process as its owner sees it; it loads MLflow at once, and does one thing after another.
 
-    It loads MLflow at once, and may be started before there is a study. Whoever made it ends it; it ends with this
-    object, and with this process, at the latest.
+    It may be started before there is a study. Whoever made it ends it; it ends with this object, and with this process,
+    at the latest.
     """
 
     def __init__(self) -> None:
         self._uri = ""
-        self._apart = Apart(track)
-        self._heard: queue.SimpleQueue[object] = queue.SimpleQueue()
-        threading.Thread(target=_send, args=(self._apart, self._heard), name="tracking", daemon=True).start()
-        self._end = weakref.finalize(self, _end, self._apart, self._heard)
+        self._told_end = False
+        self._child = ChildProcess(serve, SETTINGS)
+        self._end = weakref.finalize(self, self._child.end)
         self._end.atexit = False  # it ends with this process without that
 
-    def begin(self, uri: str, past: Past, *, folder: Path, private: bool) -> None:
-        """Write into the store at ``uri`` what it lacks of the ``past``; the rest as for ``Tracker``."""
-        hide(uri)
-        self._uri = uri
-        self._heard.put((uri, Past(past.folder.resolve(), past.count), folder.resolve(), private))
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
 
     @property
     def pid(self) -> int:
         """The number of the process."""
-        return self._apart.pid
+        return self._child.pid
 
-    def __call__(self, event: Event) -> None:
-        """Hear an event; returns at once."""
-        self._heard.put(event)
+    def record(self, uri: str, folder: Path, *, private: bool) -> None:
+        """Write into the store at ``uri`` what it lacks of the study in ``folder``, and what happens there from now on.
 
-    def heard_all(self) -> None:
+        ``private``: as for ``Recorder``.
+        """
+        hide(uri)
+        self._uri = uri
+        self._ask(_record, uri, folder.resolve(), private)
+
+    def let_end(self) -> None:
         """No event follows: what is not written yet is written while whoever calls does something else."""
-        self._heard.put(None)
+        if not self._told_end:
+            self._told_end = True
+            self._child.send(END)
 
     def close(self) -> str | None:
-        """Wait as ``Tracker.close`` does; None, or one line on what is missing and why. No event may follow it."""
-        self.heard_all()
+        """Wait until everything is written, while there is progress; None, or one line on what is missing and why."""
+        self.let_end()
         trouble: str | None = "nobody waits for it"
         try:
-            trouble = self._apart.receive()
-        except EndedError as ended:
+            trouble = self._answer(PATIENCE)
+        except NoAnswerError as ended:
             trouble = unrecorded(self._uri, str(ended))
         finally:
             if trouble is not None:
@@ -65,30 +137,139 @@ class TrackingProcess:
 
     def publish(self, experiment: str, study_id: str, publication: Publication) -> Shown:
         """Write what is shown beside the numbers, as ``publishing.publish`` does, once ``close`` gave None."""
-        return publish_apart(self._apart, self._uri, experiment, study_id, publication)
+        best = publication.best
+        sent = replace(publication, best=None if best is None else replace(best, write=_elsewhere))
+        self._ask(_publish, self._uri, experiment, study_id, sent)
+        try:
+            shown: Shown = self._answer(PATIENCE, best)
+        except NoAnswerError as ended:
+            return Shown(missing=unpublished(self._uri, str(ended)))
+        return shown
+
+    def register(self, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
+        """Put a network into the registry, as ``logged_models.register`` does."""
+        hide(uri)
+        self._ask(_register, uri, experiment, study_id, replace(bundle, write=_elsewhere), name)
+        return int(self._told(name, bundle))
+
+    def call(self, about: str, work: Callable[..., Value], *arguments: object) -> Value:
+        """What ``work``, a function of a module of ours, gives there. Raises UserError: its own, or that it ended."""
+        self._ask(_call, work, arguments)
+        value: Value = self._told(about)
+        return value
 
     def end(self) -> None:
         """End the process, whatever it does."""
         self._end()
 
+    def _ask(self, work: Callable[..., Any], *arguments: object) -> None:
+        self._child.send((work, arguments))
 
-def track(link: Link) -> None:
-    """What the process does: it hears what is sent until None comes, answers as ``Tracker.close``, then publishes."""
-    load()
-    uri, past, folder, private = link.recv()
-    tracker = Tracker(uri, past, folder=folder, private=private)
-    while (event := link.recv()) is not None:
-        tracker(event)
-    link.send(tracker.close())
-    publish_for(link)
+    def _told(self, about: str, bundle: BestBundle | None = None) -> Any:
+        try:
+            return self._answer(math.inf, bundle)
+        except NoAnswerError as ended:
+            raise UserError(f"{about}: MLflow could not be asked: {ended} (allowed: again)") from ended
+
+    def _answer(self, patience: float, best: BestBundle | None = None) -> Any:
+        """What the work gives. Raises UserError as it does, and NoAnswerError after ``patience`` without progress."""
+        trouble, until = "no answer", time.monotonic() + patience
+        while True:
+            try:
+                message = self._child.receive(until)
+            except TimeoutError:
+                raise NoAnswerError(trouble) from None
+            match message:
+                case _Returned(value):
+                    return value
+                case _Refused(why):
+                    raise UserError(why)
+                case _Failed(why):
+                    trouble = why
+                case _Progressed():
+                    until = time.monotonic() + patience
+                case _Wanted(to):
+                    assert best is not None, "only its bundle is asked for"
+                    self._child.send(_written(best, to))
+                    until = time.monotonic() + patience
 
 
-def _send(apart: Apart, heard: "queue.SimpleQueue[object]") -> None:
-    while (message := heard.get()) is not None:
-        apart.send(message)
-    apart.send(None)
+def serve(link: Link) -> None:
+    """What the process does: it works on what it is asked, and answers."""
+    with uncollected():
+        import mlflow.tracking  # noqa: F401
+    for name in ("mlflow", "alembic", "sqlalchemy"):  # what fails we tell ourselves, without secrets
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    while True:
+        work, arguments = link.recv()
+        try:
+            answer: _Returned | _Refused = _Returned(work(link, *arguments))
+        except UserError as error:
+            answer = _Refused(str(error))
+        link.send(answer)
 
 
-def _end(apart: Apart, heard: "queue.SimpleQueue[object]") -> None:
-    heard.put(None)  # nobody sends any more
-    apart.end()
+class _Owner:
+    """The owner of the process, as the process sees it while it works."""
+
+    def __init__(self, link: Link, *, waits: bool = False) -> None:
+        self._link = link
+        self._waits = waits
+        self._told = -math.inf
+
+    def waits(self, seconds: float) -> bool:
+        if self._waits:
+            time.sleep(seconds)
+        elif self._link.poll(seconds):
+            self._waits = self._link.recv() == END
+        return self._waits
+
+    def progressed(self) -> None:
+        if self._waits and time.monotonic() > self._told + TELL_EVERY:
+            self._told = time.monotonic()
+            self._link.send(_Progressed())
+
+    def failed(self, trouble: str) -> None:
+        if self._waits:
+            self._link.send(_Failed(trouble))
+
+
+def _record(link: Link, uri: str, folder: Path, private: bool) -> str | None:
+    news = Following(StudyFolder(folder).ledger)
+    return Recorder(uri, news.events, RetryLoop(_Owner(link)), folder=folder, private=private).run()
+
+
+def _publish(link: Link, uri: str, experiment: str, study_id: str, publication: Publication) -> Shown:
+    best = publication.best
+    asked = replace(publication, best=None if best is None else replace(best, write=partial(_want, link)))
+    return publish(uri, experiment, study_id, asked, RetryLoop(_Owner(link, waits=True)))
+
+
+def _register(link: Link, uri: str, experiment: str, study_id: str, bundle: BestBundle, name: str) -> int:
+    return register(uri, experiment, study_id, replace(bundle, write=partial(_want, link)), name)
+
+
+def _call(_: Link, work: Callable[..., Value], arguments: tuple[object, ...]) -> Value:
+    return work(*arguments)
+
+
+def _want(link: Link, to: Path) -> None:
+    """Have the bundle written by who has the weights and the user's code."""
+    link.send(_Wanted(to))
+    if (error := link.recv()) is not None:
+        raise error
+
+
+def _elsewhere(to: Path) -> None:
+    raise AssertionError("whoever is sent a bundle asks its sender to write it")
+
+
+def _written(best: BestBundle, to: Path) -> Exception | None:
+    """Write the bundle; None, or what is raised where it was asked for."""
+    try:
+        best.write(to)
+    except UserError as lost:
+        return UserError(str(lost))
+    except Exception as error:  # noqa: BLE001 (whatever it is, the report of the study has been printed)
+        return RuntimeError(one_line(error))
+    return None

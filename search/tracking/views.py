@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from skipstack.data.basis.redaction import without_secrets
 from skipstack.search.record.selection import SETTLED
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking.found import of_study
+from skipstack.search.tracking.entry import of_study
 from skipstack.search.tracking.stores import has_page
 from skipstack.spaces.activity import condition
 

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from skipstack.data.basis.errors import one_line
-from skipstack.search.tracking.connection import connected, put
-from skipstack.search.tracking.entry import STUDY, Entry, Read, RunKey
-from skipstack.search.tracking.found import key_of, of_study, search
+from skipstack.search.tracking.client import connected, put, search_runs
+from skipstack.search.tracking.entry import STUDY, Entry, Read, RunKey, key_of, of_study
 from skipstack.search.tracking.views import is_changed
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Writer:
         run_ids: dict[RunKey, str] = {}
         empty: list[tuple[RunKey, Run]] = []
         names: dict[_Had, _Had] = {}
-        for run in search(self._client, [self._experiment_id], of_study(self._study_id)):
+        for run in search_runs(self._client, [self._experiment_id], of_study(self._study_id)):
             key = key_of(run)
             if not run.data.params:
                 empty.append((key, run))

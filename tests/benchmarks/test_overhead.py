@@ -17,7 +17,7 @@ from ray.tune.schedulers import ASHAScheduler
 from skipstack.search.api.options import Execution
 from skipstack.search.api.start import run_study
 from skipstack.search.engines.ray.engine import RayEngine
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
 
@@ -61,9 +61,9 @@ def ours(path: Path) -> tuple[float, float]:
     engine = RayEngine(ToyWorker, address=None, gpus_per_trial=0)
     with closing(engine), Ledger(folder.ledger) as ledger:
         tracker = TrackingProcess()
-        Execution().track(tracker, folder, Past(folder.ledger, len(ledger.read())))
+        Execution().track(tracker, folder)
         wait_for_the_first_run(folder.runs_database)
-        run_study(toy_driver(folder, ledger, readers=[tracker]), engine)
+        run_study(toy_driver(folder, ledger), engine)
         assert tracker.close() is None
         tracker.end()
         written = time.time()

@@ -13,7 +13,6 @@ from skipstack.search.api import options as execution
 from skipstack.search.driver.task import EpochResult
 from skipstack.search.engines.serial import SerialEngine
 from skipstack.search.ledger.ledger import Ledger
-from skipstack.search.tracking import background
 from tests.search.toy import ToyWorker
 
 PASSWORD, TOKEN, QUERY = "c0rrect-h0rse", "b4ttery-st4ple", "qu3ry-v4lue"
@@ -65,8 +64,6 @@ def address() -> Iterator[str]:
 def quickly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", TOKEN)
-    monkeypatch.setattr(background, "GATHER", 0.002)
-    monkeypatch.setattr(background, "LAST_PAUSE", 0.01)
     monkeypatch.setattr(execution, "start_engine", lambda name, **options: SerialEngine(TellTale))
 
 

@@ -12,7 +12,7 @@ from skipstack.search.engines.ray.engine import RayEngine
 from skipstack.search.ledger.events import Metrics
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.changed import changed
 from tests.search.toy import ToyWorker, toy_driver, toy_study
 
@@ -46,8 +46,10 @@ def main(folder: Path, address: str, trials: int, seconds: float, uri: str = "")
     with Ledger(opened.ledger) as ledger:
         driver = toy_driver(opened, ledger)
         engine.preflight(opened, lambda: driver.record)
-        tracker = Tracker(uri, ledger.read()) if uri else None
-        run_study(toy_driver(opened, ledger, readers=[tracker] if tracker else []), engine)
+        tracker = TrackingProcess() if uri else None
+        if tracker is not None:
+            tracker.record(uri, folder, private=False)
+        run_study(toy_driver(opened, ledger), engine)
         assert tracker is None or tracker.close() is None
     engine.close()
 

@@ -93,7 +93,7 @@ def test_mlflow_is_told_by_its_own_names(study: Path) -> None:
 
 
 def test_a_gpu_has_metrics_of_its_own() -> None:
-    from skipstack.search.tracking.texts import system_metrics
+    from skipstack.search.tracking.entry import system_metrics
 
     plain = {"machine": "m", "process": 1, "process_cpu": 99.0, "process_memory": 10**9}
     beside = {"machine_cpu": 50.0, "machine_memory": 2 * 10**9, "machine_memory_total": 8 * 10**9}

@@ -26,15 +26,14 @@ from skipstack.data.basis.errors import UserError
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api import run as running
 from skipstack.search.api.options import Execution
-from skipstack.search.api.run import Run
-from skipstack.search.api.sync import recorded
+from skipstack.search.api.run import Run, sync_to_mlflow
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.reading import read_study
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking import background, publishing
+from skipstack.search.tracking import publishing, retry_loop
 from skipstack.search.tracking.model_folder import LOADER, save_model
-from skipstack.search.tracking.publication import Publication
+from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.reading import all_located
 from skipstack.search.tracking.runs import study_id
 from skipstack.search.tracking.writer import LEDGER
@@ -42,7 +41,7 @@ from tests.search.ablation.toys import planted
 from tests.search.finished import trained
 from tests.search.toy import open_toy, run_toy, toy_study
 from tests.search.tracking.here import TrackingHere
-from tests.search.tracking.test_tracking import KILLED, Call, Calls, Killed
+from tests.search.tracking.test_recording import KILLED, Call, Calls, Killed
 
 pytestmark = pytest.mark.long
 
@@ -73,7 +72,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> str:
 
 def sync(folder: Path, uri: str, warn: Callable[[str], None] = pytest.fail) -> None:
     """What `skipstack sync` does."""
-    assert shown(recorded(folder, Execution(tracking_uri=uri, warn=warn)), published) is not None
+    assert shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=warn)), published) is not None
 
 
 def shown(run: Run, made: Callable[[StudyRecord, StudyFolder], Publication]) -> str | None:
@@ -191,7 +190,7 @@ def test_the_page_of_the_experiment_has_views_of_the_study(uri: str, folder: Pat
 def test_reports_from_a_store_alone_are_those_of_the_folder(uri: str, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     run_toy(open_toy(other, toy_study(4, epochs=2)))
-    assert recorded(other, Execution(tracking_uri=uri)).untracked == []
+    assert sync_to_mlflow(other, Execution(tracking_uri=uri)).untracked == []
     own, trial = (runs_of(uri, folder)[key] for key in ((None, None), ("1", "0")))
     named = read_study(folder).study.name
     forms: Sequence[Callable[[str, Path], None]] = (
@@ -255,7 +254,7 @@ def test_a_study_that_is_told_again_changes_nothing(uri: str, folder: Path, monk
 def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
     uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(background, "GATHER", 0.002)
+    monkeypatch.setattr(retry_loop, "POLL", 0.002)
     other = f"sqlite:///{tmp_path / 'mlflow.db'}"
     shutil.copyfile(uri.removeprefix("sqlite:///"), tmp_path / "mlflow.db")  # making one takes seconds
     from mlflow import MlflowClient
@@ -275,15 +274,15 @@ def test_a_sync_that_is_killed_leaves_what_the_next_one_completes(
         with monkeypatch.context() as patch:
             patch.setattr(running, "TrackingProcess", TrackingHere)
             Calls(patch, partial(die, at=at))
-            assert recorded(folder, Execution(tracking_uri=other)).untracked
+            assert sync_to_mlflow(folder, Execution(tracking_uri=other)).untracked
     sync(folder, other)
     assert held(other, folder) == held(uri, folder)
     assert len(Ledger(StudyFolder(folder).ledger).read()) == events, "the study is as it was"
 
 
 def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "GATHER", 0.002)
-    monkeypatch.setattr(background, "LAST_PAUSE", 0.002)
+    monkeypatch.setattr(retry_loop, "POLL", 0.002)
+    monkeypatch.setattr(retry_loop, "LAST_PAUSE", 0.002)
     asked: list[str] = []
 
     def refuse(run: object, files: Mapping[str, bytes], _: str) -> None:
@@ -297,8 +296,8 @@ def test_what_is_refused_again_and_again_is_given_up(uri: str, folder: Path, mon
     assert record.opened is not None
     made = replace(published(record, study), made_of="something else")
     monkeypatch.setattr(running, "TrackingProcess", TrackingHere)
-    shown(recorded(folder, Execution(tracking_uri=uri, warn=told.append)), lambda *_: made)
-    assert asked.count("report.tex") <= 2 * background.ATTEMPTS
+    shown(sync_to_mlflow(folder, Execution(tracking_uri=uri, warn=told.append)), lambda *_: made)
+    assert asked.count("report.tex") <= 2 * retry_loop.ATTEMPTS
     (line,) = told
     assert "the report is not all there (PermissionError: no such bucket); `skipstack sync" in line
 
@@ -307,7 +306,7 @@ def test_a_study_that_another_process_writes_is_left_to_it(folder: Path, tmp_pat
     own = tmp_path / "study"
     shutil.copytree(folder, own)
     with Ledger(StudyFolder(own).ledger), pytest.raises(UserError, match=r"writes this study .allowed: one driver"):
-        recorded(own, Execution())
+        sync_to_mlflow(own, Execution())
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from skipstack.data.basis.errors import UserError
 from skipstack.search.api.options import Execution
 from skipstack.search.tracking.stores import chosen_store, experiment
-from skipstack.search.tracking.tracking import Tracker
+from tests.search.tracking.here import Recording
 from tests.search.tracking.studies import history
 
 
@@ -78,7 +78,7 @@ def test_runs_are_written_into_a_folder_and_an_experiment_of_the_environment(
     from mlflow import MlflowClient
 
     uri = f"file:{tmp_path / 'runs'}"
-    tracker = Tracker(uri, history())
+    tracker = Recording(uri, history())
     assert tracker.close() is None
     client = MlflowClient(uri)
     found = client.get_experiment_by_name("/Users/ann/skipstack")

@@ -18,13 +18,15 @@ import pytest
 
 from skipstack.data.basis.errors import UserError
 from skipstack.search.ledger.events import Event
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger
+from skipstack.search.tracking import tracking_process
 from skipstack.search.tracking.entry import STUDY
-from skipstack.search.tracking.publication import BestBundle, Publication
+from skipstack.search.tracking.logged_models import BestBundle
+from skipstack.search.tracking.publishing import Publication
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.tracking.studies import history
-from tests.search.tracking.test_apart import ROOT, is_gone
-from tests.search.tracking.test_tracking import content, identity_of, rows, search, wait_until, write
+from tests.search.tracking.test_child_process import ROOT, is_gone
+from tests.search.tracking.test_recording import content, identity_of, rows, search, wait_until, write
 
 pytestmark = pytest.mark.long
 
@@ -48,10 +50,8 @@ def expected(events: list[Event], tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.fixture
 def study(events: list[Event], tmp_path: Path) -> Path:
-    """The folder of the study, all of which is in its ledger."""
-    with Ledger(tmp_path / "study" / "ledger") as ledger:
-        for event in events:
-            ledger.append(event)
+    """The folder of the study, whose ledger an earlier driver has begun."""
+    append(tmp_path / "study", events[:TOLD])
     return tmp_path / "study"
 
 
@@ -68,11 +68,17 @@ def tracker() -> Iterator[TrackingProcess]:
     assert is_gone(made.pid)
 
 
+def append(study: Path, events: list[Event]) -> None:
+    """What a driver does."""
+    with Ledger(study / "ledger") as ledger:
+        for event in events:
+            ledger.append(event)
+
+
 def tell(tracker: TrackingProcess, uri: str, study: Path, events: list[Event]) -> None:
     """All that happened; the first of it is in the past."""
-    tracker.begin(uri, Past(study / "ledger", TOLD), folder=study, private=True)
-    for event in events[TOLD:]:
-        tracker(event)
+    tracker.record(uri, study, private=True)
+    append(study, events[TOLD:])
 
 
 def test_what_is_told_is_in_the_store_and_what_is_shown_beside_it(
@@ -110,11 +116,10 @@ def test_what_is_told_is_in_the_store_and_what_is_shown_beside_it(
 def test_one_that_is_killed_is_told_of_and_the_next_writes_what_is_missing(
     tracker: TrackingProcess, uri: str, study: Path, events: list[Event], expected: dict[str, object], tmp_path: Path
 ) -> None:
-    tracker.begin(uri, Past(study / "ledger", TOLD), folder=study, private=True)
+    tracker.record(uri, study, private=True)
     wait_until(lambda: rows(tmp_path / "mlflow.db") > 0)
     os.kill(tracker.pid, signal.SIGKILL)
-    for event in events[TOLD:]:
-        tracker(event)
+    append(study, events[TOLD:])
     message = tracker.close()
     assert message is not None
     assert message.startswith(f"MLflow at {uri}: not everything is recorded (its process ended by SIGKILL)")
@@ -162,6 +167,17 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+def test_a_store_that_hangs_is_left_alone_after_a_while(
+    tracker: TrackingProcess, silent: str, study: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(tracker, silent, study, events)
+    monkeypatch.setattr(tracking_process, "PATIENCE", 0.5)
+    message = tracker.close()
+    assert message is not None
+    assert "not everything is recorded (no answer)" in message
+    assert is_gone(tracker.pid)
+
+
 @pytest.mark.usefixtures("interruptible")
 def test_no_secret_is_on_a_command_line_and_who_waits_for_a_store_can_be_interrupted(
     tracker: TrackingProcess, silent: str, study: Path, events: list[Event]
@@ -202,17 +218,18 @@ def test_one_that_nobody_holds_any_more_ends() -> None:
 DRIVER = """
 import sys, time
 from pathlib import Path
-from skipstack.search.ledger.ledger import Ledger, Past
+from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.tracking.tracking_process import TrackingProcess
 from tests.search.tracking.studies import history
 
 uri, study = sys.argv[1], Path(sys.argv[2])
 tracker = TrackingProcess()
-tracker.begin(uri, Past(study / "ledger", 2), folder=study, private=True)
+tracker.record(uri, study, private=True)
 print(tracker.pid, flush=True)
-for event in history()[2:]:
-    time.sleep(0.1)
-    tracker(event)
+with Ledger(study / "ledger") as ledger:
+    for event in history()[int(sys.argv[3]):]:
+        time.sleep(0.1)
+        ledger.append(event)
 tracker.close()
 time.sleep(1000)
 """
@@ -223,7 +240,9 @@ def test_it_ends_with_a_driver_that_is_killed_and_the_next_writes_what_is_missin
     runs: int, uri: str, study: Path, events: list[Event], expected: dict[str, object], tmp_path: Path
 ) -> None:
     own = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
-    with subprocess.Popen([sys.executable, "-c", DRIVER, uri, study], stdout=subprocess.PIPE, text=True, env=own) as it:
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, uri, study, str(TOLD)], stdout=subprocess.PIPE, text=True, env=own
+    ) as it:
         assert it.stdout is not None
         pid = int(it.stdout.readline())
         wait_until(lambda: rows(tmp_path / "mlflow.db") >= runs)

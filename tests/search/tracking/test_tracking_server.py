@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from skipstack.search.ledger.events import Event
-from skipstack.search.tracking import background
-from skipstack.search.tracking.background import ATTEMPTS
-from skipstack.search.tracking.tracking import Tracker
+from skipstack.search.tracking import retry_loop
+from skipstack.search.tracking.retry_loop import ATTEMPTS
+from tests.search.tracking.here import Recording
 from tests.search.tracking.studies import history
-from tests.search.tracking.test_tracking import content, search, wait_until, write
+from tests.search.tracking.test_recording import content, search, wait_until, write
 from tests.search.tracking_server import TrackingServer
 
 pytestmark = [
@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
-    monkeypatch.setattr(background, "GATHER", 0.05)
+    monkeypatch.setattr(retry_loop, "POLL", 0.05)
     return history()
 
 
@@ -36,7 +36,7 @@ def test_a_server_that_is_killed_and_started_again_has_every_run_once(
     events: list[Event], expected: dict[str, object], tmp_path: Path
 ) -> None:
     with TrackingServer(tmp_path) as server:
-        tracker = Tracker(server.uri, events[:8])
+        tracker = Recording(server.uri, events[:8])
         wait_until(lambda: len(search(server.uri, events)) > 1)
         server.kill()
         for event in events[8:16]:
@@ -54,7 +54,7 @@ def test_a_server_that_is_away_for_a_whole_study_gets_it_when_the_study_is_resum
     events: list[Event], expected: dict[str, object], tmp_path: Path
 ) -> None:
     server = TrackingServer(tmp_path)
-    tracker = Tracker(server.uri, events[:2])
+    tracker = Recording(server.uri, events[:2])
     for event in events[2:]:
         tracker(event)
     message = tracker.close()
@@ -71,7 +71,7 @@ def test_a_server_killed_again_and_again_in_the_midst_of_writing_has_every_run_o
 ) -> None:
     server = TrackingServer(tmp_path)
     server.start()
-    tracker = Tracker(server.uri, events)
+    tracker = Recording(server.uri, events)
     for _ in range(ATTEMPTS):
         time.sleep(0.3)
         server.kill()

@@ -1,11 +1,11 @@
-"""What processes apart do in tests."""
+"""What child processes do in tests."""
 
 import os
 import sys
 import tempfile
 import time
 
-from skipstack.search.tracking.apart import Link
+from skipstack.search.tracking.child_process import Link
 
 SECRET = "c0rrect-h0rse"
 

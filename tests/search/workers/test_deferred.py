@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import sys
 import skipstack.dashboards.commands.running, skipstack.search.workers.deferred, skipstack.search.engines.ray.engine
-import skipstack.search.api.start, skipstack.search.tracking.tracking
+import skipstack.search.api.start, skipstack.search.tracking.tracking_process
 assert "torch" not in sys.modules
 from skipstack.search.workers.deferred import DeferredWorker
 from skipstack.search.driver.task import Worker

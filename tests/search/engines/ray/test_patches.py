@@ -46,7 +46,7 @@ from skipstack.search.engines.ray.patches import (
 )
 from skipstack.search.ledger.ledger import Ledger
 from tests.search.toy import ToyWorker, open_toy, toy_driver, toy_study
-from tests.search.tracking.test_tracking import wait_until
+from tests.search.tracking.test_recording import wait_until
 
 pytestmark = pytest.mark.filterwarnings("default")  # ray's own warnings are not ours to mend
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from skipstack.search.tracking import tables
-from skipstack.search.tracking.tables import lay_tables
+from skipstack.search.tracking import private_store
+from skipstack.search.tracking.private_store import lay_tables
 
 
 def content(database: Path) -> tuple[list[tuple[str, list[str]]], dict[str, int]]:
@@ -24,7 +24,7 @@ def content(database: Path) -> tuple[list[tuple[str, list[str]]], dict[str, int]
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "a cache"
-    monkeypatch.setattr(tables, "user_cache_path", lambda *_, **__: folder)
+    monkeypatch.setattr(private_store, "user_cache_path", lambda *_, **__: folder)
     return folder
 
 

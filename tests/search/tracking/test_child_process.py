@@ -1,4 +1,4 @@
-"""A process apart answers, and ends with whoever started it, however that one ends."""
+"""A child process answers, and ends with whoever started it, however that one ends."""
 
 import os
 import signal
@@ -9,22 +9,22 @@ from pathlib import Path
 import psutil
 import pytest
 
-from skipstack.search.tracking.apart import Apart, EndedError
+from skipstack.search.tracking.child_process import ChildProcess, NoAnswerError
 from tests.search.tracking import works
-from tests.search.tracking.test_tracking import wait_until
+from tests.search.tracking.test_recording import wait_until
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import signal, sys
 for sent, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     signal.signal(sent, usual)  # whatever started the tests may ignore them
-from skipstack.search.tracking.apart import Apart
+from skipstack.search.tracking.child_process import ChildProcess
 from tests.search.tracking import works
 
-print("begun", flush=True)  # twice, if the process apart loaded this script
-apart = Apart(getattr(works, sys.argv[1]))
-apart.receive()
-print(apart.pid, apart._scratch.name, flush=True)
+print("begun", flush=True)  # twice, if the child process loaded this script
+child = ChildProcess(getattr(works, sys.argv[1]))
+child.receive()
+print(child.pid, child._scratch.name, flush=True)
 sys.stdin.read()
 """
 
@@ -46,65 +46,65 @@ def test_it_finds_what_is_found_here_and_loads_nothing_of_the_main_program(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(strange)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    apart = Apart(works.answer)
+    child = ChildProcess(works.answer)
     try:
-        said = apart.receive()
+        said = child.receive()
         assert said["path"] == sys.path
         assert said["path"][0] == strange
         assert Path(said["folder"]) == tmp_path
         assert set(said["main"]) <= {"sys", "work", "do"}
         for message in ("a text", 1.5, None):
-            apart.send(message)
-            assert apart.receive() == message
+            child.send(message)
+            assert child.receive() == message
     finally:
-        apart.end()
-    assert is_gone(apart.pid)
+        child.end()
+    assert is_gone(child.pid)
     assert not Path(said["temporary"]).exists()
 
 
 def test_it_is_asked_to_end_by_nobody_but_its_driver() -> None:
-    apart = Apart(works.answer)
+    child = ChildProcess(works.answer)
     try:
-        apart.receive()
-        assert os.getsid(apart.pid) != os.getsid(0), "Ctrl-C and a closed terminal reach it"
+        child.receive()
+        assert os.getsid(child.pid) != os.getsid(0), "Ctrl-C and a closed terminal reach it"
         for sent in (signal.SIGINT, signal.SIGTERM):
-            os.kill(apart.pid, sent)
-        apart.send("still there")
-        assert apart.receive() == "still there"
+            os.kill(child.pid, sent)
+        child.send("still there")
+        assert child.receive() == "still there"
     finally:
-        apart.end()
+        child.end()
 
 
 def test_one_that_was_killed_says_so_once_it_is_asked() -> None:
-    apart = Apart(works.answer)
+    child = ChildProcess(works.answer)
     try:
-        apart.receive()
-        os.kill(apart.pid, signal.SIGKILL)
-        wait_until(lambda: is_gone(apart.pid))
+        child.receive()
+        os.kill(child.pid, signal.SIGKILL)
+        wait_until(lambda: is_gone(child.pid))
         for _ in range(3):
-            apart.send("x" * 1_000_000)
-        with pytest.raises(EndedError, match=r"^its process ended by SIGKILL$"):
-            apart.receive()
+            child.send("x" * 1_000_000)
+        with pytest.raises(NoAnswerError, match=r"^its process ended by SIGKILL$"):
+            child.receive()
     finally:
-        apart.end()
+        child.end()
 
 
 def test_one_that_fails_says_why_in_a_line_without_secrets() -> None:
-    apart = Apart(works.fall)
+    child = ChildProcess(works.fall)
     try:
-        with pytest.raises(EndedError) as ended:
-            apart.receive()
+        with pytest.raises(NoAnswerError) as ended:
+            child.receive()
     finally:
-        apart.end()
+        child.end()
     assert str(ended.value) == "its process ended with 1: from http://***@host"
 
 
 def test_one_that_hangs_is_ended_at_once() -> None:
-    apart = Apart(works.hang)
-    apart.receive()
-    apart.end()
-    assert is_gone(apart.pid)
-    apart.end()  # once more is no mistake
+    child = ChildProcess(works.hang)
+    child.receive()
+    child.end()
+    assert is_gone(child.pid)
+    child.end()  # once more is no mistake
 
 
 @pytest.mark.parametrize("work", ["answer", "hang"])

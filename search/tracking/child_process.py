@@ -1,8 +1,6 @@
-"""A process of its own for what needs MLflow: it takes seconds to load, and holds back whatever else its process does.
+"""A child process: it ends with whoever started it, however that one ends. Both send plain values of ours, pickled."""
 
-Both ends send plain values of ours, pickled. The process ends with whoever started it, however that one ends.
-"""
-
+import math
 import os
 import select
 import shutil
@@ -11,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -23,21 +22,21 @@ from skipstack.data.basis.redaction import redacted
 Link: TypeAlias = "Connection[Any, Any]"
 
 LOOK_UP: Final = 0.5
-"""Seconds after which whoever waits for a message sees that it is interrupted, whichever thread the signal reached."""
+"""Seconds after which who waits for a message sees that it is interrupted, whichever thread the signal reached."""
 
 
-class EndedError(Exception):
-    """The process has ended before it answered; the message is one line on how."""
+class NoAnswerError(Exception):
+    """No answer comes: the process has ended, or nobody waits any longer. The message is one line on how."""
 
 
-class Apart:
-    """The process that does ``work``, a function of a module of ours, with its end of the link.
+class ChildProcess:
+    """A process that does ``work``, a function of a module of ours, with its end of the link.
 
     Nothing of the main program is loaded there, so a script needs no ``if __name__ == "__main__"``; modules are found
-    where they are found here.
+    where they are found here. ``settings``: variables of its environment, where ours does not have them.
     """
 
-    def __init__(self, work: Callable[[Link], None]) -> None:
+    def __init__(self, work: Callable[[Link], None], settings: Mapping[str, str] | None = None) -> None:
         self._scratch = tempfile.TemporaryDirectory(prefix="skipstack-")
         self._last_words = Path(self._scratch.name) / "last words"
         self._link, theirs = Pipe()
@@ -52,7 +51,11 @@ class Apart:
                 stdin=subprocess.DEVNULL,
                 stdout=last_words,
                 stderr=last_words,
-                env={**os.environ, "TMPDIR": self._scratch.name},  # it may end in the midst of a file
+                env={
+                    **(settings or {}),
+                    **os.environ,
+                    "TMPDIR": self._scratch.name,
+                },  # it may end in the midst of a file
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is the driver's, who decides what is still written
             )
@@ -67,14 +70,20 @@ class Apart:
         with suppress(OSError):
             self._link.send(message)
 
-    def receive(self) -> Any:
-        """Wait for the next message. Raises EndedError."""
+    def receive(self, until: float = math.inf) -> Any:
+        """Wait for the next message, ``until`` then by the monotonic clock.
+
+        Raises NoAnswerError where the process has ended, and TimeoutError.
+        """
         try:
-            while not self._link.poll(LOOK_UP):
-                pass
+            while not self._link.poll(min(LOOK_UP, max(until - time.monotonic(), 0))):
+                if time.monotonic() >= until:
+                    raise TimeoutError
             return self._link.recv()
+        except TimeoutError:
+            raise
         except (EOFError, OSError) as error:
-            raise EndedError(self._how()) from error
+            raise NoAnswerError(self._how()) from error
 
     def end(self) -> None:
         """End it, whatever it does, with what it has not written to the end."""

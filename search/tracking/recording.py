@@ -1,8 +1,7 @@
-"""Every trial a run in MLflow, written behind the study's back.
+"""Every trial a run in MLflow: the loop that reads what is new in the ledger and writes it, a batch at a time.
 
-A thread of its own gathers what happened for a moment and writes it in few calls: one for the
-metrics, parameters and tags of a run, however many reports they came from. The ledger stays the
-truth. Runs are found by their tags, so a later tracker writes what an earlier one could not, and
+A batch is written in few calls: one for the metrics, parameters and tags of a run, however many reports they came from.
+The ledger stays the truth. Runs are found by their tags, so a later loop writes what an earlier one could not, and
 nothing twice.
 
 SQL stores keep an infinite metric as the largest float of its sign (MLflow's own way), and NaN as NaN.
@@ -10,8 +9,8 @@ SQL stores keep an infinite metric as the largest float of its sign (MLflow's ow
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
 
@@ -19,12 +18,11 @@ from skipstack.data.basis.redaction import hide, redacted
 from skipstack.search.ledger.events import Event
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.folder import StudyFolder
-from skipstack.search.tracking.background import Background
-from skipstack.search.tracking.connection import unflushed_sqlite
 from skipstack.search.tracking.entry import STUDY
+from skipstack.search.tracking.private_store import lay_tables, unflushed_sqlite
+from skipstack.search.tracking.retry_loop import RetryLoop
 from skipstack.search.tracking.runs import ExpectedRuns
 from skipstack.search.tracking.stores import artifacts_beside, database_file, experiment, is_folder
-from skipstack.search.tracking.tables import lay_tables
 from skipstack.search.tracking.views import views
 from skipstack.search.tracking.writer import Writer
 
@@ -38,58 +36,51 @@ COPY_SHARE = 50.0
 """And so many times as many as the last copy took: copying takes 2 % of the time of one thread, at most."""
 
 
-class Tracker:
-    """Hears events and writes them into MLflow. Never slows a trial, never raises into its path.
+class Recorder:
+    """Writes the events of a study into the store at ``uri``, in the ``loop``.
 
-    ``past``: the ledger so far, from its first event; what MLflow lacks of it is written, once. It is gone through in
-    the background, and never kept as a whole.
+    ``news``: the events that were not given yet, the study's first ones at first; what the store has of them already is
+    left out.
     ``private``: the store is an sqlite file of this study alone. The ledger can rebuild it, so commits
     do not wait for the disk: a killed process harms nothing, but after a power cut the file may have
     to be deleted before the study is resumed.
 
     ``folder``: of the study; artifacts lie there where the store does not say where. A store that is not private gets a
     copy of the ledger that lies there, from time to time and at the end.
-
-    Make it once the other big libraries are imported: the thread imports mlflow, which takes seconds,
-    and imports from two threads at once can meet half-made modules.
     """
 
-    def __init__(self, uri: str, past: Iterable[Event], *, folder: Path | None = None, private: bool = False) -> None:
+    def __init__(
+        self,
+        uri: str,
+        news: Callable[[], Iterator[Event]],
+        loop: RetryLoop,
+        *,
+        folder: Path | None = None,
+        private: bool = False,
+    ) -> None:
         hide(uri)
         self._uri = uri
         self._artifacts = artifacts_beside(uri, folder)
-        self._private = private
+        self._database = database_file(uri) if private else None
         self._ledger = None if folder is None or private else Ledger(StudyFolder(folder).ledger)
         self._copy_next = time.monotonic() + COPY_EVERY
-        self._past = past
-        self._source: Iterator[Event] | None = None
-        self._taken = 0
-        self._heard: deque[Event] = deque()
+        self._news = news
+        self._reading: Iterator[Event] | None = None
+        self._batch: deque[Event] = deque()
         self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, it can hold no others
         self._writer: Writer | None = None
         self._doubtful = False
-        self._at_close = ExitStack()
-        self._background = Background(self._work)
-        self._background.start()
+        self._loop = loop
 
-    def __call__(self, event: Event) -> None:
-        """Hear an event; returns at once."""
-        self._heard.append(event)
-
-    def close(self) -> str | None:
-        """Wait until everything is written, while there is progress; None, or one line on what is missing and why.
-
-        No event may follow it.
-        """
-        trouble = self._background.close()
-        self._at_close.close()
+    def run(self) -> str | None:
+        """Write until nothing is left, once the loop's listener waits; None, or one line on what is missing and why."""
+        with unflushed_sqlite() if self._database is not None else nullcontext():
+            trouble = self._loop.run(self._step)
         if trouble is None and self._writer is not None and self._writer.without_files is not None:
             trouble = f"its artifacts: {self._writer.without_files}"
-        if trouble is None:
-            return None
-        return unrecorded(self._uri, trouble)
+        return None if trouble is None else unrecorded(self._uri, trouble)
 
-    def _work(self, closing: bool) -> None:
+    def _step(self, closing: bool) -> None:
         try:
             while self._take_in():
                 self._write()
@@ -104,50 +95,36 @@ class Tracker:
                 self._writer.forget()
             raise
 
-    def _copy_ledger(self, closing: bool) -> None:
-        """Keep the ledger beside the runs, where they are not beside the ledger; seldom, while the study goes on."""
-        now = time.monotonic()
-        if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
-            return
-        ledger = self._ledger
-        self._writer.keep_ledger(lambda: ledger.whole(ledger.packed))
-        self._background.advanced()
-        self._copy_next = now + max(COPY_EVERY, COPY_SHARE * (time.monotonic() - now))
-
     def _take_in(self) -> bool:
-        """Whether anything is to be written: what could not be, or else the next ``BATCH`` events, the past first."""
+        """Whether anything is to be written: what could not be, or else what comes of the next events."""
         pending = self._runs.pending
-        while not pending and self._take_in_past():
-            pass  # nothing came of these events
+        while not pending and self._read():
+            while self._batch:
+                self._runs.apply(self._batch[0])
+                self._batch.popleft()
         if not pending and self._writer is not None:
             self._writer.caught_up()
-        for _ in range(0 if pending else min(BATCH, len(self._heard))):
-            self._runs.apply(self._heard[0])
-            self._heard.popleft()
         return bool(pending)
 
-    def _take_in_past(self) -> bool:
-        """Take in the next ``BATCH`` events of the past, if any is left. A reading that fails goes on where it was."""
-        if self._source is None:
-            self._source = islice(self._past, self._taken, None)
-        before = self._taken
+    def _read(self) -> bool:
+        """Whether there is a batch of events. A reading that fails goes on where it was."""
+        if self._reading is None:
+            self._reading = self._news()
         try:
-            for event in islice(self._source, BATCH):
-                self._runs.apply(event)
-                self._taken += 1
+            self._batch.extend(islice(self._reading, BATCH - len(self._batch)))
         except Exception:
-            self._source = None
+            self._reading = None
             raise
-        return self._taken > before
+        if len(self._batch) < BATCH:  # it was read to its end, as it is now
+            self._reading = None
+        return bool(self._batch)
 
     def _connected(self) -> Writer:
         if self._writer is None:
-            database = database_file(self._uri)
-            if self._private and database is not None:
-                lay_tables(database)
-                self._at_close.enter_context(unflushed_sqlite())
+            if self._database is not None:
+                lay_tables(self._database)
             self._writer = Writer(self._uri, experiment(self._runs.experiment), self._runs.study_id, self._artifacts)
-            self._background.advanced()
+            self._loop.progressed()
         return self._writer
 
     def _write(self) -> None:
@@ -164,7 +141,17 @@ class Tracker:
                 pending[key] = pending.pop(key)
                 raise
             del pending[key]
-            self._background.advanced()
+            self._loop.progressed()
+
+    def _copy_ledger(self, closing: bool) -> None:
+        """Keep the ledger beside the runs, where they are not beside the ledger; seldom, while the study goes on."""
+        now = time.monotonic()
+        if self._ledger is None or self._writer is None or not (closing or now >= self._copy_next):
+            return
+        ledger = self._ledger
+        self._writer.keep_ledger(lambda: ledger.whole(ledger.packed))
+        self._loop.progressed()
+        self._copy_next = now + max(COPY_EVERY, COPY_SHARE * (time.monotonic() - now))
 
 
 def unrecorded(uri: str, trouble: str) -> str:

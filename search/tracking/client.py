@@ -1,46 +1,65 @@
-"""A client of an MLflow store, without MLflow's habits: no telemetry, no messages of its own, no repeated requests."""
+"""What is asked of a store by MLflow's client: a study's runs, and files among their artifacts.
 
-import logging
-import os
-import sqlite3
-import threading
+All that calls it runs in the process that has MLflow (``tracking_process.py``).
+"""
+
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from skipstack.data.basis.errors import UserError, one_line
-from skipstack.data.basis.loading import uncollected
 from skipstack.data.basis.redaction import hide, redacted, without_secrets
+from skipstack.search.tracking.entry import STUDY, RunKey, key_of, of_study
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-# Read by MLflow when it is imported or calls a server. A study is its owner's affair, stdout carries the
-# report, and our own thread is who tries again.
-os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
-os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")
+PAGE = 200
+"""Runs that are looked up at once: a thousand of them take 100 MB."""
 
 
-def load() -> None:
-    """Import MLflow beforehand, which takes seconds."""
-    with uncollected():
-        import mlflow.tracking  # noqa: F401
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The experiment of a study, by its number, and the runs of the study."""
+
+    experiment_id: str
+    runs: "dict[RunKey, Run]"
+
+    @property
+    def study(self) -> "Run":
+        """The study's own run."""
+        return self.runs[STUDY]
+
+
+def found_study(client: "MlflowClient", experiment: str, study_id: str) -> Found | None:
+    """The study of this id in the experiment of this name; None where it is not there."""
+    named = client.get_experiment_by_name(experiment)
+    if named is None:
+        return None
+    runs = {key_of(run): run for run in search_runs(client, [named.experiment_id], of_study(study_id))}
+    return Found(named.experiment_id, runs) if STUDY in runs else None
+
+
+def search_runs(client: "MlflowClient", experiment_ids: list[str], having: str) -> "Iterator[Run]":
+    """The runs of these experiments that have something, page by page."""
+    token = None
+    while True:
+        page = client.search_runs(experiment_ids, having, max_results=PAGE, page_token=token)
+        yield from page
+        token = page.token
+        if not token:
+            return
 
 
 def connected(uri: str) -> "MlflowClient":
-    """A client of the store at ``uri``, which is not contacted yet. What fails we tell ourselves, without secrets."""
+    """A client of the store at ``uri``, which is not contacted yet."""
     hide(uri)
-    # Here and not above: importing it takes seconds, which the study need not wait for.
     from mlflow import MlflowClient
 
-    for name in ("mlflow", "alembic", "sqlalchemy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
     return MlflowClient(uri)
 
 
@@ -68,21 +87,3 @@ def told(asked: str, uri: str) -> Iterator[None]:
     except Exception as error:
         why = redacted(f"{asked}: MLflow at {without_secrets(uri)} says: {one_line(error)}")
         raise UserError(f"{why} (allowed: a store that answers, and what it has)") from error
-
-
-@contextmanager
-def unflushed_sqlite() -> Iterator[None]:
-    """Sqlite connections that this thread opens meanwhile do not wait for the disk: 50 ms a trial instead of 130."""
-    from sqlalchemy import Engine, event
-
-    thread = threading.get_ident()
-
-    def relax(connection: object, _: object) -> None:
-        if isinstance(connection, sqlite3.Connection) and threading.get_ident() == thread:
-            connection.execute("PRAGMA synchronous = OFF")
-
-    event.listen(Engine, "connect", relax)
-    try:
-        yield
-    finally:
-        event.remove(Engine, "connect", relax)

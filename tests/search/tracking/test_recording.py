@@ -11,7 +11,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,16 +23,14 @@ from skipstack.search.config import StudyConfig
 from skipstack.search.ledger.events import Event, Proposed, StudyOpened
 from skipstack.search.ledger.ledger import Ledger
 from skipstack.search.record.study_record import StudyRecord
-from skipstack.search.tracking import background, writer
+from skipstack.search.tracking import retry_loop, writer
 from skipstack.search.tracking.runs import study_id
-from skipstack.search.tracking.tracking import Tracker
 from skipstack.spaces.trial import TrialConfig
 from tests.search.tracking import agreement
+from tests.search.tracking.here import Recording
 from tests.search.tracking.studies import DEPTH, SPACE, STUDY, ablated, history, opened, proposed, reported
 
-KILLED = pytest.mark.filterwarnings(
-    "ignore:Exception in thread background:pytest.PytestUnhandledThreadExceptionWarning"
-)
+KILLED = pytest.mark.filterwarnings("ignore:Exception in thread recording:pytest.PytestUnhandledThreadExceptionWarning")
 OPENED = itertools.count(100)
 LARGEST = sys.float_info.max
 
@@ -51,7 +48,7 @@ def events() -> list[Event]:
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "GATHER", 0.002)
+    monkeypatch.setattr(retry_loop, "POLL", 0.002)
 
 
 def identity_of(events: Sequence[Event]) -> str:
@@ -60,7 +57,7 @@ def identity_of(events: Sequence[Event]) -> str:
 
 
 def write(uri: str, events: Sequence[Event]) -> str | None:
-    return Tracker(uri, events, private=True).close()
+    return Recording(uri, events, private=True).close()
 
 
 def search(uri: str, events: Sequence[Event], more: str = "") -> list[Any]:
@@ -244,7 +241,7 @@ EDGES = (math.nan, math.inf, -math.inf, 5e-324, 0.1)
 
 def test_it_does_not_matter_how_the_events_are_gathered(uri: str, events: list[Event], hasty: None) -> None:
     later = [*opened(time=float(next(OPENED))), *history()[2:]]
-    tracker = Tracker(uri, events[:1], private=True)
+    tracker = Recording(uri, events[:1], private=True)
     for event in events[1:]:
         tracker(event)
         time.sleep(0.01)
@@ -328,7 +325,7 @@ def test_a_writer_killed_at_any_call_leaves_what_the_next_one_completes(
             again = [*opened(time=float(next(OPENED))), *events[2:]]
             calls = Calls(patch, die)
             told = again if fatal % 2 else again[:-4]
-            if Tracker(uri, told, private=True).close() is None:
+            if Recording(uri, told, private=True).close() is None:
                 break
         assert calls.count == fatal
         assert write(uri, again) is None
@@ -350,7 +347,7 @@ def test_a_store_that_fails_now_and_then_ends_with_the_same_runs(
 
     with monkeypatch.context() as patch:
         Calls(patch, fail)
-        tracker = Tracker(uri, again[:9], private=True)
+        tracker = Recording(uri, again[:9], private=True)
         for event in again[9:]:
             tracker(event)
             time.sleep(0.01)
@@ -410,7 +407,7 @@ def test_a_run_that_the_user_deleted_stays_deleted_and_the_study_goes_on(
 ) -> None:
     from mlflow import MlflowClient
 
-    tracker = Tracker(uri, events[:7], private=True)
+    tracker = Recording(uri, events[:7], private=True)
     wait_until(lambda: len(search(uri, events)) == 3)
     (gone,) = search(uri, events, " AND tags.`skipstack.trial` = '0'")
     MlflowClient(uri).delete_run(gone.info.run_id)
@@ -423,7 +420,7 @@ def test_a_run_that_the_user_deleted_stays_deleted_and_the_study_goes_on(
 def test_a_server_that_is_away_is_reported_in_one_line_and_its_secrets_stay_secret(
     events: list[Event], hasty: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    tracker = Tracker("http://ann:s3cret@127.0.0.1:9/?token=t0ken", events[:2])
+    tracker = Recording("http://ann:s3cret@127.0.0.1:9/?token=t0ken", events[:2])
     for event in events[2:]:
         tracker(event)
     message = tracker.close()
@@ -436,30 +433,8 @@ def test_a_server_that_is_away_is_reported_in_one_line_and_its_secrets_stay_secr
     assert "t0ken" not in written
 
 
-def test_a_store_that_hangs_costs_the_trials_nothing_and_is_left_alone_after_a_while(
-    uri: str, events: list[Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    released = threading.Event()
-
-    def hang(call: Call) -> Any:
-        assert released.wait(120), "somebody waits for the store"
-        return call.whole()
-
-    Calls(monkeypatch, hang)
-    tracker = Tracker(uri, events[:2], private=True)
-    for event in events[2:]:
-        tracker(event)
-    with monkeypatch.context() as patch:
-        patch.setattr(background, "PATIENCE", 0.5)
-        message = tracker.close()
-    assert message is not None
-    assert "not everything is recorded (no answer)" in message
-    released.set()
-    assert tracker.close() is None, "it is back"
-
-
 def test_a_tracker_that_heard_nothing_asks_no_store() -> None:
-    assert Tracker("http://127.0.0.1:9", []).close() is None
+    assert Recording("http://127.0.0.1:9", []).close() is None
 
 
 @pytest.mark.slow
@@ -481,12 +456,12 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_completes(
 
 CHILD = """
 import sys, time
-from skipstack.search.tracking import background
+from skipstack.search.tracking import retry_loop
 from skipstack.search.config import StudyConfig
-from skipstack.search.tracking.tracking import Tracker
+from tests.search.tracking.here import Recording
 from tests.search.tracking.studies import history, opened
-background.GATHER = 0.002
-tracker = Tracker(sys.argv[1], opened(time=float(sys.argv[2])), private=True)
+retry_loop.POLL = 0.002
+tracker = Recording(sys.argv[1], opened(time=float(sys.argv[2])), private=True)
 for event in history()[2:]:
     time.sleep(0.05)
     tracker(event)
