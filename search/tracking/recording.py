@@ -66,6 +66,7 @@ class Recorder:
         self._copy_next = time.monotonic() + COPY_EVERY
         self._news = news
         self._reading: Iterator[Event] | None = None
+        self._read_all = False
         self._batch: deque[Event] = deque()
         self._runs = ExpectedRuns("." if is_folder(uri) else "/")  # where a metric is a file, it can hold no others
         self._writer: Writer | None = None
@@ -81,6 +82,7 @@ class Recorder:
         return None if trouble is None else unrecorded(self._uri, trouble)
 
     def _step(self, closing: bool) -> None:
+        self._read_all = False
         try:
             while self._take_in():
                 self._write()
@@ -107,7 +109,12 @@ class Recorder:
         return bool(pending)
 
     def _read(self) -> bool:
-        """Whether there is a batch of events. A reading that fails goes on where it was."""
+        """Whether there is a batch of events that were there in this step: what comes meanwhile makes the next batch.
+
+        A reading that fails goes on where it was.
+        """
+        if self._read_all:
+            return False
         if self._reading is None:
             self._reading = self._news()
         try:
@@ -115,8 +122,8 @@ class Recorder:
         except Exception:
             self._reading = None
             raise
-        if len(self._batch) < BATCH:  # it was read to its end, as it is now
-            self._reading = None
+        if len(self._batch) < BATCH:
+            self._reading, self._read_all = None, True
         return bool(self._batch)
 
     def _connected(self) -> Writer:
