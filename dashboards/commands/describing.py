@@ -22,19 +22,25 @@ from skipstack.search.study_files.document import presets
 
 def describe_corpus(
     given: Annotated[
-        str, typer.Argument(metavar="NAME|STUDY", help="A named corpus; a study's folder; a study file, or a preset.")
+        str, typer.Argument(metavar="NAME|STUDY", help="A named corpus, a study's folder, a study file, or a preset.")
     ],
     tags: Annotated[
-        str | None, typer.Option(metavar="LAYER", help="The layer of tags of a named corpus; by default its first.")
+        str | None,
+        typer.Option(
+            metavar="LAYER",
+            help="Which tags of a named corpus (`skipstack data list` lists them); by default the first.",
+        ),
     ] = None,
     data_dir: DataDir = None,
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
     out: Annotated[
-        Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
+        Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
     ] = None,
 ) -> None:
-    """Describe a corpus split by split: sizes, words and tags that train lacks, sentences that stand in two splits, the
-    commonest tags, suspicious characters. What spoils comparisons comes first.
+    """Describe a corpus and warn of what spoils comparisons.
+
+    Warnings come first. Then, by split: sizes, words and tags missing from train, sentences that are in two splits,
+    the most frequent tags, suspicious characters.
     """
     if given in named_corpora():
         described, title = [_read(NamedCorpus(name=given, tags=tags), data_dir, Path.cwd())], given

@@ -25,22 +25,21 @@ def draw(
         str,
         typer.Argument(
             metavar="STUDY|BUNDLE",
-            help="The folder of a study, a bundle, a preset, or a study file of your own. Of a study its best trial is "
-            "drawn, of a preset or a file the base.",
+            help="A study's folder (its best trial is drawn), a bundle, or a preset or study file of your own (the "
+            "base is drawn).",
         ),
     ],
-    trial: Annotated[int | None, typer.Option(min=0, help="Of a study: one trial, by its number.")] = None,
-    base: Annotated[bool, typer.Option("--base", help="Of a study: the config that it varies.")] = False,
+    trial: Annotated[int | None, typer.Option(min=0, help="Of a study: draw this trial.")] = None,
+    base: Annotated[bool, typer.Option("--base", help="Of a study: draw the config that it varies.")] = False,
     scale: Scale = None,
     settings: Settings = None,
-    form: Annotated[
-        Literal["svg", "text"], typer.Option("--format", help="A picture, or the same in sentences.")
-    ] = "svg",
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it to this file, not to the terminal.")
-    ] = None,
+    form: Annotated[Literal["svg", "text"], typer.Option("--format", help="A picture, or sentences.")] = "svg",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file, not to stdout.")] = None,
 ) -> None:
-    """Draw a network: its layers and what each reads, shortcuts and gates, skips, what is fed back, the head."""
+    """Draw a network, or describe it in sentences.
+
+    Its layers and their inputs, shortcuts and gates, skips, the labels that are fed back, the output layer.
+    """
     folder = Path(network)
     if folder.is_dir() and StudyFolder(folder).ledger.is_dir():
         _refuse("a study that was begun", {"--scale": scale, "--set": settings})

@@ -32,31 +32,34 @@ def report(
     study: AnyStudyPath,
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
     out: Annotated[
-        Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
+        Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
     ] = None,
     by: Annotated[list[str] | None, typer.Option(help="An axis to show; may be repeated. Left out: all axes.")] = None,
     against: Annotated[
         str | None, typer.Option(metavar="TABLE", help="Compare with a table of a paper, such as wu2017/table-2.")
     ] = None,
     confirmed: Annotated[
-        bool, typer.Option("--confirmed", help="Show the confirmed rows alone: those of ablations, or of a grid.")
+        bool, typer.Option("--confirmed", help="Print only the confirmed rows: those of ablations, or of a grid.")
     ] = False,
     randomise: Annotated[
         bool,
-        typer.Option("--randomise", help="Give confirmed differences p of approximate randomisation, too (seconds)."),
+        typer.Option(
+            "--randomise", help="Also test confirmed differences by approximate randomisation; this takes seconds."
+        ),
     ] = False,
     trace: Annotated[
         bool,
         typer.Option(
-            "--trace", help="Print each number of the report with the events of the ledger that it was made of."
+            "--trace", help="Print each number of the report with the ledger events that it is computed from."
         ),
     ] = False,
     tracking_uri: StoreOfStudy = None,
 ) -> None:
-    """Print what is confirmed, then what the search saw: what each value of each axis reached, and which axes matter.
+    """Print the report of a study.
 
-    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
-    nothing.
+    First what is confirmed: the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time,
+    and stops no trial early. Then what the search saw: the score that each value of each axis reached, and which axes
+    matter.
     """
     if against is not None and (by or confirmed):
         raise UserError("--against excludes --by and --confirmed (allowed: one of them)")
