@@ -23,8 +23,8 @@ def dashboard(
         list[Path] | None,
         typer.Argument(
             metavar="[FOLDER]...",
-            help="Folders, shown with all studies below them; mlflow:NAME for a study in MLflow, mlflow: for all studies "
-            "of a store. Left out: all of --tracking-uri; without it, the folder runs, or else this one.",
+            help="Folders, shown with all studies below them; mlflow:NAME for a study in MLflow, mlflow: for all "
+            "studies of a store. Left out: all of --tracking-uri; without it, the folder runs, or else this one.",
         ),
     ] = None,
     port: Annotated[

@@ -4,11 +4,14 @@ Each report makes a page; each format has one renderer (``text.py``, ``markdown.
 ``raw.py``), which knows pages and no report.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from skipstack.spaces.subject import Scalar
+
+if TYPE_CHECKING:
+    from skipstack.search.analysis.frames.trace import Traced
 
 Numbers = Mapping[str, Scalar]
 """The numbers of a row by their full names."""
@@ -130,7 +133,8 @@ class Picture:
 class Report:
     """A page for people, and the same for machines: ``content`` as JSON has it, ``records`` as lines of CSV.
 
-    ``names``: those of the numbers of each record. ``pictures``: draws those of HTML.
+    ``names``: those of the numbers of each record. ``pictures``: draws those of HTML. ``traced``: finds the events of
+    the ledger that each number is computed from.
     """
 
     page: Page
@@ -138,3 +142,4 @@ class Report:
     records: Sequence[Numbers] = ()
     names: Sequence[str] = ()
     pictures: Callable[[], Sequence[Picture]] = tuple
+    traced: "Callable[[], Iterable[Traced]]" = tuple

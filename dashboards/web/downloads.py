@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.commands.report import reported
 from skipstack.dashboards.formats.rendering import FileFormat, rendered
+from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.web.elements import sentence
 from skipstack.dashboards.web.snapshot import Snapshot
@@ -58,14 +58,14 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
         )
 
 
-def study_report(of: Snapshot) -> "Report":
-    """What ``skipstack report`` prints."""
-    return warned(reported(of.frames, None, (), confirmed=False, randomise=False), of.frames.warnings)
+def whole_report(of: Snapshot) -> "Report":
+    """The report that ``skipstack report`` prints."""
+    return warned(study_report(of.frames, None, (), confirmed=False, randomise=False), of.frames.warnings)
 
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:
     """The file that ``skipstack report --format`` writes."""
-    return rendered(study_report(of), form)
+    return rendered(whole_report(of), form)
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:

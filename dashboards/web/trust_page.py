@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from skipstack.dashboards.commands.describing import recorded_corpora
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
 from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
+from skipstack.dashboards.reports.described_corpora import recorded_corpora
 from skipstack.dashboards.reports.health_report import health_report
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_chart
 from skipstack.dashboards.reports.pictures.picture import Drawn

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from skipstack.dashboards.formats.page import Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
+from skipstack.dashboards.reports.confirmation.traced import traced_table
 from skipstack.dashboards.reports.naming import names_by_path
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
 from skipstack.dashboards.reports.quantities import NONE
@@ -18,7 +20,11 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
     course of the scores along an axis of numbers.
     """
     report = confirmation_report(found, *_path(record))
-    return replace(report, pictures=lambda: (*report.pictures(), *trend_pictures(record)))
+    return replace(
+        report,
+        pictures=lambda: (*report.pictures(), *trend_pictures(record)),
+        traced=partial(traced_table, record, found),
+    )
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:

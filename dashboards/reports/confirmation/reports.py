@@ -8,6 +8,7 @@ from skipstack.dashboards.formats.page import Block, Heading, Picture, Report
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
+from skipstack.search.analysis.frames.trace import Traced
 from skipstack.search.record.study_record import StudyRecord
 
 
@@ -38,6 +39,7 @@ def one_report(reports: Sequence[Report]) -> Report:
         records=[{"study": str(each.content["study"]), **record} for each in reports for record in each.records],
         names=["study", *reports[0].names],
         pictures=partial(_pictures, reports),
+        traced=partial(_traced, reports),
     )
 
 
@@ -46,11 +48,13 @@ def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
     if not reports:
         return explored
     groups = (*_groups(reports), (Heading("what the search saw"),), *explored.page.groups)
+    all_reports = [*reports, explored]
     return replace(
         explored,
         page=replace(explored.page, groups=groups),
         content={**explored.content, "confirmed": [each.content for each in reports]},
-        pictures=partial(_pictures, [*reports, explored]),
+        pictures=partial(_pictures, all_reports),
+        traced=partial(_traced, all_reports),
     )
 
 
@@ -62,3 +66,8 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
 
 def _pictures(reports: Sequence[Report]) -> tuple[Picture, ...]:
     return tuple(picture for report in reports for picture in report.pictures())
+
+
+def _traced(reports: Sequence[Report]) -> Iterator[Traced]:
+    for report in reports:
+        yield from report.traced()

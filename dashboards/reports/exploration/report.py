@@ -11,6 +11,7 @@ from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Rep
 from skipstack.dashboards.reports.enough import enough_in_words
 from skipstack.dashboards.reports.exploration.parts import blocks, contents
 from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
+from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
 from skipstack.dashboards.reports.quantities import NONE, reason_in_words, scored
 from skipstack.data.basis.counted import counted
@@ -43,6 +44,7 @@ def exploration_report(exploration: Exploration) -> Report:
         records=records,
         names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
         pictures=partial(search_pictures, exploration),
+        traced=partial(traced, exploration),
     )
 
 
