@@ -5,8 +5,8 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, value_title
 from skipstack.dashboards.charts.theme import colours, dashes, data, finished, looks
+from skipstack.dashboards.charts.titles import shown, value_title
 from skipstack.data.tasks.measure import Measure
 
 

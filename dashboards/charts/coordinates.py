@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import is_quantity, is_wide, ordered, text_of, texts
-from skipstack.dashboards.charts.quantities import not_drawn, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
+from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 150

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 

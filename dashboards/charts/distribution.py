@@ -6,9 +6,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import not_drawn, shown, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, dashes, data, finished
+from skipstack.dashboards.charts.titles import not_drawn, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST = 400

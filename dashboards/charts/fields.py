@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, is_wide, placed
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6

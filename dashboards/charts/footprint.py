@@ -6,8 +6,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, data, finished
+from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 

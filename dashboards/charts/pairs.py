@@ -5,8 +5,8 @@ from typing import Any, Final
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, shown, some_of
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
+from skipstack.dashboards.charts.titles import difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 6

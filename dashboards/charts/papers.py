@@ -5,8 +5,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, not_drawn, shown
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.tasks.measure import Measure
 
 OURS, EXPLORED, PAPER = LOOKS = (

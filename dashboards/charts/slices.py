@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 1000

@@ -6,9 +6,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import some_of
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, data, finished
+from skipstack.dashboards.charts.titles import some_of
 
 MOST: Final = 600
 """Bars that are drawn at most: the last ones."""

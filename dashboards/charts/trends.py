@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.theme import SERIES, colours, dashes, data, finished, looks
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = len(SERIES)

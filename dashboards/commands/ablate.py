@@ -97,7 +97,7 @@ def ablate(
     Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
     previous command; the defaults named below are those of a new study.
     """
-    from skipstack.dashboards.reports.confirmation.ablating import ablation_page, nothing_to_compare
+    from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
     from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
 

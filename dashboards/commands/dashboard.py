@@ -40,7 +40,7 @@ def dashboard(
     The pages are served to this machine only, and never change a study. They answer: Is it going well? What works?
     Can I believe it? What do I take away? Ctrl-C ends it.
     """
-    from skipstack.dashboards.web.found import studies_below
+    from skipstack.dashboards.web.study_folders import studies_below
 
     here = Path("runs") if Path("runs").is_dir() else Path()
     given = folders or [here if tracking_uri is None else Path(STORE)]

@@ -54,11 +54,11 @@ def draw(
         study, _ = load_study(network, scale=scale, overrides=settings or [])
         config, name = study.space.base, f"{study.name}: base"
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
-    from skipstack.dashboards.network_drawing.told import told
+    from skipstack.dashboards.network_drawing.sentences import described
     from skipstack.dashboards.reports.printing import write_file
 
     shown = diagram_of(config)
-    content = drawing(shown, name) if form == "svg" else "".join(f"{sentence}\n" for sentence in told(shown))
+    content = drawing(shown, name) if form == "svg" else "".join(f"{sentence}\n" for sentence in described(shown))
     if out is None:
         sys.stdout.write(content)
     else:

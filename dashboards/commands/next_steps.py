@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.reports.quantities import reason_in_words
+from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.search.ledger.events import SCORELESS, Reason
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord

@@ -14,8 +14,8 @@ from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.verdict import verdict_of
 from skipstack.dashboards.reports.printing import print_report, print_sentence, say
-from skipstack.dashboards.reports.quantities import reason_in_words
 from skipstack.dashboards.reports.warned import warned
+from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution, share

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skipstack.dashboards.live.counts import Level, StudyCounts
-from skipstack.dashboards.reports.enough import enough_in_words
-from skipstack.dashboards.reports.quantities import NONE, duration, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened

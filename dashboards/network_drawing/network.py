@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, INK, VERMILLION, Canvas, Point, wide
-from skipstack.dashboards.network_drawing.inside import sign
-from skipstack.dashboards.network_drawing.places import GAP, GATE, Place, Places, places
+from skipstack.dashboards.network_drawing.layout import GAP, GATE, Place, Places, places
+from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 LOW, HIGH = 7, -7

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE
 from skipstack.dashboards.reports.warned import lines
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.data.basis.counted import counted
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.health.health import Health, SplitHealth

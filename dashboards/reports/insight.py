@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Table
-from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
 

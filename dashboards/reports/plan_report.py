@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import duration, number
 from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
+from skipstack.dashboards.reports.wording import duration, number
 from skipstack.search.planning.plan import Forecast, Network, Plan
 from skipstack.search.schedulers.build import described
 from skipstack.spaces.space import Space

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE, size_of
 from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines
+from skipstack.dashboards.reports.wording import NONE, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings

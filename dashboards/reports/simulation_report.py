@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE, duration, heading_of
+from skipstack.dashboards.reports.wording import NONE, duration, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import SearchConfig
 from skipstack.search.record.study_record import StudyRecord

@@ -6,22 +6,22 @@ from typing import Final
 
 import streamlit as st
 
+from skipstack.dashboards.web.confidence_page import confidence_page
+from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.elements import ICON, STYLE, sentence
-from skipstack.dashboards.web.found import all_studies
-from skipstack.dashboards.web.going_page import going_page
+from skipstack.dashboards.web.export_page import export_page
+from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.studies_page import studies_page
-from skipstack.dashboards.web.takeaway_page import takeaway_page
-from skipstack.dashboards.web.trust_page import trust_page
-from skipstack.dashboards.web.works_page import works_page
+from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.data.basis.errors import UserError
 
 STUDIES: Final = "Studies"
 
 PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
-    "Is it going well?": going_page,
-    "What works?": works_page,
-    "Can I believe it?": trust_page,
-    "What do I take away?": takeaway_page,
+    "Is it going well?": running_page,
+    "What works?": effects_page,
+    "Can I believe it?": confidence_page,
+    "What do I take away?": export_page,
 }
 """The pages about a study, in the order in which a person asks."""
 

@@ -114,9 +114,9 @@ def picture(svg: str) -> None:
 def drawing_of(config: "Subject", title: str) -> None:
     """The network of a config, drawn; its layers in words below."""
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
-    from skipstack.dashboards.network_drawing.told import told
+    from skipstack.dashboards.network_drawing.sentences import described
 
     shown = diagram_of(config)
     picture(drawing(shown, title, alone=False))
     with st.expander("In words"):
-        sentence(" ".join(told(shown)))
+        sentence(" ".join(described(shown)))

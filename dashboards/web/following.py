@@ -12,7 +12,7 @@ import streamlit as st
 
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
-from skipstack.dashboards.reports.quantities import reason_in_words
+from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.search.ledger.events import (
     FAULTS,
     Decided,

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
-from skipstack.dashboards.reports.quantities import duration
+from skipstack.dashboards.reports.wording import duration
 from skipstack.dashboards.web.elements import charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError

@@ -7,9 +7,8 @@ from functools import partial
 from skipstack.dashboards.formats.page import Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
 from skipstack.dashboards.reports.confirmation.traced import traced_table
-from skipstack.dashboards.reports.naming import names_by_path
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
-from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.wording import NONE, names_by_path
 from skipstack.search.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.record.study_record import StudyRecord

@@ -11,7 +11,7 @@ from typing import Any
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
-from skipstack.dashboards.reports.quantities import NONE, heading_of, with_error
+from skipstack.dashboards.reports.wording import NONE, heading_of, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison

@@ -6,9 +6,8 @@ from functools import partial
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
-from skipstack.dashboards.reports.naming import names_by_path
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.reports.quantities import NONE, heading_of
+from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skipstack.dashboards.formats.page import Numbers
-from skipstack.dashboards.reports.quantities import NONE, with_error
+from skipstack.dashboards.reports.wording import NONE, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow

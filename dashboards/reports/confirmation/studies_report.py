@@ -8,7 +8,7 @@ from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmed_table
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_pictures
-from skipstack.dashboards.reports.quantities import NONE, heading_of
+from skipstack.dashboards.reports.wording import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.studies import Explored, Studies

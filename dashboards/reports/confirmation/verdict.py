@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from skipstack.dashboards.reports.naming import listed, settings
-from skipstack.dashboards.reports.quantities import size_of
+from skipstack.dashboards.reports.wording import listed, settings, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.labels import label
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow

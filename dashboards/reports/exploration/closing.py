@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from skipstack.dashboards.reports.naming import listed, settings
+from skipstack.dashboards.reports.wording import listed, settings
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE, scored, size_of
+from skipstack.dashboards.reports.wording import NONE, scored, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Report, Sentence
-from skipstack.dashboards.reports.enough import enough_in_words
 from skipstack.dashboards.reports.exploration.parts import blocks, contents
 from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
 from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.quantities import NONE, reason_in_words, scored
+from skipstack.dashboards.reports.wording import NONE, enough_in_words, reason_in_words, scored
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row

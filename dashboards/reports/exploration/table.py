@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
 from skipstack.dashboards.formats.page import Row as PageRow
-from skipstack.dashboards.reports.quantities import NONE, heading_of, scored, size_of
+from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
 

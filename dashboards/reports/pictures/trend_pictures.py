@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from skipstack.dashboards.formats.page import Picture
-from skipstack.dashboards.reports.naming import names_by_path
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.wording import names_by_path
 from skipstack.search.analysis.confirmation.trends import trend
 from skipstack.search.record.study_record import StudyRecord
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from skipstack.dashboards.formats.page import Block, Listing, Page, Sentence
-from skipstack.dashboards.reports.quantities import duration, number, size_of
+from skipstack.dashboards.reports.wording import duration, number, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment

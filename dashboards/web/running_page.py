@@ -9,10 +9,9 @@ import streamlit as st
 
 from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
-from skipstack.dashboards.reports.enough import enough_in_words
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.reports.quantities import NONE, duration, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
 from skipstack.search.ledger.usage import Usage
@@ -30,13 +29,13 @@ FAULTS: Final = 20
 """Faults that are told, at most: the last ones."""
 
 
-def going_page(path: Path) -> None:
+def running_page(path: Path) -> None:
     """The page; it looks again by itself until the study is finished."""
     with st.spinner("Reading the ledger", show_time=True):
         found = followed(str(path))
         over = found.look().state == "finished"
     every = max(EVERY, SHARE * found.seconds)
-    st.fragment(lambda: _look(path), run_every=None if over else every, key=f"going {path}")()
+    st.fragment(lambda: _look(path), run_every=None if over else every, key=f"running {path}")()
 
 
 def _look(path: Path) -> None:
@@ -52,12 +51,12 @@ def _look(path: Path) -> None:
             table(*_workers(standing))
         else:
             sentence("None trains a trial.")
-    charts(going_charts(standing), f"going {path}")
+    charts(running_charts(standing), f"running {path}")
     _faults(standing)
     _place(standing)
 
 
-def going_charts(standing: Standing) -> Iterator[Drawn]:
+def running_charts(standing: Standing) -> Iterator[Drawn]:
     """The charts of this page."""
     from skipstack.dashboards.charts.history import history
     from skipstack.dashboards.charts.timeline import timeline

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, Canvas, Point
-from skipstack.dashboards.network_drawing.places import MARGIN
+from skipstack.dashboards.network_drawing.layout import MARGIN
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
@@ -57,7 +57,7 @@ def sign(config: ShortcutConfig) -> str:
     return "p" if "probability" in equation else "W" if equation.startswith("W") else "σ"
 
 
-def inside(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
+def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
     """Draw it below ``top``; gives where it ends."""
     links = TOPOLOGIES[config.topology]
     memory = "keeps a memory c" if links.memory else "keeps no memory"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.dashboards.web.downloads import downloads
 from skipstack.dashboards.web.elements import drawing_of, heading, sentence, table
 from skipstack.dashboards.web.inspecting import inspecting
@@ -20,7 +20,7 @@ BASE: Final = -1
 """Stands for the base in a list of trials."""
 
 
-def takeaway_page(path: Path) -> None:
+def export_page(path: Path) -> None:
     """The page."""
     of = snapshot(path)
     ranked = list(of.explored.seen.ranked)

@@ -11,7 +11,7 @@ from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.web.elements import chart, charts, sentence
 from skipstack.dashboards.web.snapshot import snapshot
-from skipstack.dashboards.web.trials_shown import chosen_axes, chosen_trials, trials_table
+from skipstack.dashboards.web.trial_filters import chosen_axes, chosen_trials, trials_table
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
@@ -22,7 +22,7 @@ MOST_AXES: Final = 6
 """Axes that are drawn at first, at most: the most important ones."""
 
 
-def works_page(path: Path) -> None:
+def effects_page(path: Path) -> None:
     """The page: a question at a time, so that only its charts are drawn."""
     seen = snapshot(path).explored
     sentence(ABOUT, pale=True)

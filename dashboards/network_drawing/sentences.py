@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from skipstack.dashboards.network_drawing.earlier import summary
-from skipstack.dashboards.network_drawing.inside import equations
+from skipstack.dashboards.network_drawing.earlier_steps import summary
+from skipstack.dashboards.network_drawing.shortcut_layer import equations
 from skipstack.data.basis.counted import counted
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
@@ -19,7 +19,7 @@ def heading(diagram: Diagram) -> str:
     return f"{counted(depth, 'layer')} of {layers[0].units} units, reading {read}"
 
 
-def told(diagram: Diagram) -> Iterator[str]:
+def described(diagram: Diagram) -> Iterator[str]:
     """The network in sentences, bottom up; of two directions alike the first one is told."""
     yield f"A network of {heading(diagram)}."
     yield f"Looked up: {'; '.join(_sized(part.label, part) for part in diagram.of_kind('input'))}."

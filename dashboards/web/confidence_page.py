@@ -27,7 +27,7 @@ NOTHING = (
 )
 
 
-def trust_page(path: Path) -> None:
+def confidence_page(path: Path) -> None:
     """The page."""
     of = snapshot(path)
     for line in of.frames.warnings:
@@ -38,13 +38,13 @@ def trust_page(path: Path) -> None:
         _paper(of)
     heading("What the search says of itself")
     sentence("Described, and not tested.", pale=True)
-    charts(trust_charts(of.explored), f"trust {path}")
+    charts(confidence_charts(of.explored), f"trust {path}")
     if of.frames.corpora:
         heading("The corpora")
         _corpora(of)
 
 
-def trust_charts(seen: "Exploration") -> Iterator[Drawn]:
+def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
     """Of the search: whether rungs ordered trials as their ends did, and what fewer trials would have given."""
     from skipstack.dashboards.charts.agreement import agreement
     from skipstack.search.analysis.exploration.agreement import agreement as compared

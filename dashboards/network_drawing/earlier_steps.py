@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, assert_never
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, VERMILLION, Canvas, Point
-from skipstack.dashboards.network_drawing.places import BETWEEN, MARGIN, WIDTH
+from skipstack.dashboards.network_drawing.layout import BETWEEN, MARGIN, WIDTH
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
 from skipstack.models.views.diagram.graph import Diagram, Reading
 
@@ -15,7 +15,7 @@ STEP, OWN = 30, 76
 """Pixels from one earlier step to the next, and from the last of them to the own one."""
 
 
-def earlier(canvas: Canvas, diagram: Diagram, top: float) -> float:
+def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
     """Draw it below ``top``, if there is anything; gives where the next part begins."""
     if diagram.skip is not None:
         return _skips(canvas, diagram.skip, top) + BETWEEN
