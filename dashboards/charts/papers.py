@@ -17,7 +17,7 @@ OURS, EXPLORED, PAPER = LOOKS = (
 
 
 def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
-    """A row for each of the table's: the paper's difference to its base as a hollow diamond, ours as a filled circle.
+    """A row for each row of the table: the paper's difference to its base as a hollow diamond, ours as a filled circle.
 
     ``frame`` has the columns row, paper and ours, differences to the base on ``split`` in the measure's own unit, and
     low and high, the ends of our 95 % interval; NaN where there is none.

@@ -1,4 +1,4 @@
-"""Each axis alone: the score of every trial over the value that it has there."""
+"""Slices: the score of every trial over its value on one axis."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -14,7 +14,7 @@ from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 1000
-"""Trials that are drawn at most."""
+"""The most trials that are drawn."""
 
 
 def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:

@@ -1,4 +1,4 @@
-"""``skipstack ablate``: which of the winner's changes earn their place, on seeds that the search has not seen."""
+"""``skipstack ablate``: tests which of the winner's changes earn their place, with fresh seeds."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
+"""``skipstack export``, ``verify`` and ``predict``: write, check and use bundles."""
 
 import sys
 from dataclasses import replace
@@ -92,7 +92,7 @@ def export(
         raise UserError(f"got {got} (allowed: one of them)")
     from skipstack.search.record.reading import read_study
 
-    record = read_study(study)  # which is soon refused where there is none
+    record = read_study(study)  # refuses a folder without a study before slow imports
     if to_optuna is not None:
         given = (best, trial, pareto or None, register, ensemble or None, retrain or None, torch_export)
         if any(each is not None for each in given):
@@ -135,7 +135,7 @@ def export(
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
-    """The name of the study there."""
+    """Write the study into an Optuna storage; returns its name there."""
     from skipstack.search.ledger.ledger import Ledger
     from skipstack.search.tracking.optuna_storage import write_study
 
@@ -143,7 +143,7 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
 
 
 def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
-    """Write the program of a bundle that was just written, and say how it compares."""
+    """Write the torch.export program of a bundle, and print how its scores differ from the network's."""
     from skipstack.data.store.stored import open_store
     from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle

@@ -1,4 +1,4 @@
-"""``skipstack spaces``: what there is to search."""
+"""``skipstack spaces``: presets, and the space and settings of a study."""
 
 import json
 import tempfile
@@ -78,7 +78,7 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
 
 
 def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
-    """The size of an epoch of the base, or why it is not known."""
+    """The size of an epoch of the base, or the reason why it is not known."""
     from skipstack.data.store.stored import open_store
     from skipstack.data.store.writing import store
 

@@ -1,4 +1,4 @@
-"""``skipstack check``: whether pieces of one's own, such as gates and formats, do what ours do."""
+"""``skipstack check``: conformance tests for gates, cells, heads, embedders and formats of the user's own."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""``skipstack compare``: several studies side by side."""
+"""``skipstack compare``: several studies of one corpus compared."""
 
 from pathlib import Path
 from typing import Annotated

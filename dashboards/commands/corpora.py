@@ -1,4 +1,4 @@
-"""``skipstack data``: the corpora that are known by name, fetched, checked and described."""
+"""``skipstack data``: lists, fetches, checks and describes corpora."""
 
 import os
 from typing import Annotated
@@ -63,7 +63,7 @@ def fetch_corpus(
     the address of a mirror: a data directory on any web server.
     """
     card = find_card(name)
-    from skipstack.dashboards.live.downloading import downloading  # which takes a moment
+    from skipstack.dashboards.live.downloading import downloading  # slow to import
     from skipstack.data.corpora.fetching import MIRROR, fetch
 
     folder = data_folder(data_dir)
@@ -75,7 +75,7 @@ def fetch_corpus(
             for path in files:
                 say(f"{path.name}: {path.stat().st_size / 1e6:,.1f} MB, whole")
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on where this one was")
+        say("interrupted; the same command continues the download")
         raise
     print(folder / card.folder)
 

@@ -10,7 +10,7 @@ from skipstack.dashboards.commands.options import StoreOfStudy, located
 from skipstack.data.basis.errors import UserError
 
 STORE: Final = "mlflow:"
-"""Stands for all studies of a store."""
+"""The address of all studies of a store."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -66,7 +66,7 @@ def dashboard(
 
 
 def _received(path: Path, tracking_uri: str | None) -> dict[str, Path]:
-    """The folders of what stands at an address in MLflow."""
+    """The folders of the studies at an address in MLflow."""
     if str(path) != STORE:
         return {str(path): located(path, tracking_uri)}
     from skipstack.search.tracking.reading import all_located

@@ -1,4 +1,4 @@
-"""``skipstack data describe``: what a corpus is made of, before a study or after it."""
+"""``skipstack data describe``: the health of corpora, named, planned or recorded."""
 
 from pathlib import Path
 from typing import Annotated

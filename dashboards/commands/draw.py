@@ -91,7 +91,7 @@ def _of_bundle(path: Path) -> "TrialConfig":
 
 
 def _refuse(what: str, given: dict[str, object]) -> None:
-    """Raise UserError for the first option that says nothing of what is drawn."""
+    """Raise UserError for the first given option that does not apply to ``what``."""
     for option, value in given.items():
         if value:
             raise UserError(f"{option}: got it for {what} (allowed: to leave it out)")

@@ -1,4 +1,4 @@
-"""``skipstack extend`` and ``skipstack rerun``: more of a study, and one trial of it again."""
+"""``skipstack extend`` and ``skipstack rerun``: add to a study, and train one of its trials again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
 DIFFERS = 3
-"""The exit code where a trial that is trained again gives another number."""
+"""The exit code if a number of the repeated trial differs."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -135,7 +135,7 @@ def rerun(
 
 
 def _choices(given: Sequence[str]) -> dict[str, list[Json]]:
-    """The values by path, each as YAML."""
+    """The added values by path, parsed as YAML."""
     choices: dict[str, list[Json]] = {}
     for text in given:
         path, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""``skipstack inspect``: what a trained network does with sentences."""
+"""``skipstack inspect``: gates, states and gradients of a trained network on sentences."""
 
 import os
 from pathlib import Path

@@ -155,7 +155,7 @@ def studied(
     lanes: str | None,
     seed: int | None,
 ) -> "tuple[StudyConfig, Path]":
-    """The study that the options describe, and the folder from which its corpus paths are read."""
+    """The study that the options describe, and the folder at which its corpus paths start."""
     from skipstack.search.study_files.study_file import load_study
 
     options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
@@ -174,7 +174,7 @@ def studied(
 
 
 def located(study: Path, tracking_uri: str | None) -> Path:
-    """The folder of a study that may be in MLflow (``search/tracking/reading.py``)."""
+    """The folder of a study; one in MLflow is fetched first (``search/tracking/reading.py``)."""
     if not str(study).startswith(("mlflow:", "runs:")):
         return study
     from skipstack.search.tracking.reading import located as fetched

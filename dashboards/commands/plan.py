@@ -1,4 +1,4 @@
-"""``skipstack plan``: what a study would cost."""
+"""``skipstack plan``: estimates the size, memory and hours of a study."""
 
 import tempfile
 import time

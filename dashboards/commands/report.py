@@ -1,4 +1,4 @@
-"""``skipstack report``: what a study confirmed, and what its search saw."""
+"""``skipstack report``: the confirmed rows of a study, and what its search saw."""
 
 from pathlib import Path
 from typing import Annotated

@@ -78,7 +78,7 @@ def search(
         lanes=lanes,
         seed=seed,
     )
-    with uncollected():  # takes seconds: for a valid study alone
+    with uncollected():  # takes seconds, so only after the study was checked
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.run import begin
 

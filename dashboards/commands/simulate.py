@@ -1,4 +1,4 @@
-"""``skipstack simulate``: what another scheduler, proposer or number of workers would have made of a study."""
+"""``skipstack simulate``: replays a study under other schedulers, proposers or numbers of workers."""
 
 import math
 from collections.abc import Sequence
@@ -132,7 +132,7 @@ def simulate(
 
 
 def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | None) -> list[SearchConfig]:
-    """The study's own search with each of the proposers, whose options stay where it has the proposer itself."""
+    """The study's search with each of the proposers; its own proposer keeps its options."""
     for name in names:
         if name not in get_args(ProposerName):
             raise UserError(unknown("proposer", name, get_args(ProposerName)))

@@ -1,4 +1,4 @@
-"""``skipstack sync``: what MLflow lacks of a study, from its ledger."""
+"""``skipstack sync``: writes the missing runs of a study into MLflow, from its ledger."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The drawing of a network: the whole, the inside of a layer with a shortcut, and what is read of earlier steps."""
+"""Draws a network: the whole, the inside of a layer with a shortcut, and the earlier steps that it reads."""
 
 from skipstack.dashboards.network_drawing.canvas import Canvas
 from skipstack.dashboards.network_drawing.earlier_steps import earlier_steps
@@ -23,9 +23,9 @@ def diagram_of(subject: Subject) -> Diagram:
 
 
 def drawing(shown: Diagram, title: str, *, alone: bool = True) -> str:
-    """The network as SVG, with its description in words for those who do not see it.
+    """The network as SVG, with a description for screen readers.
 
-    ``alone``: for a page of its own, not as a part of a page of HTML.
+    ``alone``: as a page of its own, not as a part of an HTML page.
     """
     canvas = Canvas(WIDTH)
     canvas.text((MARGIN, 18), title, anchor="start", bold=True)

@@ -1,4 +1,4 @@
-"""Corpora with their health: one of them alone, or those of a study, before it runs or after."""
+"""Corpora with their health: a single corpus, or those of a planned or recorded study."""
 
 import tempfile
 from collections.abc import Iterator

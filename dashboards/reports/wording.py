@@ -10,11 +10,11 @@ from skipstack.spaces.domains import Json
 from skipstack.spaces.subject import Scalar
 
 NONE = "–"
-"""Stands where there is no number."""
+"""Printed in place of a missing number."""
 
 
 def number(value: float | None, factor: float = 1) -> str:
-    """The value times ``factor`` in three digits, and in more where more stand before the point."""
+    """``value * factor`` in three digits, or more if there are more before the point."""
     if value is None:
         return NONE
     value *= factor
@@ -32,22 +32,22 @@ def duration(value: float | None, factor: float = 1) -> str:
 
 
 def heading_of(heading: str, measure: Measure) -> str:
-    """A heading as it is printed: ``dev %`` where scores are accuracies, ``dev F1`` where they are F1."""
+    """A printed heading: ``dev %`` for accuracies, ``dev F1`` for F1."""
     return heading.replace("%", measure.unit)
 
 
 def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
-    """A score, or a difference or deviation of scores, as it is printed: ``96.41``."""
+    """A printed score, difference or deviation of scores: ``96.41``."""
     return measure.written(score, sign) if isinstance(score, float) else NONE
 
 
 def size_of(deviation: Scalar, measure: Measure) -> str:
-    """A deviation, or how large a difference is, as it is printed: without a sign."""
+    """A printed deviation, or the size of a difference: without a sign."""
     return scored(deviation, measure).lstrip("-")
 
 
 def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
-    """``96.41 ± 0.12``; an undefined error takes the same room, so that means stand below means."""
+    """``96.41 ± 0.12``; an undefined error is padded, so that means are aligned."""
     if not isinstance(mean, float):
         return NONE
     error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
@@ -55,23 +55,23 @@ def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") ->
 
 
 def reason_in_words(reason: str) -> str:
-    """Why a trial ended, as people read it: ``out of memory``."""
+    """The printed end reason of a trial: ``out of memory``."""
     return reason.replace("_", " ")
 
 
 def settings(changes: Mapping[str, Json]) -> list[str]:
-    """``depth 5`` for ``model.stack.depth=5``, with as much of the path as tells the changes apart."""
+    """``depth 5`` for ``model.stack.depth=5``, with as much of the path as makes it unambiguous."""
     return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
 
 
 def names(paths: Iterable[str]) -> list[str]:
-    """The last parts of dotted paths, as few as tell them apart; a ``kind`` is named by what it is the kind of."""
+    """The shortest unambiguous ends of dotted paths; a final ``kind`` is left out."""
     parts = [path.removesuffix(".kind").split(".") for path in paths]
     return [next(name for name in _longer(own) if sum(_ends(each, name) for each in parts) == 1) for own in parts]
 
 
 def names_by_path(paths: Iterable[str]) -> dict[str, str]:
-    """The same by path, of paths that may come several times."""
+    """The same by path; paths may repeat."""
     each = list(dict.fromkeys(paths))
     return dict(zip(each, names(each), strict=True))
 
@@ -95,7 +95,7 @@ def _value(value: Json) -> str:
 
 
 def enough_in_words(gain: Gain, measure: Measure) -> str:
-    """What more trials would bring, against how much seeds deviate."""
+    """Why a study starts no further trial: the expected gain, beside the deviation between seeds."""
     most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
     more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
     return (

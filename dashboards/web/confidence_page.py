@@ -1,4 +1,4 @@
-"""Can I believe it? What is confirmed, beside the paper's figures, and what speaks for and against the search."""
+"""The page "Can I believe it?": confirmed results, a paper's figures beside them, and checks of the search."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ def confidence_page(path: Path) -> None:
 
 
 def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
-    """Of the search: whether rungs ordered trials as their ends did, and what fewer trials would have given."""
+    """Checks of the search: whether rungs ranked trials as their final scores do, and the best of fewer trials."""
     from skipstack.dashboards.charts.agreement import agreement
     from skipstack.search.analysis.exploration.agreement import agreement as compared
 

@@ -1,4 +1,4 @@
-"""The report of an ablation: its confirmed rows, and the path as it was walked."""
+"""The report of an ablation: its confirmed rows and its path."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,8 +15,10 @@ from skipstack.search.record.study_record import StudyRecord
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
-    """The report of what a study or its ablation ``found``, of the path where one was walked, and of a grid with the
-    course of the scores along an axis of numbers.
+    """The report of a confirmed table.
+
+    It ends with the steps of the path, if the ablation has one; a grid with an axis of numbers also gets a chart of the
+    scores along it.
     """
     report = confirmation_report(found, *_path(record))
     return replace(
@@ -27,7 +29,7 @@ def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
+    """The steps of an ablation's path with their alternatives: chosen on dev, so described and not tested."""
     measure = record.measure
     taken = list(walked(record))
     if taken:

@@ -1,6 +1,6 @@
-"""The report of a study: what its search saw, and nothing that it did not test.
+"""The report of a search, described and not tested.
 
-What people read is written from the raw numbers that the machine-readable formats carry, so formats cannot disagree.
+The page is written from the raw numbers of the machine-readable formats, so that all formats agree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _whole(exploration: Exploration) -> Iterator[Block]:
-    """The trials by end reason, what they cost, why there are no more, the best of them and the Pareto front."""
+    """The trials by end reason, their cost, why no further trial was started, the best trial and the Pareto front."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{sum(exploration.ends.values())} trials{': ' if ends else ''}{ends}; "
@@ -86,7 +86,7 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         changed = changes(exploration.best_config, exploration.base)
         against = "differs from the base in:" if changed else "the base itself"
         yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
-        settings = chosen(changed, exploration.best_config)  # what follows from another kind is left out
+        settings = chosen(changed, exploration.best_config)  # without the defaults of another kind
         yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
     if exploration.front:
         trials = counted(sum(exploration.ends.values()), "trial")
@@ -110,7 +110,7 @@ def _objectives(trial: Trial, exploration: Exploration) -> Numbers:
 
 
 def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
-    """What the columns and marks of the table mean."""
+    """The meaning of the columns and marks of the table."""
     measure, model = exploration.measure, exploration.effects
     seeds = max((int(numbers["seeds"] or 0) for numbers in records), default=0)
     unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in records)
