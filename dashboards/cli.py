@@ -1,8 +1,8 @@
 """The command line: ``skipstack COMMAND``. stdout carries the result, stderr the progress.
 
-Exit 0: done. 2: the user's mistake, reported in one line. 3: a study finished, and faults ended some of its
-trials, or kept some from being tested. 130: interrupted, by the user, a full disk, a lost disk or a lost cluster, and
-can be resumed.
+Exit 0: done. 2: the user's mistake, reported in one line. 3: a study finished, but faults ended some of its trials or
+kept some from being tested. 130: interrupted by the user, a full disk, a lost disk or a lost cluster; it can be
+resumed.
 """
 
 import atexit
@@ -25,8 +25,8 @@ from skipstack.data.basis.system import check_system
 app = typer.Typer(
     name="skipstack",
     cls=Commands,
-    callback=lambda: None,  # Typer asks for one where it sees no command
-    help="Search architectures and hyperparameters of recurrent sequence models on a Ray cluster.",
+    callback=lambda: None,  # Typer requires one if it sees no command
+    help="Search architectures and hyperparameters of recurrent sequence models, on one machine or a Ray cluster.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,7 +37,7 @@ app = typer.Typer(
 def main() -> NoReturn:
     """Run the command that was typed, and exit with its code."""
     print_everywhere()
-    atexit.register(gc.freeze)  # what ends with the process is not looked through for garbage: a second after a study
+    atexit.register(gc.freeze)  # no garbage collection at exit: it takes a second after a study
     try:
         check_system()
         code = app(standalone_mode=False)
@@ -48,18 +48,18 @@ def main() -> NoReturn:
     except Exit as error:
         code = error.exit_code
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of stdout has gone, and wants no more
+        sys.stderr.close()  # the reader of stdout has closed it
         code = 0
     except (KeyboardInterrupt, Abort):
         code = 130
-    except Exception:  # noqa: BLE001 (a defect of ours, shown whole, but for the secrets that an error may quote)
+    except Exception:  # noqa: BLE001 (a bug: show the whole traceback, without secrets)
         sys.stderr.write(visible(redacted(traceback.format_exc())))
         code = 1
     sys.exit(code or 0)
 
 
 def _of_typer(error: TyperException) -> str:
-    """What Typer says of a command line, in our words where it names a choice."""
+    """Typer's message about a command line; for a wrong choice, our own with the nearest valid name."""
     message = " ".join(error.format_message().split()).rstrip(".")
     choice = re.fullmatch(r"Invalid value for '(.+?)': (?:Value error, )?'(.*)' is not one of (.+)", message)
     if choice is None:

@@ -7,7 +7,7 @@ from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.own_code import known
 from skipstack.spaces.paths import typed
 from skipstack.spaces.subject import Scalar, Subject, leaves
-from skipstack.spaces.trial import TrialConfig
+from skipstack.spaces.trial import CODE, TrialConfig
 
 
 def changes(config: Subject, base: Subject) -> dict[str, Scalar]:
@@ -28,11 +28,12 @@ def chosen(changed: Mapping[str, Scalar], config: Subject) -> dict[str, Scalar]:
     """What to set in a base to get ``config``, which has ``changed``: its leaves that do not follow from another one.
 
     Another ``kind`` of a part of a network brings the defaults of that kind, so a mapping whose kind changed counts by
-    what it has instead of them, whether the base had the same or not.
+    what it has instead of them, whether the base had the same or not. The files of own code belong to the study, and
+    follow from the kinds.
     """
     if not isinstance(config, TrialConfig):
         return dict(changed)
-    own = config.flatten()
+    own = {path: value for path, value in config.flatten().items() if path != CODE}
     defaults: dict[str, Scalar] = {}
     switched = [path.removesuffix(".kind") for path in own if path in changed and path.endswith(".kind")]
     for path in switched:

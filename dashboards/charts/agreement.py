@@ -1,4 +1,4 @@
-"""How alike short and long trainings rank the trials."""
+"""The heat map of how alike short and long trainings rank the trials."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished
 
 
 def agreement(frame: pd.DataFrame) -> Any:
-    """A heat map: the rank correlation of scores after so many epochs with those after so many others.
+    """A heat map: rank correlations of the scores after one number of epochs with those after another.
 
     ``frame`` has the columns one, other, n and correlation, as ``search.exploration.agreement`` has it.
     """

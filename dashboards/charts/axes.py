@@ -1,4 +1,4 @@
-"""An axis of a study as an axis of a picture: numbers by their size, everything else value by value."""
+"""Maps an axis of a study to an axis of a chart: numbers by size, other values one by one."""
 
 from typing import Any, Final
 
@@ -8,42 +8,42 @@ import pandas as pd
 from skipstack.dashboards.charts.theme import LETTERS, named
 
 WIDE: Final = 20
-"""Numbers whose largest is so many times the smallest are drawn by their logarithm."""
+"""A logarithmic scale is used if the largest number is this many times the smallest."""
 
 FEW: Final = 8
-"""Different whole numbers, at most, that are drawn value by value; of others half as many."""
+"""Up to this many distinct whole numbers, or half as many other numbers, are drawn value by value."""
 
 
 def is_quantity(values: "pd.Series[Any]") -> bool:
-    """Whether the values are many numbers; truth is none."""
+    """Whether the values are numbers, and too many to draw one by one; booleans are not numbers."""
     numbers = pd.api.types.is_numeric_dtype(values) and values.dtype != "boolean"
     return numbers and values.nunique() > (FEW // 2 if values.dtype == "float64" else FEW)
 
 
 def is_wide(values: "pd.Series[Any]") -> bool:
-    """Whether they are drawn by their logarithm."""
+    """Whether the scale is logarithmic."""
     return bool(is_quantity(values) and values.min() > 0 and values.max() > WIDE * values.min())
 
 
 def ordered(values: "pd.Series[Any]") -> list[str]:
-    """The texts of the values that occur: numbers by size, others by name."""
+    """The texts of the values that occur, sorted: numbers by size, others by name."""
     return [
         text_of(value) for value in sorted(values.dropna().unique().tolist(), key=lambda each: (str(type(each)), each))
     ]
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands at an axis."""
+    """The label of a value at an axis."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def texts(values: "pd.Series[Any]") -> "pd.Series[str]":
-    """The values as they stand at an axis."""
+    """The labels of the values at an axis."""
     return values.map(text_of, na_action="ignore").astype("str")
 
 
 def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str) -> Any:
-    """The channel X or Y of an axis, whose values (or texts of them) stand in ``field``."""
+    """The channel X or Y of an axis, whose values (or their labels) are in the column ``field``."""
     if is_quantity(values):
         scale = alt.Scale(zero=False, nice=False, type="log" if is_wide(values) else "linear")
         return kind(f"{field}:Q", title=title[:LETTERS], scale=scale, axis=alt.Axis(format="~g", tickCount=5))
@@ -51,5 +51,5 @@ def channel(kind: Any, field: str, values: "pd.Series[Any]", title: str) -> Any:
 
 
 def placed(values: "pd.Series[Any]") -> "pd.Series[Any]":
-    """What ``channel`` finds in its field."""
+    """The column that ``channel`` reads."""
     return values.astype(float) if is_quantity(values) else texts(values)

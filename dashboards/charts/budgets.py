@@ -1,12 +1,12 @@
-"""Searches of unequal size compared: the best that one expects after so many trials."""
+"""Compares searches of unequal size: the best score to expect after a number of trials."""
 
 from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, value_title
 from skipstack.dashboards.charts.theme import colours, dashes, data, finished, looks
+from skipstack.dashboards.charts.titles import shown, value_title
 from skipstack.data.tasks.measure import Measure
 
 
@@ -14,8 +14,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
     """A line for each study, with its mark at its end.
 
     ``frame`` has the columns trials and expected_best, in the measure's own unit, and study where there are several.
-    ``cost``: the column that is drawn to the right; epochs where trials of one study train longer than those of
-    another.
+    ``cost``: the column on the x axis; epochs if trials of one study train longer than those of another.
     """
     named = frame if "study" in frame else frame.assign(study="")
     rows = named.dropna(subset=["expected_best"]).assign(value=lambda rows: rows["expected_best"] * shown(measure))
@@ -33,7 +32,7 @@ def expected_best(frame: pd.DataFrame, measure: Measure, *, cost: Literal["trial
         .encode(x=x, y=y)
         for study in studies
         for own in [rows[rows["study"] == study.name]]
-    ]  # one by one: in one layer their shapes would take the place of the lines in the legend
+    ]  # separate layers: in one, point shapes would replace the lines in the legend
     lost = len(frame) - len(rows)
     return finished(
         alt.layer(lines, *ends),

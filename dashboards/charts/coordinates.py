@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import is_quantity, is_wide, ordered, text_of, texts
-from skipstack.dashboards.charts.quantities import not_drawn, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, data, finished
+from skipstack.dashboards.charts.titles import not_drawn, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 150
-"""Lines at most: the best and others evenly spread over the ranking."""
+"""The most lines: the best trials, and others evenly spaced over the ranking."""
 
 INACTIVE: Final = -0.15
-"""How high lines run where the axis is not active."""
+"""The height of lines where the axis is inactive."""
 
 STEP: Final = 110
 """Pixels between two axes."""
@@ -26,7 +26,7 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
     """A line for each trial that has a score, in the colour of its score.
 
     ``trials`` has the columns score, dev and one for each of the axes, and is indexed by trial, as ``search.frames``
-    has it. At the right end stands the measure on dev.
+    has it. The rightmost axis is the measure on dev.
     """
     known = trials[trials["score"].notna() & np.isfinite(trials["dev"])].sort_values("score")
     at = np.unique(np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int))
@@ -75,7 +75,7 @@ def parallel_coordinates(trials: pd.DataFrame, measure: Measure, axes: Sequence[
 
 
 def _heights(every: "pd.Series[Any]", own: "pd.Series[Any]") -> "tuple[pd.Series[float], dict[str, float]]":
-    """How high each value stands on its axis, in [0, 1], and the heights of what is written there."""
+    """The height of each value on its axis, in [0, 1], and the heights of the labels."""
     if every.notna().any() and is_quantity(every):
         turn = np.log if is_wide(every) else np.asarray
         low, high = (float(turn(float(each))) for each in (every.min(), every.max()))
@@ -90,12 +90,12 @@ def _heights(every: "pd.Series[Any]", own: "pd.Series[Any]") -> "tuple[pd.Series
 
 
 def _scores(known: pd.DataFrame, drawn: pd.DataFrame, measure: Measure) -> "tuple[pd.Series[float], dict[str, float]]":
-    """Likewise of the scores, the better the higher."""
+    """The same for scores; better ones are higher."""
     low, high = float(known["score"].min()), float(known["score"].max())
     ends = {measure.written(float(known["score"].iloc[place])): float(place != 0) for place in (0, -1)}
     return (drawn["score"] - low) / ((high - low) or 1.0), ends
 
 
 def _last_name() -> str:
-    """Of a path the last two names, in two lines."""
+    """The last two names of a path, in two lines."""
     return "slice(split(datum.label, '.'), -2)"

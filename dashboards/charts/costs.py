@@ -1,4 +1,4 @@
-"""What a score costs: trials by their seconds or their parameters, and those that nothing cheaper beats."""
+"""Score against cost: trials by seconds, parameters or latency, and their Pareto front."""
 
 from typing import Any, Final, Literal
 
@@ -6,9 +6,9 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 Cost = Literal["seconds", "parameters", "latency"]
@@ -20,7 +20,7 @@ TITLES: Final[dict[Cost, str]] = {
 }
 
 MOST: Final = 1000
-"""Trials that are drawn at most, those on the front aside."""
+"""The most trials that are drawn, besides those on the front."""
 
 
 def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "seconds") -> Any:
@@ -73,7 +73,7 @@ def score_against_cost(trials: pd.DataFrame, measure: Measure, cost: Cost = "sec
 
 
 def pareto_front(rows: pd.DataFrame, *, larger_is_better: bool) -> pd.DataFrame:
-    """The rows, by ``cost``, whose ``value`` nothing reaches that costs as little; of equal ones the first."""
+    """The Pareto front, by ``cost``: rows whose ``value`` no row of equal or lower cost has; the first of equals."""
     best_first = rows.sort_values(["cost", "value"], ascending=[True, not larger_is_better], kind="stable")
     values = best_first["value"] if larger_is_better else -best_first["value"]
     return best_first[values > values.cummax().shift(fill_value=-np.inf)]

@@ -1,4 +1,4 @@
-"""Learning curves: what each trial reached after each epoch, and where it was stopped."""
+"""Learning curves: the score of each trial after each epoch, and where it was stopped."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, PURPLE, Look, colours, dashes, data, finished
+from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
@@ -20,14 +20,14 @@ BEST, WHOLE, STOPPED, OTHER = LOOKS = (
 )
 
 MOST: Final = 150
-"""Curves that are drawn at most."""
+"""The most curves that are drawn."""
 
 
 def learning_curves(curves: pd.DataFrame, trials: pd.DataFrame, measure: Measure, *, rungs: Sequence[int] = ()) -> Any:
     """A line for each trial, the mean over its seeds, with a cross where it was stopped and a rule at each rung.
 
     ``curves`` has the columns trial, epoch, seed and dev, ``trials`` state and score and is indexed by trial, as
-    ``search.frames`` has both. Of more than ``MOST`` trials the best and others evenly spread over the ranking are
+    ``search.frames`` has both. Of more than ``MOST`` trials, the best and others evenly spaced over the ranking are
     drawn, and a sentence says so.
     """
     means = curves.groupby(["trial", "epoch"])["dev"].mean().reset_index()

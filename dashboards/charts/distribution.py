@@ -1,4 +1,4 @@
-"""How the scores of a search are distributed."""
+"""The distribution of the scores of a search."""
 
 from typing import Any
 
@@ -6,17 +6,17 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import not_drawn, shown, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, dashes, data, finished
+from skipstack.dashboards.charts.titles import not_drawn, shown, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST = 400
-"""Steps of a line at most."""
+"""The most steps of a line."""
 
 
 def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
-    """The empirical distribution: which share of the trials is this good or worse; a line for each way of ending.
+    """The empirical distribution function of scores: a line for each end reason.
 
     ``trials`` has the columns state and dev, as ``search.frames`` has it.
     """
@@ -25,7 +25,7 @@ def distribution(trials: pd.DataFrame, measure: Measure) -> Any:
     for kind, own in known.assign(kind=kinds(known["state"])).groupby("kind"):
         values = np.sort(own["dev"].to_numpy() * shown(measure))
         if measure.factor < 0:
-            values = values[::-1]  # the worst first, whichever way that is
+            values = values[::-1]  # the worst first; lower is better for some measures
         shares = np.arange(1, len(values) + 1) / len(values) * 100
         at = np.unique(np.linspace(0, len(values) - 1, min(MOST, len(values))).round().astype(int))
         parts.append(pd.DataFrame({"value": values[at], "share": shares[at], "kind": kind}))

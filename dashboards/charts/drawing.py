@@ -1,4 +1,4 @@
-"""A chart as a file: vl-convert draws it in this process, with fonts of its own and without a network."""
+"""Renders charts as SVG or PNG with vl-convert: in this process, with its own fonts and without a network."""
 
 import re
 from contextlib import AbstractContextManager
@@ -11,14 +11,14 @@ from altair.utils.schemapi import debug_mode
 from skipstack.data.basis.printable import visible
 
 VERSION: Final = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-"""Of Vega-Lite, in which Altair writes charts."""
+"""The Vega-Lite version of Altair's charts."""
 
 UNDRAWN: Final = re.compile("[\ud800-\udfff\ufffe\uffff]")
-"""Characters that XML does not have, beside those that are never shown: vl-convert ends the process at one of them."""
+"""Characters that XML does not allow: vl-convert kills the process if it meets one."""
 
 
 def load() -> None:
-    """Start what draws, which takes longer than a chart does."""
+    """Load the renderer, which takes longer than a chart."""
     vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"}, vl_version=VERSION)
 
 
@@ -28,33 +28,33 @@ def as_svg(chart: Any) -> str:
 
 
 def as_png(chart: Any, *, scale: float = 2) -> bytes:
-    """The chart as PNG, ``scale`` pixels for each of its own."""
+    """The chart as PNG, enlarged by ``scale``."""
     return vl_convert.vegalite_to_png(_drawable(chart.to_dict(validate=False)), vl_version=VERSION, scale=scale)
 
 
 def unchecked() -> AbstractContextManager[None]:
-    """Charts are made without being held against Vega-Lite's schema, which takes longer than to make them.
+    """Skips the validation of charts against Vega-Lite's schema, which takes longer than building them.
 
-    Tests make all of them with it.
+    Tests validate all charts.
     """
     return debug_mode(False)
 
 
 def words(chart: Any) -> str:
-    """The title of a chart and the sentences below it, for those who do not see it."""
+    """The title of a chart and the sentences below it, for screen readers."""
     title, *sentences = [" ".join(lines) for lines in (chart.title.text, chart.title.subtitle)]
     return " ".join([f"{title}.", *sentences]).strip()
 
 
 def without_words(chart: Any) -> Any:
-    """The chart for a place where its title and sentences stand beside it."""
+    """The chart without title and sentences, for a place that shows them itself."""
     bare = chart.copy(deep=False)
     bare.title = alt.Undefined
     return bare
 
 
 def _drawable(part: Any) -> Any:
-    """A part of a chart with all its texts visible."""
+    """A part of a chart with control characters escaped in all its texts."""
     match part:
         case str():
             return UNDRAWN.sub(lambda found: repr(found[0])[1:-1], visible(part))

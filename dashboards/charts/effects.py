@@ -1,4 +1,4 @@
-"""Effects of values as a forest: confirmed ones with their intervals, exploratory ones as what they are."""
+"""A forest plot of effects: confirmed ones with intervals, exploratory ones without."""
 
 import textwrap
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, not_drawn, shown
 from skipstack.dashboards.charts.theme import BLUE, LETTERS, ORANGE, WIDTH, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.tasks.measure import Measure
 
 CONFIRMED, EXPLORED = LOOKS = (
@@ -18,18 +18,18 @@ CONFIRMED, EXPLORED = LOOKS = (
 
 
 def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", told: str = "") -> Any:
-    """A row for each value of each axis: a filled point on its interval, or a hollow diamond where it has none.
+    """A row for each value of each axis: a filled point with its interval, or a hollow diamond without one.
 
     ``frame`` has the columns axis, value, effect, and, of what was confirmed, low and high: the ends of the 95 %
     interval; in the measure's own unit. Rows stay in their order, below their axis. A confirmed effect without an
-    interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out. ``told``: what
-    is said above, instead of how many effects of either kind there are.
+    interval, of a single seed, has NaN there and True in ``confirmed``, a column that may be left out. ``told``: a
+    subtitle instead of the number of effects of each kind.
     """
     rows = frame.dropna(subset=["effect"]).reindex(columns=["axis", "value", "effect", "low", "high", "confirmed"])
     settled = (rows["confirmed"] if "confirmed" in frame else rows["low"].notna()).astype(bool)
     rows["kind"] = settled.map({True: CONFIRMED.name, False: EXPLORED.name})
     rows[["effect", "low", "high"]] = rows[["effect", "low", "high"]].astype(float) * shown(measure)
-    rows.loc[~settled, ["low", "high"]] = float("nan")  # what a search saw has no interval, whatever the frame says
+    rows.loc[~settled, ["low", "high"]] = float("nan")  # exploratory effects have no interval, whatever the frame says
     present = [look for look in LOOKS if look.name in set(rows["kind"])]
     axes = list(dict.fromkeys(rows["axis"]))
     title = difference_title(measure, what)
@@ -44,7 +44,7 @@ def effects(frame: pd.DataFrame, measure: Measure, *, what: str = "effect on", t
 
 
 def _panel(rows: pd.DataFrame, present: Sequence[Look], title: str | None) -> Any:
-    """An axis; the last one has a ``title`` at its foot, and the numbers."""
+    """One axis of the study; the last one has the ``title`` and the numbers of the x axis."""
     y = alt.Y("value:N", title=None, scale=named(rows["value"]), axis=alt.Axis(grid=True, domain=False, ticks=False))
     foot = alt.Axis(format="+.4~g", tickCount=6) if title else None
     x = alt.X("effect:Q", title=title, axis=foot)

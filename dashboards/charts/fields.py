@@ -1,4 +1,4 @@
-"""Scores over two axes together: what was reached where, and who was how good there."""
+"""Scores over two axes: the mean in each field, and the rank of each trial."""
 
 from typing import Any, Final
 
@@ -7,19 +7,19 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, is_wide, placed
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, WIDTH, data, finished
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 PARTS: Final = 6
-"""Parts of equal length in which many numbers are shown."""
+"""The number of equal intervals into which many numbers are binned."""
 
 MOST: Final = 1000
-"""Trials that are drawn one by one, at most."""
+"""The most trials that are drawn one by one."""
 
 
 def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> Any:
-    """A field for each pair of values, or of parts of many numbers: the mean on dev of the trials that lie there.
+    """A field for each pair of values or intervals: the mean dev score of its trials.
 
     ``trials`` has the columns dev, ``one`` and ``other``, as ``search.frames`` has it. A field without a trial stays
     empty.
@@ -53,7 +53,7 @@ def means_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
 
 
 def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> Any:
-    """A point for each trial, coloured by its rank among those that are drawn: 0 % is the best."""
+    """A point for each trial, coloured by its rank among the drawn trials: 0 % is the best."""
     known = trials[trials["score"].notna() & trials[one].notna() & trials[other].notna()]
     ranks = known["score"].rank(ascending=False, method="min")
     every = max(1, -(-len(known) // MOST))
@@ -96,7 +96,7 @@ def ranks_over(trials: pd.DataFrame, measure: Measure, one: str, other: str) -> 
 
 
 def _parts(values: "pd.Series[Any]") -> tuple[list[Any], list[Any]]:
-    """Where the field of each value begins and ends; the text of a value that has a field of its own, twice."""
+    """The start and end of the field of each value; for a single value, its text twice."""
     if not is_quantity(values):
         own = placed(values).tolist()
         return own, own

@@ -1,4 +1,4 @@
-"""Where in its space a search has looked."""
+"""A map of the configs that a search has tried."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import shown, some_of, value_title
 from skipstack.dashboards.charts.theme import BLUE, INK, ORANGE, data, finished
+from skipstack.dashboards.charts.titles import shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 
 def footprint(places: pd.DataFrame, trials: pd.DataFrame, measure: Measure) -> Any:
-    """A point for each config, in the colour of its score; a hollow one has none.
+    """A point for each config, coloured by its score; hollow without a score.
 
     ``places`` has the columns trial, x and y, as ``search.exploration.footprint`` has it; ``trials`` has dev.
     """

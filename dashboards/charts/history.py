@@ -1,4 +1,4 @@
-"""What each trial reached in the order of proposal, and the best so far."""
+"""The score of each trial in the order of proposal, and the best so far."""
 
 from typing import Any, Final
 
@@ -6,13 +6,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import INK, colours, data, finished, shapes
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 2000
-"""Trials that are drawn at most, those that were the best so far aside."""
+"""The most trials that are drawn, besides those that were the best so far."""
 
 
 def history(trials: pd.DataFrame, measure: Measure) -> Any:

@@ -1,4 +1,4 @@
-"""How much each axis matters, by each method that was asked."""
+"""The importance of each axis, by several methods."""
 
 from typing import Any
 

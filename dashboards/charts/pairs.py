@@ -1,16 +1,16 @@
-"""Pairs of axes: what two values do together beyond what each does alone."""
+"""Interactions: the effect of two values together beyond the sum of their own effects."""
 
 from typing import Any, Final
 
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, shown, some_of
 from skipstack.dashboards.charts.theme import BLUE, LINE, ORANGE, data, finished, named
+from skipstack.dashboards.charts.titles import difference_title, shown, some_of
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 6
-"""Pairs of axes that are drawn at most."""
+"""The most pairs of axes that are drawn."""
 
 
 def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
@@ -37,7 +37,7 @@ def pairs(frame: pd.DataFrame, measure: Measure) -> Any:
 
 
 def _map(rows: pd.DataFrame, most: float, measure: Measure) -> Any:
-    """One pair. Fields far from 0 are dark, so what is written in them is pale; the sign is written, too."""
+    """The heat map of one pair. Fields far from 0 are dark and have pale numbers, with their sign."""
     one, two = rows["axis_one"].iloc[0], rows["axis_two"].iloc[0]
     x = alt.X("value_one:N", title=one, scale=named(rows["value_one"]), axis=alt.Axis(labelAngle=0))
     above = alt.Axis(titleAngle=0, titleAnchor="end", titleAlign="right", titleBaseline="bottom", titleX=-6, titleY=-6)

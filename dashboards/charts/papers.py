@@ -5,8 +5,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import difference_title, not_drawn, shown
 from skipstack.dashboards.charts.theme import BLUE, INK, LINE, ORANGE, Look, data, finished, named, symbols
+from skipstack.dashboards.charts.titles import difference_title, not_drawn, shown
 from skipstack.data.tasks.measure import Measure
 
 OURS, EXPLORED, PAPER = LOOKS = (
@@ -17,7 +17,7 @@ OURS, EXPLORED, PAPER = LOOKS = (
 
 
 def against_paper(frame: pd.DataFrame, measure: Measure, *, split: str = "test") -> Any:
-    """A row for each of the table's: the paper's difference to its base as a hollow diamond, ours as a filled circle.
+    """A row for each row of the table: the paper's difference to its base as a hollow diamond, ours as a filled circle.
 
     ``frame`` has the columns row, paper and ours, differences to the base on ``split`` in the measure's own unit, and
     low and high, the ends of our 95 % interval; NaN where there is none.

@@ -1,4 +1,4 @@
-"""Each axis alone: the score of every trial over the value that it has there."""
+"""Slices: the score of every trial over its value on one axis."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from skipstack.dashboards.charts.axes import channel, is_quantity, placed
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import WIDTH, colours, data, finished, shapes
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = 1000
-"""Trials that are drawn at most."""
+"""The most trials that are drawn."""
 
 
 def slices(trials: pd.DataFrame, measure: Measure, axes: Sequence[str]) -> Any:

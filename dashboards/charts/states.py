@@ -1,4 +1,4 @@
-"""How trials are told apart by how they ended, wherever each has a mark of its own."""
+"""The look of a trial's mark by its state, the same in all charts."""
 
 from collections.abc import Iterable
 from typing import Final

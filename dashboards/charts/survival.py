@@ -1,4 +1,4 @@
-"""What became of trials rung by rung, and whether a rung said what came of it."""
+"""Trials rung by rung: how many were stopped, and how well the rung predicted final ranks."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def survival(frame: pd.DataFrame, *, unit: str = "epochs") -> Any:
 
 
 def _correlations(frame: pd.DataFrame, x: alt.X) -> Any:
-    """1: a rung orders trials as their ends do; 0: it says nothing of them."""
+    """The rank correlation at each rung; 1: the rung orders trials as their final scores do, 0: not at all."""
     y = alt.Y(
         "correlation:Q", title="rank correlation", scale=alt.Scale(domain=[-1, 1]), axis=alt.Axis(values=[-1, 0, 1])
     )

@@ -1,7 +1,7 @@
-"""How all pictures look, and what tells things apart in them: colour, shape and dash together, never colour alone.
+"""The common look of all charts. Colour, shape and dash distinguish things together, never colour alone.
 
-The colours are those of Okabe and Ito, "Color Universal Design" (2008), which people with any kind of colour vision can
-tell apart. Of these, things that mean different things in one picture have colours that differ in grey, too.
+The colours are those of Okabe and Ito, "Color Universal Design" (2008), distinguishable with any kind of colour vision.
+Colours with different meanings in one chart also differ in grey.
 """
 
 import textwrap
@@ -13,23 +13,23 @@ import altair as alt
 import pandas as pd
 
 INK, PAPER, LINE = "#1f2328", "#ffffff", "#d0d7de"
-"""Of text and axes, of what lies behind, and of the grid. A page of HTML turns them where it is dark."""
+"""Colours of text and axes, of the background and of the grid. An HTML page replaces them in dark mode."""
 
 BLUE, ORANGE, PURPLE, GREEN, SKY, VERMILLION = "#0072b2", "#e69f00", "#cc79a7", "#009e73", "#56b4e9", "#d55e00"
 
 WIDTH: Final = 380
-"""Pixels that a picture draws in: with its axes, and with letters of 12 pixels, it is readable in a column of print."""
+"""The width of the plot area in pixels: with axes and 12-pixel letters, it is readable in a column of print."""
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The first is vl-convert's own, and the next two are as wide: where a page is read, words take the room they have."""
+"""The first font is vl-convert's own; the next two are as wide, so that text fits where they replace it."""
 
 LETTERS: Final = 72
-"""Of a line of a title, at most."""
+"""The most characters of a line of a title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What something is called in a legend, and how it is drawn.
+    """The name of a thing in the legend, and its look.
 
     ``dash``: lengths of strokes and gaps, in pixels; ``hollow``: whether only the outline of its shape is drawn.
     """
@@ -50,12 +50,12 @@ SERIES: Final = (
     (SKY, "triangle-down", (1, 4)),
     (VERMILLION, "triangle-left", (12, 3)),
 )
-"""Colour, shape and dash of one thing after another where they have no order of their own."""
+"""Colour, shape and dash of unordered things, one after another."""
 
 CONFIG: Final[Mapping[str, Any]] = {
     "background": PAPER,
     "font": FONTS,
-    "padding": {"left": 20, "right": 10, "top": 5, "bottom": 5},  # for letters that are wider where it is read
+    "padding": {"left": 20, "right": 10, "top": 5, "bottom": 5},  # room for wider fonts
     "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": 240},
     "title": {
         "color": INK,
@@ -100,19 +100,19 @@ CONFIG: Final[Mapping[str, Any]] = {
     },
     "text": {"color": INK, "fontSize": 11},
     "rule": {"color": INK},
-    "aria": False,  # a description of each mark would be most of the file; the picture has one of its own
+    "aria": False,  # descriptions of each mark would fill most of the file; the picture has one as a whole
 }
 
 
 def finished(chart: Any, title: str, *sentences: str) -> Any:
-    """The chart with its title, the sentences below it, and the looks of all of them."""
+    """The chart with its title, the sentences below it, and the common style."""
     lines = [line for sentence in sentences if sentence for line in textwrap.wrap(sentence, LETTERS)]
     words = alt.TitleParams(text=textwrap.wrap(title, LETTERS - 6), subtitle=lines)
     return chart.properties(title=words).configure(**CONFIG)
 
 
 def data(frame: pd.DataFrame) -> alt.InlineData:
-    """The rows of a frame, as many as there are; what is not known, or not finite, is null."""
+    """All rows of a frame; unknown and infinite values are null."""
     known = frame.astype(object).where(frame.notna() & ~frame.isin([float("inf"), float("-inf")]), None)
     return alt.InlineData(values=[dict(zip(known.columns, row, strict=True)) for row in known.to_numpy()])
 
@@ -123,7 +123,7 @@ def named(names: Iterable[str]) -> alt.Scale:
 
 
 def looks(names: Sequence[str]) -> tuple[Look, ...]:
-    """A look for each of the names, which have no order; after seven they begin again."""
+    """A look for each of the unordered names; they repeat after seven."""
     return tuple(Look(name, *SERIES[place % len(SERIES)]) for place, name in enumerate(names))
 
 
@@ -143,7 +143,7 @@ def dashes(of: Sequence[Look]) -> alt.Scale:
 
 
 def symbols(of: Sequence[Look], field: str = "kind:N") -> dict[str, Any]:
-    """How points of these looks are drawn, as channels of one legend."""
+    """The channels colour and shape of these looks, with one common legend."""
     names = [look.name for look in of]
     fills = alt.Scale(domain=names, range=["transparent" if look.hollow else look.colour for look in of])
     return {

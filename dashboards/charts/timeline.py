@@ -1,4 +1,4 @@
-"""When which trial was trained: a bar from where a worker took it up to where it let it go."""
+"""The timeline of trainings: a bar from the time when a worker started a trial until it ended or paused."""
 
 from typing import Any, Final
 
@@ -6,18 +6,18 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import some_of
 from skipstack.dashboards.charts.states import kinds, present
 from skipstack.dashboards.charts.theme import colours, data, finished
+from skipstack.dashboards.charts.titles import some_of
 
 MOST: Final = 600
-"""Bars that are drawn at most: the last ones."""
+"""The most bars that are drawn: the last ones."""
 
 
 def timeline(spans: pd.DataFrame) -> Any:
-    """A bar for each time that a trial was trained, on as few lines as workers trained side by side.
+    """A bar for each training of a trial, on as many lines as trials were trained at the same time.
 
-    ``spans`` has the columns trial, began, until, in seconds of one clock, and state: why it was let go.
+    ``spans`` has the columns trial, began, until, in seconds of one clock, and state: why it ended or paused.
     """
     placed = spans.sort_values(["began", "trial"], kind="stable").assign(line=lambda rows: lines(rows))
     drawn = placed.iloc[-MOST:]
@@ -56,7 +56,7 @@ UNITS: Final[tuple[tuple[str, float], ...]] = (("hours", 3600.0), ("minutes", 60
 
 
 def lines(spans: pd.DataFrame) -> np.ndarray[Any, Any]:
-    """The line of each span, from 1: the lowest that is free when it begins. ``spans`` are in the order they began."""
+    """The line of each span, from 1: the lowest line that is free at its start. ``spans`` are sorted by start."""
     ends: list[float] = []
     found = []
     for began, until in zip(spans["began"], spans["until"], strict=True):

@@ -1,23 +1,23 @@
-"""How a score changes along an axis of numbers: a line for each value of another axis, with intervals."""
+"""Scores along an axis of numbers: a line for each value of another axis, with intervals."""
 
 from typing import Any, Final, Literal
 
 import altair as alt
 import pandas as pd
 
-from skipstack.dashboards.charts.quantities import not_drawn, shown, some_of, value_title
 from skipstack.dashboards.charts.theme import SERIES, colours, dashes, data, finished, looks
+from skipstack.dashboards.charts.titles import not_drawn, shown, some_of, value_title
 from skipstack.data.tasks.measure import Measure
 
 MOST: Final = len(SERIES)
-"""Lines that are drawn at most: as many as can be told apart."""
+"""The most lines that are drawn: as many as can be distinguished."""
 
 WIDE: Final = 8
-"""Where the largest number is so many times the smallest, or more, numbers are spaced by their logarithms."""
+"""A logarithmic scale is used if the largest number is at least this many times the smallest."""
 
 
 def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, split: str) -> Any:
-    """A point for each number on each line, on its interval; points of a line are joined.
+    """A point with its interval for each number on each line; the points of a line are joined.
 
     ``frame`` has the columns number, line, value, low and high: the ends of the 95 % interval, NaN where there is none;
     in the measure's own unit. Percents are drawn between 0 and 100. Lines stay in their order; of more than ``MOST``
@@ -42,7 +42,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
     dash = alt.StrokeDash("line:N", scale=dashes(present), legend=legend)
     joined = alt.Chart(data(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     ends = rows.dropna(subset=["low", "high"])
-    if measure.in_points:  # seeds that lie far apart have intervals beyond what can be
+    if measure.in_points:  # intervals of widely spread seeds extend beyond possible values
         ends = ends.assign(low=ends["low"].clip(lower=0.0), high=ends["high"].clip(upper=100.0))
     intervals = [
         alt.Chart(data(ends[ends["line"] == look.name]))
@@ -56,7 +56,7 @@ def trends(frame: pd.DataFrame, measure: Measure, *, axis: str, lines: str, spli
         .mark_point(filled=True, size=70, opacity=1, color=look.colour, shape=look.shape)
         .encode(x=x, y=y)
         for look in present
-    ]  # one by one: in one layer their shapes would take the place of the lines in the legend
+    ]  # separate layers: in one, point shapes would replace the lines in the legend
     told = "Points are means over seeds" + (", upright rules 95 % intervals." if intervals else ".")
     return finished(
         alt.layer(*intervals, joined, *points),

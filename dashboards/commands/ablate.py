@@ -1,4 +1,4 @@
-"""``skipstack ablate``: which of the winner's changes earn their place, on seeds that the search has not seen."""
+"""``skipstack ablate``: tests which of the winner's changes earn their place, with fresh seeds."""
 
 import time
 from pathlib import Path
@@ -31,7 +31,10 @@ def add_to(app: typer.Typer) -> None:
 def ablate(
     study: StudyPath,
     seeds: Annotated[
-        int, typer.Option(help="Seeds of each row, none of them one of the search's.", parser=whole, metavar="N")
+        int,
+        typer.Option(
+            help="How many seeds each row trains with; the search used none of them.", parser=whole, metavar="N"
+        ),
     ] = 5,
     top: Annotated[
         int, typer.Option(help="How many of the best configs to take apart.", parser=whole, metavar="N")
@@ -45,28 +48,36 @@ def ablate(
         ),
     ] = None,
     path: Annotated[
-        bool, typer.Option("--path", help="Walk from the base to the best config, too, one change at a time.")
+        bool, typer.Option("--path", help="Also walk from the base to the best config, one change at a time.")
     ] = False,
     beside: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="Another search with the same base: its best config is a row, too. May be repeated.",
+            help="Another search with the same base, whose best config becomes a row. May be repeated.",
         ),
     ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATHS",
-            help="Take back all changes of the best config within PATHS (such as model.stack; several are joined by "
-            "commas) at once: one row. May be repeated.",
+            help="Add a row: the best config without all its changes below PATHS, such as model.stack or "
+            "model.stack,model.head. May be repeated.",
         ),
     ] = None,
     parts: Annotated[
-        bool, typer.Option("--parts/--whole", help="With the single changes of the best config, or whole configs only.")
+        bool,
+        typer.Option(
+            "--parts/--whole",
+            help="With rows that take back, or have alone, one single change; or with whole configs only.",
+        ),
     ] = True,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what would be trained, what it costs and can tell; train nothing.")
+        bool,
+        typer.Option(
+            "--plan",
+            help="Print what would be trained, its cost and the smallest detectable difference; train nothing.",
+        ),
     ] = False,
     data_dir: DataDir = None,
     tracking_uri: TrackingUri = None,
@@ -77,16 +88,16 @@ def ablate(
     system_metrics: SystemMetrics = None,
     code: Code = None,
 ) -> int:
-    """Train the base and the best config again, and what lies between them, on seeds that the search has not seen.
+    """Test which changes of the best config earn their place.
 
-    The rows: the base; the best config, and those of the searches that are named beside it; the best config without
-    several of its changes that are named together, and without each single one; the base with each of them alone.
-    Nothing is stopped, and every row is measured on test once.
+    Trains configs again with fresh seeds, one row of the report each: the base; the best config; the best config of
+    each search given by --beside; the best config without the changes given by --without, and without each single
+    change; the base with each change alone. No trial is stopped early, and every row is measured on test once.
 
-    Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
-    are as in the command before; the defaults named below are those of a new study.
+    Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
+    previous command; the defaults named below are those of a new study.
     """
-    from skipstack.dashboards.reports.confirmation.ablating import ablation_page, nothing_to_compare
+    from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page, nothing_to_compare
     from skipstack.search.ablation.beside import searches_beside
     from skipstack.search.ablation.experiment import experiment
 

@@ -1,4 +1,4 @@
-"""``skipstack export``, ``verify`` and ``predict``: the best networks as files."""
+"""``skipstack export``, ``verify`` and ``predict``: write, check and use bundles."""
 
 import sys
 from dataclasses import replace
@@ -30,35 +30,40 @@ def export(
     study: StudyPath,
     to: Annotated[
         Path | None,
-        typer.Option(help="A new folder, or .zip, for the bundle; with --best N > 1 or --pareto, a folder of several."),
+        typer.Option(
+            help="A new folder, or .zip, for the bundle; for several bundles (--best 2, --pareto), their folder."
+        ),
     ] = None,
     best: Annotated[int | None, typer.Option(min=1, help="Export the N best trials. Left out: the best one.")] = None,
     trial: Annotated[int | None, typer.Option(min=0, help="Export one trial, by its number.")] = None,
     register: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Put it into MLflow's model registry, too, under this name.")
+        str | None, typer.Option(metavar="NAME", help="Also put it into MLflow's model registry, under this name.")
     ] = None,
     tracking_uri: Annotated[
-        str | None, typer.Option(metavar="URI", help="The MLflow store for that; by default that of the study.")
+        str | None, typer.Option(metavar="URI", help="The MLflow store for --register; by default the study's.")
     ] = None,
     pareto: Annotated[
-        bool, typer.Option("--pareto", help="Of a study of several objectives: export all trials of its Pareto front.")
+        bool,
+        typer.Option("--pareto", help="Of a study with several objectives: export all trials of the Pareto front."),
     ] = False,
     ensemble: Annotated[
         bool,
-        typer.Option("--ensemble", help="The networks of all seeds of a trial in one bundle, which decide as one."),
+        typer.Option(
+            "--ensemble", help="Put the networks of all seeds of the trial into one bundle, where they decide together."
+        ),
     ] = False,
     retrain: Annotated[
         bool,
         typer.Option(
             "--retrain",
-            help="Train it again, on train and dev together, for as many epochs as were best; with its first seed, "
-            "or for an ensemble with all.",
+            help="Train the trial again on train and dev together, up to its best epoch; with its first seed, or with "
+            "all for an ensemble.",
         ),
     ] = False,
     torch_export: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.pt2", help="Also write the network as a program of torch.export, compared with it before."
+            metavar="FILE.pt2", help="Also write the network as a torch.export program, after comparing the two."
         ),
     ] = None,
     device: ComputeDevice = "auto",
@@ -68,11 +73,14 @@ def export(
         typer.Option(
             "--optuna",
             metavar="URI",
-            help="Write the study into this storage of Optuna's instead, such as sqlite:///optuna.db.",
+            help="Write no bundle, but all trials into this Optuna storage, such as sqlite:///optuna.db.",
         ),
     ] = None,
 ) -> None:
-    """Write the best model as a bundle: JSON and safetensors, loadable without ray or mlflow."""
+    """Write the best network as plain files (a bundle).
+
+    A bundle holds JSON and safetensors, and loads without ray or mlflow.
+    """
     if register is not None and ((best or 1) > 1 or pareto):
         raise UserError("--register: got several models for one name (allowed: one, by --best 1 or --trial N)")
     if torch_export is not None and ((best or 1) > 1 or pareto):
@@ -84,7 +92,7 @@ def export(
         raise UserError(f"got {got} (allowed: one of them)")
     from skipstack.search.record.reading import read_study
 
-    record = read_study(study)  # which is soon refused where there is none
+    record = read_study(study)  # refuses a folder without a study before slow imports
     if to_optuna is not None:
         given = (best, trial, pareto or None, register, ensemble or None, retrain or None, torch_export)
         if any(each is not None for each in given):
@@ -127,7 +135,7 @@ def export(
 
 
 def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
-    """The name of the study there."""
+    """Write the study into an Optuna storage; returns its name there."""
     from skipstack.search.ledger.ledger import Ledger
     from skipstack.search.tracking.optuna_storage import write_study
 
@@ -135,7 +143,7 @@ def _in_optuna(record: "StudyRecord", study: Path, uri: str) -> str:
 
 
 def _as_program(record: "StudyRecord", folder: StudyFolder, bundle: Path, to: Path, device: str) -> None:
-    """Write the program of a bundle that was just written, and say how it compares."""
+    """Write the torch.export program of a bundle, and print how its scores differ from the network's."""
     from skipstack.data.store.stored import open_store
     from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle
@@ -156,15 +164,18 @@ def verify(
     data_dir: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Where its corpus lies; files of your own by default in the working directory. May be repeated: "
-            "relative paths start at the first folder, absolute ones may lead into any of them.",
+            help="The folder of its corpus; for files of your own, by default the working directory. May be repeated: "
+            "relative paths start at the first folder, absolute paths may lead into any of them.",
             metavar="DIR",
         ),
     ] = None,
     device: ComputeDevice = "auto",
     code: Code = None,
 ) -> None:
-    """Evaluate a bundle again on its corpus, and compare every count with those recorded in it."""
+    """Check that a bundle reproduces its recorded results.
+
+    Evaluates it again on its corpus, and compares every count with the one recorded in it.
+    """
     from skipstack.search.bundles.export import verify_bundle
 
     folders = data_dir or []
@@ -180,7 +191,8 @@ def predict(
     form: Annotated[
         Form | None,
         typer.Option(
-            "--format", help="`columns`: token, tab, tag, a token a line; `lines`: word_TAG, a sentence a line."
+            "--format",
+            help="`columns`: a line for each token, token and tag; `lines`: a line for each sentence, word_TAG.",
         ),
     ] = None,
     device: ComputeDevice = "auto",
@@ -188,10 +200,10 @@ def predict(
 ) -> None:
     """Predict the tags, labels or trees of text.
 
-    A bundle that tags words reads words separated by blanks and writes columns. One that tags characters, as of
-    Chinese, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other. One that
-    classifies texts writes `label<TAB>text` for each, in either format. A parser writes columns of word, head and
-    relation; the head is the number of a word, or 0 for the root.
+    A bundle that tags words reads words separated by blanks and writes columns. A bundle that tags characters, such as
+    Chinese ones, reads raw text, drops its blanks, finds the words and writes lines. --format chooses the other form.
+    A text classifier writes `label<TAB>text` for each text, in either format. A parser writes columns of word, head
+    and relation; the head is the number of a word, or 0 for the root.
     """
     from skipstack.models.ground.device import choose_device
     from skipstack.search.bundles.bundle import load_bundle

@@ -1,4 +1,4 @@
-"""``skipstack spaces``: what there is to search."""
+"""``skipstack spaces``: presets, and the space and settings of a study."""
 
 import json
 import tempfile
@@ -37,19 +37,21 @@ def spaces(
         bool,
         typer.Option(
             "--schema",
-            help="Print the JSON schema of study files instead, for editors; with a study, of its own code, too.",
+            help="Print the JSON schema of study files, for editors; given a study, with the classes of its own code.",
         ),
     ] = False,
     scale: Annotated[
-        str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
+        str | None, typer.Option(metavar="NAME", help="A size that the study defines, such as `small`.")
     ] = None,
     data_dir: Annotated[
-        Path | None, typer.Option(help="The folder of the named corpora: then the updates of an epoch are counted.")
+        Path | None, typer.Option(help="The folder of the named corpora, needed to count the updates of an epoch.")
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """List the presets, or show one study: its axes and constraints, how many configurations they allow, how many
-    updates an epoch has, and every setting with where it comes from.
+    """List the presets, or show what one study varies.
+
+    Of a study: its axes and constraints, how many configurations they allow, how many updates an epoch has, and every
+    setting with its origin.
     """
     if with_schema:
         code = () if name is None else load_study(name, scale=scale)[0].space.code
@@ -76,7 +78,7 @@ def _show(name: str, scale: str | None, data_dir: Path | None, form: Format) -> 
 
 
 def _epoch(study: StudyConfig, data_dir: Path | None, corpus_folder: Path) -> EpochSize | str:
-    """The size of an epoch of the base, or why it is not known."""
+    """The size of an epoch of the base, or the reason why it is not known."""
     from skipstack.data.store.stored import open_store
     from skipstack.data.store.writing import store
 

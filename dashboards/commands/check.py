@@ -1,4 +1,4 @@
-"""``skipstack check``: whether pieces of one's own, such as gates and formats, do what ours do."""
+"""``skipstack check``: conformance tests for gates, cells, heads, embedders and formats of the user's own."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,13 +15,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A Python file with pieces of your own; it is run.")],
+    file: Annotated[Path, typer.Argument(help="The Python file with your classes; it is run.")],
 ) -> None:
-    """Check gates, cells, heads and embedders of your own in a small network: shapes, lanes, gradients, resuming; and
-    formats by the example that they give.
+    """Test your own gates, cells, heads, embedders and formats.
 
-    Each line is what one check found of one of them, with the defaults of its config. After a failure, the checks that
-    would only say it again are left out.
+    Each gate, cell, head and embedder is tested in a small network, with the defaults of its config: shapes, lanes,
+    gradients, resuming. A format is tested on the example that it gives. A line is printed for each check; after a
+    failure, checks that would fail for the same reason are skipped.
     """
     import skipstack.spaces.trial  # noqa: F401 (which kinds there are of ours)
 

@@ -1,4 +1,4 @@
-"""All commands by their names. A command's file is loaded when the command is typed, or described by ``--help``."""
+"""All commands by name. A command's file is imported when the command is typed, or for ``--help``."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -31,17 +31,17 @@ FILES: Final[Mapping[str, str]] = {
     "check": "check",
     "data": "corpora",
 }
-"""The file beside this one that has each command (its ``add_to``), in the order of ``--help``."""
+"""The file in this folder whose ``add_to`` adds each command, in the order of ``--help``."""
 
 
 class Commands(TyperGroup):
-    """The commands of ``FILES``."""
+    """A group of the commands in ``FILES``, imported on demand."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": dict.fromkeys(FILES)})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name; None where there is none."""
+        """A command by its name; None if there is none."""
         if cmd_name not in FILES:
             return None
         with collection_put_off():

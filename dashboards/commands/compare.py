@@ -1,4 +1,4 @@
-"""``skipstack compare``: several studies side by side."""
+"""``skipstack compare``: several studies of one corpus compared."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,20 +21,20 @@ def add_to(app: typer.Typer) -> None:
 def compare(
     studies: Annotated[
         list[Path],
-        typer.Argument(help="Folders of studies on one corpus, two or more, or mlflow:NAME.", metavar="DIR"),
+        typer.Argument(help="Two or more studies of one corpus: their folders, or mlflow:NAME.", metavar="DIR"),
     ],
     form: Annotated[FileFormat, typer.Option("--format", help="The format of the output.")] = "text",
     out: Annotated[
-        Path | None, typer.Option(help="A file for the output, which is replaced. Left out: stdout.")
+        Path | None, typer.Option(help="Write the output to this file, replacing it. Left out: stdout.")
     ] = None,
     tracking_uri: StoreOfStudy = None,
 ) -> None:
-    """Set studies side by side: compare what is confirmed in more than one, describe what each explored.
+    """Compare several studies of one corpus.
 
-    Confirmed are the rows of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops
-    nothing. Rows of different studies are compared where config and corpus are the same, and so are the best configs
-    that their ablations confirmed, each with its interval. Studies on other sentences, or with scores of another
-    measure, are refused.
+    Compares rows that more than one study confirmed, and describes what each study explored. Confirmed rows are those
+    of `skipstack ablate`, and of a study that tries a grid, or one value at a time, and stops no trial early. Rows of
+    different studies are compared where config and corpus are the same, and so are the best configs that their
+    ablations confirmed, each with its interval. Studies of other sentences, or scored by another measure, are refused.
     """
     from skipstack.dashboards.reports.confirmation.studies_report import studies_report
     from skipstack.search.analysis.confirmation.studies import compare_studies

@@ -1,4 +1,4 @@
-"""``skipstack data``: the corpora that are known by name, fetched, checked and described."""
+"""``skipstack data``: lists, fetches, checks and describes corpora."""
 
 import os
 from typing import Annotated
@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Argument(help="A named corpus (`skipstack data list`
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    data = typer.Typer(help="Corpora.", no_args_is_help=True, rich_markup_mode=None)
+    data = typer.Typer(help="List, fetch, check and describe corpora.", no_args_is_help=True, rich_markup_mode=None)
     data.command("list")(list_corpora)
     data.command("fetch")(fetch_corpus)
     data.command("check")(check_corpus)
@@ -29,7 +29,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def list_corpora() -> None:
-    """List the corpora that are known by name, with their layers of tags, licence and origin, and how each is had."""
+    """List the named corpora.
+
+    Of each: its layers of tags, its licence and origin, and how to get it.
+    """
     lines = {
         card.name: (card.about, f"tags: {', '.join(card.layers)}; {card.licence}; {card.origin}", _had(card))
         for card in named_corpora().values()
@@ -47,16 +50,20 @@ def fetch_corpus(
     name: Name,
     data_dir: DataDir = None,
     accept_licence: Annotated[
-        bool, typer.Option("--accept-licence", help="I may use the corpus under its licence, which is not open.")
+        bool,
+        typer.Option(
+            "--accept-licence", help="Confirm that you may use the corpus under its licence, which is not open."
+        ),
     ] = False,
 ) -> None:
-    """Fetch a corpus from where its card says, and check every file by its SHA-256; what is there is not fetched again.
+    """Fetch a corpus and check its files.
 
-    A download that breaks off goes on where it was when the command is typed again. SKIPSTACK_DATA_MIRROR may be the
-    address of a mirror: of a data directory, as any web server shows it.
+    Files come from the origin that `skipstack data list` names, and are checked by their SHA-256; files that are there
+    are not fetched again. An interrupted download continues when the command is repeated. SKIPSTACK_DATA_MIRROR may be
+    the address of a mirror: a data directory on any web server.
     """
     card = find_card(name)
-    from skipstack.dashboards.live.downloading import downloading  # which takes a moment
+    from skipstack.dashboards.live.downloading import downloading  # slow to import
     from skipstack.data.corpora.fetching import MIRROR, fetch
 
     folder = data_folder(data_dir)
@@ -68,13 +75,16 @@ def fetch_corpus(
             for path in files:
                 say(f"{path.name}: {path.stat().st_size / 1e6:,.1f} MB, whole")
     except KeyboardInterrupt:
-        say("interrupted; the same command goes on where this one was")
+        say("interrupted; the same command continues the download")
         raise
     print(folder / card.folder)
 
 
 def check_corpus(name: Name, data_dir: DataDir = None) -> None:
-    """Check that every file of a corpus is there and is the one that the figures were measured on."""
+    """Check that every file of a corpus is present and unchanged.
+
+    Unchanged: the file that the published figures were measured on, by its SHA-256.
+    """
     card = find_card(name)
     check(card, data_dir)
     whole = (

@@ -10,7 +10,7 @@ from skipstack.dashboards.commands.options import StoreOfStudy, located
 from skipstack.data.basis.errors import UserError
 
 STORE: Final = "mlflow:"
-"""Stands for all studies of a store."""
+"""The address of all studies of a store."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,23 +23,24 @@ def dashboard(
         list[Path] | None,
         typer.Argument(
             metavar="[FOLDER]...",
-            help="Folders, with all studies that lie below them, or mlflow:NAME; mlflow: stands for all studies of a "
-            "store. Left out: those of --tracking-uri, or else runs, or this folder.",
+            help="Folders, shown with all studies below them; mlflow:NAME for a study in MLflow, mlflow: for all "
+            "studies of a store. Left out: all of --tracking-uri; without it, the folder runs, or else this one.",
         ),
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="The port; by default the first free one from 8501 on.")
     ] = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Open no browser; nor is one opened where there is no terminal.")
+        bool, typer.Option("--no-browser", help="Open no browser. Without a terminal, none is opened anyway.")
     ] = False,
     tracking_uri: StoreOfStudy = None,
 ) -> None:
-    """Show studies in a browser, also while they run: on this machine alone, reading and never changing them.
+    """Show studies in a browser, also while they run.
 
-    Is it going well? What works? Can I believe it? What do I take away? Ctrl-C ends it.
+    The pages are served to this machine only, and never change a study. They answer: Is it going well? What works?
+    Can I believe it? What do I take away? Ctrl-C ends it.
     """
-    from skipstack.dashboards.web.found import studies_below
+    from skipstack.dashboards.web.study_folders import studies_below
 
     here = Path("runs") if Path("runs").is_dir() else Path()
     given = folders or [here if tracking_uri is None else Path(STORE)]

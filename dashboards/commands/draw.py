@@ -25,22 +25,21 @@ def draw(
         str,
         typer.Argument(
             metavar="STUDY|BUNDLE",
-            help="The folder of a study, a bundle, a preset, or a study file of your own. Of a study its best trial is "
-            "drawn, of a preset or a file the base.",
+            help="A study's folder (its best trial is drawn), a bundle, or a preset or study file of your own (the "
+            "base is drawn).",
         ),
     ],
-    trial: Annotated[int | None, typer.Option(min=0, help="Of a study: one trial, by its number.")] = None,
-    base: Annotated[bool, typer.Option("--base", help="Of a study: the config that it varies.")] = False,
+    trial: Annotated[int | None, typer.Option(min=0, help="Of a study: draw this trial.")] = None,
+    base: Annotated[bool, typer.Option("--base", help="Of a study: draw the config that it varies.")] = False,
     scale: Scale = None,
     settings: Settings = None,
-    form: Annotated[
-        Literal["svg", "text"], typer.Option("--format", help="A picture, or the same in sentences.")
-    ] = "svg",
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it to this file, not to the terminal.")
-    ] = None,
+    form: Annotated[Literal["svg", "text"], typer.Option("--format", help="A picture, or sentences.")] = "svg",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file, not to stdout.")] = None,
 ) -> None:
-    """Draw a network: its layers and what each reads, shortcuts and gates, skips, what is fed back, the head."""
+    """Draw a network, or describe it in sentences.
+
+    Its layers and their inputs, shortcuts and gates, skips, the labels that are fed back, the output layer.
+    """
     folder = Path(network)
     if folder.is_dir() and StudyFolder(folder).ledger.is_dir():
         _refuse("a study that was begun", {"--scale": scale, "--set": settings})
@@ -55,11 +54,11 @@ def draw(
         study, _ = load_study(network, scale=scale, overrides=settings or [])
         config, name = study.space.base, f"{study.name}: base"
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
-    from skipstack.dashboards.network_drawing.told import told
+    from skipstack.dashboards.network_drawing.sentences import described
     from skipstack.dashboards.reports.printing import write_file
 
     shown = diagram_of(config)
-    content = drawing(shown, name) if form == "svg" else "".join(f"{sentence}\n" for sentence in told(shown))
+    content = drawing(shown, name) if form == "svg" else "".join(f"{sentence}\n" for sentence in described(shown))
     if out is None:
         sys.stdout.write(content)
     else:
@@ -92,7 +91,7 @@ def _of_bundle(path: Path) -> "TrialConfig":
 
 
 def _refuse(what: str, given: dict[str, object]) -> None:
-    """Raise UserError for the first option that says nothing of what is drawn."""
+    """Raise UserError for the first given option that does not apply to ``what``."""
     for option, value in given.items():
         if value:
             raise UserError(f"{option}: got it for {what} (allowed: to leave it out)")

@@ -1,4 +1,4 @@
-"""``skipstack extend`` and ``skipstack rerun``: more of a study, and one trial of it again."""
+"""``skipstack extend`` and ``skipstack rerun``: add to a study, and train one of its trials again."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ from skipstack.search.study_files.yaml_lines import read_yaml
 from skipstack.spaces.domains import Json
 
 DIFFERS = 3
-"""The exit code where a trial that is trained again gives another number."""
+"""The exit code if a number of the repeated trial differs."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,11 +43,13 @@ def extend(
     trials: Annotated[int, typer.Option(help="How many trials to add.", parser=whole, metavar="N")] = 0,
     seeds: Annotated[
         int,
-        typer.Option(help="How many seeds to add to each trial that has not been started.", parser=whole, metavar="N"),
+        typer.Option(help="How many seeds to add to each trial that has not started yet.", parser=whole, metavar="N"),
     ] = 0,
     axis: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH=CHOICE", help="Add a value to an axis of choices; may be repeated."),
+        typer.Option(
+            metavar="PATH=CHOICE", help="Add a value to an axis, such as model.stack.depth=7; may be repeated."
+        ),
     ] = None,
     data_dir: DataDir = None,
     tracking_uri: TrackingUri = None,
@@ -58,10 +60,12 @@ def extend(
     system_metrics: SystemMetrics = None,
     code: Code = None,
 ) -> int:
-    """Add trials, seeds or values of axes to a study, finished or not, and run what is new.
+    """Add trials, seeds or values of axes to a study.
 
-    Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
-    are as in the command before; the defaults named below are those of a new study.
+    The study may be finished or interrupted; what is new is run at once.
+
+    Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
+    previous command; the defaults named below are those of a new study.
     """
     for option, number in (("trials", trials), ("seeds", seeds)):
         if number < 0:
@@ -93,11 +97,16 @@ def extend(
 
 def rerun(
     study: StudyPath,
-    trial: Annotated[int, typer.Argument(help="The number of a trial.", parser=whole, metavar="TRIAL")],
+    trial: Annotated[
+        int, typer.Argument(help="The trial's number in the study, from 0.", parser=whole, metavar="TRIAL")
+    ],
     device: ComputeDevice = "auto",
     code: Code = None,
 ) -> int:
-    """Train a trial again from its config and seeds, and compare every number; nothing is written into the study."""
+    """Train one trial again and compare every number.
+
+    The trial trains from its recorded config and seeds. Nothing is written into the study.
+    """
     record = read_study(study)
     from skipstack.search.driver.rerun import rerun as trained_again
     from skipstack.search.driver.rerun import trial_of
@@ -126,7 +135,7 @@ def rerun(
 
 
 def _choices(given: Sequence[str]) -> dict[str, list[Json]]:
-    """The values by path, each as YAML."""
+    """The added values by path, parsed as YAML."""
     choices: dict[str, list[Json]] = {}
     for text in given:
         path, equals, value = text.partition("=")

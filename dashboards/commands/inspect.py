@@ -1,4 +1,4 @@
-"""``skipstack inspect``: what a trained network does with sentences."""
+"""``skipstack inspect``: gates, states and gradients of a trained network on sentences."""
 
 import os
 from pathlib import Path
@@ -23,11 +23,14 @@ def inspect(
         Path | None, typer.Argument(help="Text, one sentence a line, words separated by blanks. Left out: stdin.")
     ] = None,
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
-    picture: Annotated[Path | None, typer.Option(help="Also draw it, into a new SVG file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also draw them into this new SVG file.")] = None,
     device: ComputeDevice = "auto",
     code: Code = None,
 ) -> None:
-    """Show what goes on inside a network: states that it reads, openings of gates, and the reach of the gradient."""
+    """Show gates, states and gradients of a bundle on sentences.
+
+    Which states it reads, how far its gates open, and how far the gradient reaches.
+    """
     if picture is not None and picture.exists():
         raise UserError(f"--picture {picture}: exists (allowed: a new file)")
     from skipstack.dashboards.reports.insight import insight_report

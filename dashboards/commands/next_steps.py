@@ -1,23 +1,23 @@
-"""What to type after a study, and what helps where nothing came of it. Each command can be pasted into a shell."""
+"""Suggests the next commands after a study, ready to paste, and remedies if no trial has a score."""
 
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from skipstack.dashboards.reports.quantities import reason_in_words
+from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.search.ledger.events import SCORELESS, Reason
 from skipstack.search.record.folder import StudyFolder
 from skipstack.search.record.study_record import StudyRecord
 
 HELPS: Final[dict[Reason, str]] = {
-    "diverged": "smaller learning rates, or gradients that are clipped (training.clip_norm)",
-    "failed": "mending what its message names",
-    "crashed": "a look into the logs of Ray and of the machine (dmesg); --engine serial trains without Ray",
-    "out_of_memory": "smaller batches (training.batch_size), or a larger --gpus-per-trial",
-    "timed_out": "a larger search.time_limit",
+    "diverged": "use smaller learning rates, or clip gradients (training.clip_norm)",
+    "failed": "fix what its message names",
+    "crashed": "look into the logs of Ray and of the machine (dmesg), or train without Ray (--engine serial)",
+    "out_of_memory": "use smaller batches (training.batch_size), or a larger --gpus-per-trial",
+    "timed_out": "set a larger search.time_limit",
 }
-"""What helps against each end of a trial that leaves it without a score."""
+"""A remedy for each end reason that leaves a trial without a score."""
 
 
 def next_steps(
@@ -31,8 +31,8 @@ def next_steps(
 ) -> list[str]:
     """Lines to print after the report.
 
-    ``private_runs``: MLflow has written into the study's folder. ``page``: where a browser sees the runs, once MLflow
-    shows them. ``data``: the folders where the study's corpora lie; ``code``: where the files of its own code do.
+    ``private_runs``: MLflow's store is in the study's folder. ``page``: the address of the runs in a browser, if MLflow
+    serves them. ``data``: the folders of the study's corpora; ``code``: the files of its own code.
     """
     folder = str(path)
     best = f"{folder}-best"
@@ -80,4 +80,4 @@ def _without_scores(record: StudyRecord) -> Iterator[str]:
     for reason in SCORELESS:
         if reason in ends:
             share = f"{ends.count(reason)} of {len(ends)} trials"
-            yield f"  {reason_in_words(reason)}, {share}: what helps is {HELPS[reason]}"
+            yield f"  {reason_in_words(reason)}, {share}: {HELPS[reason]}"

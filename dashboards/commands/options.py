@@ -24,28 +24,31 @@ def whole(text: str) -> int:
 Study = Annotated[
     str, typer.Argument(help="A preset (`skipstack spaces` lists them), or a study file of your own (YAML).")
 ]
-Corpus = Annotated[str | None, typer.Option(help="A named corpus (`skipstack data list`), or `grammar`.")]
+Corpus = Annotated[
+    str | None,
+    typer.Option(help="A named corpus (`skipstack data list`), or `grammar`, a small one that skipstack generates."),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        help="The folder that holds the named corpora; by default SKIPSTACK_DATA_DIR, or else where "
-        "`skipstack data fetch` puts them, in the user's cache."
+        help="The folder of the named corpora; by default SKIPSTACK_DATA_DIR, or else the cache that "
+        "`skipstack data fetch` fills."
     ),
 ]
-Scale = Annotated[
-    str | None, typer.Option(metavar="NAME", help="One of the sizes that the study offers, such as `small`.")
-]
+Scale = Annotated[str | None, typer.Option(metavar="NAME", help="A size that the study defines, such as `small`.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Set one field, such as model.stack.depth=3; may be repeated."),
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Set a field of the base, such as model.stack.depth=3; may be repeated."
+    ),
 ]
 Proposer = Annotated[ProposerName | None, typer.Option(help="The method that chooses the trials.")]
 WarmStart = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="DIR",
-        help="An earlier study; the proposer learns from its trials first, or, where its corpus is another one, tries "
-        "the best of them first. May be repeated.",
+        help="An earlier study. If its corpus is the same, the proposer learns from its trials; if not, it tries the "
+        "best of them first. May be repeated.",
     ),
 ]
 Trials = Annotated[int | None, typer.Option(help="How many trials to run, at most.", parser=whole, metavar="N")]
@@ -53,8 +56,8 @@ Enough = Annotated[
     bool,
     typer.Option(
         "--enough",
-        help="Start no further trial once an hour more would hardly raise the best score: by less than a tenth of what "
-        "seeds deviate by (`search.enough`).",
+        help="Start no further trial once another hour is expected to raise the best score by less than a tenth of the "
+        "deviation between seeds (`search.enough`).",
     ),
 ]
 Epochs = Annotated[
@@ -62,7 +65,7 @@ Epochs = Annotated[
 ]
 Seeds = Annotated[
     int | None,
-    typer.Option(help="Seeds that each trial is trained with; its score is their mean.", parser=whole, metavar="N"),
+    typer.Option(help="How many seeds each trial trains with; its score is their mean.", parser=whole, metavar="N"),
 ]
 Lanes = Annotated[
     str | None, typer.Option(help="How many seeds train in one batched computation: a number, or `auto`.")
@@ -70,33 +73,36 @@ Lanes = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
-        help="The seed of the study: of what is proposed, and of the order of batches.", parser=whole, metavar="N"
+        help="The random seed of the study: of its proposals and of the order of batches.", parser=whole, metavar="N"
     ),
 ]
 TrackingUri = Annotated[
     str | None,
     typer.Option(
-        help="MLflow store; by default MLFLOW_TRACKING_URI, or else a SQLite file in the study's folder.", metavar="URI"
+        help="The MLflow store; by default MLFLOW_TRACKING_URI, else a SQLite file in the study's folder.",
+        metavar="URI",
     ),
 ]
 Address = Annotated[
     str | None,
-    typer.Option(help="A running Ray cluster: `auto`, or ray://HOST:10001; `local`, the default, starts one here."),
+    typer.Option(
+        help="The Ray cluster: `local`, the default, starts one here; `auto` or ray://HOST:10001 use a running one."
+    ),
 ]
 SharePerTrial = Annotated[
     str | None,
     typer.Option(
         "--gpus-per-trial",
         metavar="SHARE|auto",
-        help="Share of a GPU that each trial takes, or whole GPUs; `auto`, the default: where there are any, what its "
-        "config needs.",
+        help="GPUs for each trial, such as 0.25 or 1; `auto`, the default: as much as its config needs, if there is a "
+        "GPU.",
     ),
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "cuda-graphs"] | None,
     typer.Option(
-        help="Where trials compute; `auto`, the default, takes a GPU where there is one. `cuda-graphs`: on a GPU, each "
-        "step of training launched as a whole; nobody has tried it on one yet."
+        help="Where trials compute; `auto`, the default, takes a GPU if there is one. `cuda-graphs`: on a GPU, "
+        "launches each training step as one CUDA graph; nobody has tried it on one yet."
     ),
 ]
 EngineName = Annotated[
@@ -107,19 +113,19 @@ SystemMetrics = Annotated[
     bool | None,
     typer.Option(
         "--system-metrics/--no-system-metrics",
-        help="Measure with each epoch what workers take of their machines: processor, memory, GPU.",
+        help="With each epoch, record the processor, memory and GPU use of the workers.",
         show_default=False,
     ),
 ]
 StudyPath = Annotated[Path, typer.Argument(help="The folder of a study.")]
 AnyStudyPath = Annotated[
     Path,
-    typer.Argument(help="The folder of a study; or one in MLflow: mlflow:NAME, mlflow:ID, runs:/ID.", metavar="STUDY"),
+    typer.Argument(help="A study: its folder; or in MLflow: mlflow:NAME, mlflow:ID, runs:/ID.", metavar="STUDY"),
 ]
 StoreOfStudy = Annotated[
     str | None,
     typer.Option(
-        "--tracking-uri", help="The MLflow store of such a study; by default MLFLOW_TRACKING_URI.", metavar="URI"
+        "--tracking-uri", help="The MLflow store of a study in MLflow; by default MLFLOW_TRACKING_URI.", metavar="URI"
     ),
 ]
 BundlePath = Annotated[Path, typer.Argument(help="A bundle: its folder, or its .zip.")]
@@ -128,8 +134,8 @@ Code = Annotated[
     typer.Option(
         "--code",
         metavar="FILE",
-        help="The file of a study's own code, which is run; by its hash it must be the recorded one. May be repeated. "
-        "Left out, of a study: where the file lay before.",
+        help="A file of the study's own Python code, which is run; its hash must be the recorded one. May be repeated. "
+        "Left out for a study: the path where the file was before.",
     ),
 ]
 ComputeDevice = Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="Where to compute.")]
@@ -150,7 +156,7 @@ def studied(
     lanes: str | None,
     seed: int | None,
 ) -> "tuple[StudyConfig, Path]":
-    """The study that the options describe, and the folder from which its corpus paths are read."""
+    """The study that the options describe, and the folder at which its corpus paths start."""
     from skipstack.search.study_files.study_file import load_study
 
     options = {"lanes": lanes, "proposer": proposer, "enough": "true" if enough else None}
@@ -169,7 +175,7 @@ def studied(
 
 
 def located(studies: Sequence[Path], tracking_uri: str | None) -> list[Path]:
-    """The folders of studies that may be in MLflow (``search/tracking/reading.py``)."""
+    """The folders of studies; those in MLflow are fetched first (``search/tracking/reading.py``)."""
     if not any(str(study).startswith(("mlflow:", "runs:")) for study in studies):
         return list(studies)
     from skipstack.search.tracking.reading import located as fetched

@@ -1,4 +1,4 @@
-"""Text that is to be tagged, as ``skipstack predict`` reads it."""
+"""Reads the text to tag, for ``skipstack predict`` and ``inspect``."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -10,10 +10,10 @@ from skipstack.data.formats.plain_lines import tokens_in
 
 
 def sentences(file: Path | None, unit: Unit) -> Iterator[list[str]]:
-    """The tokens of each line of a file, or of stdin: its words, its characters without the blanks between them, or
-    the words and marks of running text.
+    """The tokens of each line of a file, or of stdin.
 
-    A byte order mark is passed over. Raises UserError where the file cannot be read or is not UTF-8.
+    By ``unit``, these are its words, its characters without blanks, or the words and punctuation of running text. A
+    byte order mark is skipped. Raises UserError if the file cannot be read or is not UTF-8.
     """
     return (tokens_in(line, unit) for line in _lines(file))
 

@@ -1,4 +1,4 @@
-"""``skipstack plan``: what a study would cost."""
+"""``skipstack plan``: estimates the size, memory and hours of a study."""
 
 import tempfile
 import time
@@ -53,9 +53,10 @@ def plan(
     device: ComputeDevice = "auto",
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """Estimate a study before it runs: the size of its space, what its networks need, the hours it takes.
+    """Estimate the size, memory and hours of a study.
 
-    Nothing is trained and nothing is kept.
+    Counts the configurations of the space, measures a few updates of its networks on this machine, and estimates the
+    hours that the search takes. Nothing is kept.
     """
     config, corpus_folder = studied(
         study,

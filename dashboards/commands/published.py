@@ -1,4 +1,4 @@
-"""What MLflow shows of a study that is over: its report, what is confirmed of its trials, its best network."""
+"""The publication of a finished study in MLflow: its report, confirmed differences and best network."""
 
 import re
 from dataclasses import replace
@@ -23,13 +23,13 @@ from skipstack.search.tracking.logged_models import BestBundle
 from skipstack.search.tracking.publishing import Publication
 
 LONGEST: Final = 7900
-"""Characters of a note, at most: MLflow takes 8,000."""
+"""The most characters of a note: MLflow accepts 8,000."""
 
 WHOLE: Final = "\n\n... the whole report is the artifact `report.html`\n"
 
 
 def published(record: StudyRecord, folder: StudyFolder, found: Exploration | None = None) -> Publication:
-    """All of it, made of the record. ``found``: what its search saw, where that is known."""
+    """The publication of a study. ``found``: the exploration of its search, if it is already computed."""
     tables = list(confirmed_tables(record))
     reports = [ablated_report(own, table) for own, table in tables]
     report = with_confirmed(exploration_report(found or explored(record)), reports)
@@ -60,13 +60,13 @@ def published(record: StudyRecord, folder: StudyFolder, found: Exploration | Non
 
 
 def _note(about: str, report: Report) -> str:
-    """What a run is about, and its report in Markdown, as many lines of it as there is room for."""
+    """The description of a run and its report in Markdown, cut to the length that MLflow accepts."""
     text = "\n\n".join(filter(None, (about, render(report, "markdown"))))
     return text if len(text) <= LONGEST else text[: text.rindex("\n", 0, LONGEST - len(WHOLE))] + WHOLE
 
 
 def _with_differences(record: StudyRecord, table: Confirmation) -> dict[int, ConfirmedRow]:
-    """By trial the row that has its difference to the base, or where it has none such, to what it is compared with."""
+    """By trial, the row with its difference to the base, or else to another reference."""
     base = record.base
     rows = [row for row in table.rows if row.difference is not None and row.trial is not None]
     rows.sort(key=lambda row: base is not None and row.reference == base.number)  # the last one counts
@@ -74,7 +74,7 @@ def _with_differences(record: StudyRecord, table: Confirmation) -> dict[int, Con
 
 
 def _difference(row: ConfirmedRow) -> dict[str, float]:
-    """On test, with its interval at 95 % and its p, corrected for all rows, where there are any."""
+    """The metrics of a difference: its value, 95 % interval and corrected p, as far as they are defined."""
     found = row.difference
     assert found is not None, "only rows with a difference were asked for"
     ends = {"": found.value, "_low": found.low, "_high": found.high, "_p": row.p}
@@ -82,14 +82,14 @@ def _difference(row: ConfirmedRow) -> dict[str, float]:
 
 
 def _best(record: StudyRecord, folder: StudyFolder) -> BestBundle | None:
-    """The best trial that has a score and leaves weights, which are looked for once they are needed."""
+    """The bundle of the best trial, if it has a score and weights; weights are read when it is written."""
     if not record.study.space.base.keeps_weights:
         return None
     return next((bundle_of(record, folder, trial, "auto") for trial in record.ranked()[:1]), None)
 
 
 def bundle_of(record: StudyRecord, folder: StudyFolder, trial: TrialRecord, device: str) -> BestBundle:
-    """What is known of the bundle of a trial before it is written."""
+    """The bundle of a trial, with a function that writes it."""
     assert trial.best is not None, "a trial with a score has a best epoch"
 
     def write(to: Path) -> None:

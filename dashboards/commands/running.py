@@ -1,4 +1,4 @@
-"""A study run before the user's eyes: progress while it runs, its report at the end, and what to type next."""
+"""Runs a study with live progress, then prints its report and the next commands."""
 
 import threading
 import time
@@ -14,8 +14,8 @@ from skipstack.dashboards.live.progress import Progress
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.dashboards.reports.confirmation.verdict import verdict_of
 from skipstack.dashboards.reports.printing import print_report, print_sentence, say
-from skipstack.dashboards.reports.quantities import reason_in_words
 from skipstack.dashboards.reports.warned import warned
+from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.data.basis.loading import uncollected
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.api.options import Execution, share
@@ -27,15 +27,15 @@ from skipstack.search.ledger.events import FAULTS
 from skipstack.search.record.study_record import StudyRecord
 
 FAILED_TRIALS = 3
-"""The exit code of a study that finished although faults ended some of its trials, or kept some from being tested."""
+"""The exit code of a finished study with faults that ended trials or kept them from being tested."""
 
-PUBLISHING = "MLflow is given the report, its pictures and the best network"
+PUBLISHING = "writing the report, its pictures and the best network to MLflow"
 
 LONG = 2.0
-"""Seconds after which it is said what takes so long."""
+"""Seconds after which a line says what takes so long."""
 
 INTERRUPTED = 130
-"""The exit code of a study that can be resumed."""
+"""The exit code of an interrupted study, which can be resumed."""
 
 
 def execution(
@@ -45,21 +45,19 @@ def execution(
     code: Sequence[Path] | None = None,
     **options: str | bool | None,
 ) -> Execution:
-    """Where trials run by the options, or where those are None as in the study in the folder ``before``; with progress
-    and messages on stderr.
-    """
+    """The run options; those that are None are as recorded in the study ``before``. Progress goes to stderr."""
     share_per_trial = None if gpus_per_trial is None else share(gpus_per_trial)
     files = None if code is None else tuple(str(path.resolve()) for path in code)
     return watched(execution_of({"gpus_per_trial": share_per_trial, "code": files, **options}, before))
 
 
 def watched(where: Execution) -> Execution:
-    """The same, with progress and messages on stderr, ready to report once it is over."""
+    """The same options, with progress and messages on stderr, and with the report's modules loaded meanwhile."""
     return replace(where, say=say, warn=say, watch=partial(Progress, clock=time.time), meanwhile=_prepare)
 
 
 def _prepare() -> None:
-    """Load what computes and what draws a report: two seconds, of which nobody has to wait for all."""
+    """Load the modules that compute and draw a report, which takes two seconds, while trials run."""
     with uncollected():
         from skipstack.dashboards.charts import drawing
         from skipstack.search.analysis.exploration import importance
@@ -70,7 +68,7 @@ def _prepare() -> None:
 
 @contextmanager
 def said_if_long(what: str) -> Iterator[None]:
-    """Say what happens within, in a line on stderr, if it takes long."""
+    """Print ``what`` to stderr if the block takes long."""
     waiting = threading.Timer(LONG, say, [what])
     waiting.daemon = True
     waiting.start()
@@ -81,7 +79,7 @@ def said_if_long(what: str) -> Iterator[None]:
 
 
 def finish(run: Run) -> int:
-    """Run a study to its end, and print its report and what to type next. The exit code."""
+    """Run a study to its end, print its report and the next commands, and return the exit code."""
     try:
         return _searched(run) if run.ablation is None else _ablated(run)
     except StudyInterruptedError as cause:
@@ -134,7 +132,7 @@ def _next_steps(run: Run, record: StudyRecord, page: str | None) -> None:
 
 
 def _faults(record: StudyRecord) -> int:
-    """Say which trials failed, or could not be measured. The exit code."""
+    """Print the trials that failed or could not be measured on test, and return the exit code."""
     faulty = [trial for trial in record.trials.values() if trial.reason in FAULTS]
     for trial in faulty:
         say(f"trial {trial.number} {reason_in_words(trial.reason or '')}: {trial.message}")

@@ -60,7 +60,10 @@ def search(
     engine: EngineName = None,
     system_metrics: SystemMetrics = None,
 ) -> int:
-    """Run a study: propose trials, train them, stop the worse ones early, record and rank them."""
+    """Train the trials of a study and report what they reach.
+
+    Proposes trials, trains them, stops the worse ones early, records and ranks all of them, and prints the report.
+    """
     config, corpus_folder = studied(
         study,
         corpus=corpus,
@@ -75,7 +78,7 @@ def search(
         lanes=lanes,
         seed=seed,
     )
-    with uncollected():  # takes seconds: for a valid study alone
+    with uncollected():  # takes seconds, so only after the study was checked
         from skipstack.dashboards.commands.running import execution, finish
         from skipstack.search.api.run import begin
 
@@ -104,10 +107,12 @@ def resume(
         bool, typer.Option("--enough", help="Start no further trial; finish those that have been started.")
     ] = False,
 ) -> int:
-    """Continue an interrupted study: finish the trials that were running, then run those still to come.
+    """Continue an interrupted study.
 
-    Of --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics, those that are not given
-    are as in the command before; the defaults named below are those of a new study.
+    Finishes the trials that were running, then runs those still to come.
+
+    Left out, --tracking-uri, --address, --gpus-per-trial, --device, --engine and --system-metrics are as in the
+    previous command; the defaults named below are those of a new study.
     """
     with uncollected():
         from skipstack.dashboards.commands.running import execution, finish

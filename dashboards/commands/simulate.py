@@ -1,4 +1,4 @@
-"""``skipstack simulate``: what another scheduler, proposer or number of workers would have made of a study."""
+"""``skipstack simulate``: replays a study under other schedulers, proposers or numbers of workers."""
 
 import math
 from collections.abc import Sequence
@@ -40,15 +40,15 @@ def simulate(
     grace: Annotated[
         int | None,
         typer.Option(
-            help="The lowest rung: before it no trial is stopped (median: the epoch).", parser=whole, metavar="N"
+            help="No trial is stopped before this rung (median: before this epoch).", parser=whole, metavar="N"
         ),
     ] = None,
     reduction: Annotated[
-        int | None, typer.Option(help="One in N trials goes on at each rung.", parser=whole, metavar="N")
+        int | None, typer.Option(help="At each rung, one in N trials continues.", parser=whole, metavar="N")
     ] = None,
     keep: Annotated[
         int | None,
-        typer.Option(help="keep_best: how many trials train on after the first epoch.", parser=whole, metavar="N"),
+        typer.Option(help="For keep_best: how many trials continue after the first epoch.", parser=whole, metavar="N"),
     ] = None,
     proposers: Annotated[
         list[str] | None,
@@ -67,8 +67,8 @@ def simulate(
     repeat: Annotated[
         int,
         typer.Option(
-            help="Simulate each setting with so many seeds of the proposer, and show medians: how soon the best is "
-            "found, and in how many seeds.",
+            help="Simulate each setting with N seeds of the proposer; print medians, such as the epochs until the best "
+            "is found, and with how many seeds it is.",
             parser=whole,
             metavar="N",
         ),
@@ -76,19 +76,19 @@ def simulate(
     within: Annotated[
         float,
         typer.Option(
-            help="With --repeat: found is what lacks no more than this to the best recorded score, in points.",
+            help="With --repeat: a score counts as the best if it is at most this far below it, in points.",
             metavar="POINTS",
         ),
     ] = 0.1,
     extrapolate: Annotated[
-        bool, typer.Option("--extrapolate", help="Replay stopped trials too, as if they had kept their last score.")
+        bool, typer.Option("--extrapolate", help="Also replay stopped trials, as if they had kept their last score.")
     ] = False,
     form: Annotated[Literal["text", "json"], typer.Option("--format", help="The format of the output.")] = "text",
 ) -> None:
-    """Show what other schedulers or proposers would have found in a finished study, and how fast.
+    """Replay a study under other schedulers or proposers.
 
-    They run over its recorded learning curves: nothing is trained and nothing is written. Several studies are shown one
-    below the other.
+    Shows what they would have found, and how fast, by running them over the recorded learning curves of a finished
+    study. Nothing is trained and nothing is written. Several studies are shown one below the other.
     """
     for option, value, least in (
         ("grace", grace, 1),
@@ -132,7 +132,7 @@ def simulate(
 
 
 def _proposed(own: SearchConfig, names: Sequence[str], trials: int, seed: int | None) -> list[SearchConfig]:
-    """The study's own search with each of the proposers, whose options stay where it has the proposer itself."""
+    """The study's search with each of the proposers; its own proposer keeps its options."""
     for name in names:
         if name not in get_args(ProposerName):
             raise UserError(unknown("proposer", name, get_args(ProposerName)))

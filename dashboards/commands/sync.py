@@ -1,4 +1,4 @@
-"""``skipstack sync``: what MLflow lacks of a study, from its ledger."""
+"""``skipstack sync``: writes the missing runs of a study into MLflow, from its ledger."""
 
 from typing import Annotated
 
@@ -19,13 +19,16 @@ def sync(
     tracking_uri: Annotated[
         str | None,
         typer.Option(
-            help="MLflow store; by default that of the study, or MLFLOW_TRACKING_URI, or else a SQLite file in its "
-            "folder.",
+            help="The MLflow store; by default the study's, else MLFLOW_TRACKING_URI, else a SQLite file in the "
+            "study's folder.",
             metavar="URI",
         ),
     ] = None,
 ) -> None:
-    """Write into MLflow what it lacks of a study: runs, curves, report, best network. Nothing is written twice."""
+    """Write the missing runs of a study into MLflow.
+
+    Adds runs, learning curves, report and best network. Nothing is written twice.
+    """
     from skipstack.dashboards.commands.published import published
     from skipstack.dashboards.commands.running import PUBLISHING, execution, said_if_long
     from skipstack.search.api.run import sync_to_mlflow

@@ -12,10 +12,10 @@ MARK = 2
 """Characters before a label: a mark and a space."""
 
 NARROWEST_LABEL = 10
-"""Characters that a label keeps at least before it goes on in the next line."""
+"""The fewest characters of a label before it wraps into a second line."""
 
 NARROWEST_TEXT = 16
-"""Likewise for the text of a column on the left."""
+"""The fewest characters of a left-justified column before its text wraps."""
 
 GAP, NARROW_GAP = 2, 1
 """Characters between columns."""
@@ -37,7 +37,7 @@ class Layout:
 
 
 def fitted(table: Table, width: int) -> Layout:
-    """The fullest layout within ``width``; where none is, text and labels of the narrowest one are broken."""
+    """The layout with the most columns that fits into ``width``; if none fits, the narrowest one with wrapped text."""
     layout = _layout(table, range(len(table.columns)), GAP)
     for name in (None, *table.optional):
         shown = [place for place in layout.shown if table.columns[place].name != name]
@@ -52,7 +52,7 @@ def fitted(table: Table, width: int) -> Layout:
 
 
 def left_out(table: Table, layout: Layout) -> list[str]:
-    """The names of the columns that are not shown."""
+    """The names of the hidden columns."""
     return [column.name for place, column in enumerate(table.columns) if place not in layout.shown]
 
 
@@ -66,7 +66,7 @@ def _layout(table: Table, shown: Sequence[int], gap: int) -> Layout:
 
 
 def _in_two_lines(table: Table, room: int) -> bool:
-    """Whether every label has its words in at most two lines of this width."""
+    """Whether every label fits into two lines of this width without breaking a word."""
     return room >= NARROWEST_LABEL and all(
         len(wrap(row.label, room, break_long_words=False, break_on_hyphens=False)) <= 2
         and all(cell_len(word) <= room for word in row.label.split())
@@ -75,7 +75,7 @@ def _in_two_lines(table: Table, room: int) -> bool:
 
 
 def _broken(layout: Layout, columns: Sequence[Column], excess: int) -> Layout:
-    """A layout that is narrower by ``excess`` characters, as far as text and labels allow, the widest text first."""
+    """Narrows a layout by up to ``excess`` characters, the widest text first."""
     widths = list(layout.widths)
     texts = [number for number, place in enumerate(layout.shown) if columns[place].justify == "left"]
     for number in sorted(texts, key=lambda number: -widths[number]):

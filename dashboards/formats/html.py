@@ -1,8 +1,8 @@
-"""A page as one file of HTML, with its pictures: it needs no network, and has no program in it.
+"""Renders a page and its pictures as one HTML file that needs no network and contains no script.
 
-Pictures are SVG in the page itself. A program that draws them in the browser (Vega's) would be 0.8 MB in each file, and
-the page would show nothing without it. ``Content-Security-Policy`` says the same to the browser: it runs no program and
-loads nothing, whatever a study's names hold.
+Pictures are inline SVG. A script that draws them in the browser (Vega's) would add 0.8 MB to each file, and without it
+the page would show nothing. ``Content-Security-Policy`` makes the browser run no script and load nothing, whatever the
+names in a study contain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ def as_html(page: Page, pictures: Sequence[Picture]) -> str:
 
 
 def as_elements(page: Page) -> Iterator[str]:
-    """The blocks of a page as elements of HTML, without its title and its pictures, for a page that has its own."""
+    """The blocks of a page as HTML elements, without title and pictures, to embed in another page."""
     caption = page.title or "skipstack"
     for block in (block for group in page.groups for block in group):
         caption = block.text if isinstance(block, Heading) else caption
@@ -76,7 +76,7 @@ def _block(block: Block, caption: str) -> Iterator[str]:
             yield from (f"<li>{_code(item, code=block.code)}</li>" for item in block.items)
             yield "</ul>"
         case Table():
-            # What is wider than the page is moved sideways, with a keyboard, too.
+            # A table wider than the page scrolls sideways, also by keyboard.
             name = escape(captioned(block, caption))
             yield f'<div class="wide" role="region" tabindex="0" aria-label="{name}">'
             yield "<table>"
@@ -123,7 +123,7 @@ def _row(row: Row, table: Table) -> str:
 
 
 def _cell(cell: Cell, column: Column) -> str:
-    """A cell; blanks at its end, with which numbers stand below numbers, stay."""
+    """A cell, with the trailing blanks that align its number with those above and below."""
     return f"<td{_class(f'{column.justify} {cell.style}')}>{escape(cell.text)}</td>"
 
 
@@ -146,5 +146,5 @@ def _code(text: str, *, code: bool) -> str:
 
 
 def _class(names: str) -> str:
-    """The words of a Rich style, and of our own, as classes."""
+    """The words of a Rich style as CSS classes."""
     return f' class="{" ".join(names.split())}"' if names.strip() else ""

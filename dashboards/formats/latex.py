@@ -1,4 +1,4 @@
-r"""A page as LaTeX: a file that compiles as it is, and whose tables alone a document takes that ``\input``s it."""
+r"""Renders a page as LaTeX: a file that compiles on its own; a document that ``\input``s it gets only the tables."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,13 +31,13 @@ END: Final = r"""\ifskipstackwhole\else\expandafter\endinput\fi
 """
 
 MOST_LINES: Final = 40
-"""Lines of a table on a page; more go on in a further table."""
+"""The most rows of a table on one page; further rows go into another table."""
 
 WIDEST_TEXT: Final = 40
-"""Characters of a cell of text, or of a label, that is not broken."""
+"""Cells of text and labels with more characters than this wrap."""
 
 SHRUNK: Final = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{"
-"""A table that is wider than the line becomes as wide."""
+"""Shrinks a table that is wider than the line."""
 
 
 def as_latex(page: Page) -> str:
@@ -61,7 +61,7 @@ def as_latex(page: Page) -> str:
 
 
 def _aside(lines: Sequence[str]) -> list[str]:
-    """What a document that takes the tables goes without."""
+    """A part of the file that a document skips when it takes the tables."""
     return [r"\ifskipstackwhole", *lines, r"\fi", ""] if lines else []
 
 
@@ -81,7 +81,7 @@ def _text(block: Heading | Sentence | Listing) -> list[str]:
 
 
 def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) -> Iterator[str]:
-    """The table, in as many parts as it takes pages, under labels that are not yet among ``labels``."""
+    """The table, split by pages, under labels that are not yet in ``labels``."""
     parts = list(_parts(table.rows))
     columns = "".join(column.justify[0] for column in table.columns)
     for number, rows in enumerate(parts, start=1):
@@ -102,7 +102,7 @@ def _tables(table: Table, caption: str, notes: Sequence[str], labels: set[str]) 
 
 
 def _label(caption: str, labels: set[str]) -> str:
-    """A new one that is made of the letters of the caption."""
+    """A new label made from the letters of the caption."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", caption).strip("-") or "skipstack"
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     label = next(each for each in names if each not in labels)
@@ -160,7 +160,7 @@ def _cells(row: Row) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    """A cell; each blank at its ends, with which numbers stand below numbers, has the width of a digit."""
+    """A cell; blanks at its ends become as wide as a digit, so that numbers align."""
     text = cell.text.strip(" ")
     before, after = (len(cell.text) - len(rest) for rest in (cell.text.lstrip(" "), cell.text.rstrip(" ")))
     blanks = [rf"\phantom{{{'0' * length}}}" if length and text else "" for length in (before, after)]

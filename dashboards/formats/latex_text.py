@@ -1,7 +1,7 @@
-r"""Text as LaTeX: whatever it holds is printed as it is, and none of it is ever read as a command.
+r"""Escapes text for LaTeX: it is printed as it is, and no part of it is read as a command.
 
-What LaTeX has a name for is written by that name. Any other character beyond ASCII is written as ``\skipstacksign``,
-which prints it where the fonts of the document have it, and else its number, ``<U+4E2D>``: none is ever lost.
+Characters with a LaTeX command become that command. Other characters beyond ASCII become ``\skipstacksign``, which
+prints them if the fonts of the document have them, and else their number, ``<U+4E2D>``, so that none is lost.
 """
 
 import re
@@ -23,7 +23,7 @@ MATHEMATICS: Final = r"""
 κ \kappa  λ \lambda  μ \mu  ν \nu  ξ \xi  π \pi  ρ \rho  σ \sigma  τ \tau  υ \upsilon  φ \phi  χ \chi  ψ \psi  ω \omega
 Γ \Gamma  Δ \Delta  Θ \Theta  Λ \Lambda  Ξ \Xi  Π \Pi  Σ \Sigma  Φ \Phi  Ψ \Psi  Ω \Omega
 """
-"""Signs and Greek letters, each before its command in formulas."""
+"""Signs and Greek letters, each followed by its command in formulas."""
 
 COMMANDS: Final = {
     "\\": r"\textbackslash{}",
@@ -54,16 +54,16 @@ COMMANDS: Final = {
         sign: f"${command}$" for sign, command in zip(*(MATHEMATICS.split()[first::2] for first in (0, 1)), strict=True)
     },
 }
-"""What stands for a character of a text."""
+"""The escaped form of each special character."""
 
 ENDS: Final = "/._=,:;-)]}"
-"""Signs of paths and lists after which a line may end."""
+"""Signs in paths and lists after which a line may break."""
 
 LONGEST: Final = 24
-"""Characters that stand together at most, where a line may not end between them."""
+"""The most characters in a row without a place to break the line."""
 
 LIGATURES: Final = re.compile(r"([-,'])(?=\1)")
-"""Two of them side by side would become another sign."""
+"""LaTeX joins two of these into another sign."""
 
 
 def latex_text(text: str, *, code: bool = False) -> str:
@@ -77,12 +77,12 @@ def latex_text(text: str, *, code: bool = False) -> str:
 
 
 def printed_width(text: str) -> int:
-    """Characters that the text takes at most."""
+    """An upper bound for the printed length in characters."""
     return sum(map(_width, text))
 
 
 def _word(word: str) -> str:
-    """A word; a long one has a place to break it after each sign of a path, and anywhere where it has none for long."""
+    """A word, with places to break a long one: after each path sign, or anywhere if there is none for long."""
     if printed_width(word) <= LONGEST:
         return "".join(map(_character, word))
     parts, since = [], 0
@@ -106,5 +106,5 @@ def _character(character: str) -> str:
 
 
 def _width(character: str) -> int:
-    """A character that LaTeX has no name for may be printed as its number."""
+    """The printed width of a character: one without a LaTeX command may be printed as its number."""
     return 1 if character.isascii() or character in COMMANDS else len(f"<U+{ord(character):04X}>")

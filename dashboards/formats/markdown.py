@@ -6,7 +6,7 @@ from typing import assert_never
 from skipstack.dashboards.formats.page import Block, Heading, Listing, Page, Row, Sentence, Table
 
 SPECIAL = "\\`*_[]<>|#~"
-"""Characters that Markdown reads as its own."""
+"""Characters with a meaning in Markdown."""
 
 RULES = {"left": "---|", "right": "---:|"}
 
@@ -35,7 +35,7 @@ def _block(block: Block) -> Iterator[str]:
 
 
 def table_headings(table: Table) -> Iterator[str]:
-    """What the columns are called, those of the row's names first."""
+    """The column headings, those of the row names first."""
     yield from table.names
     yield from (column.name for column in table.columns)
 
@@ -52,7 +52,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Text as code; a bar would end its cell even there. A backtick could not stand in it."""
+    """Text as code, with bars escaped, since they would end the cell even there; plain text if it has a backtick."""
     return _escaped(text) if "`" in text else f"`{text.replace('|', chr(92) + '|')}`"
 
 

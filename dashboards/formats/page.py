@@ -1,14 +1,17 @@
-"""The one form of everything that is printed: a page of sentences, lists and tables, and the numbers behind it.
+"""Reports in one form for all output formats: a page of sentences, lists and tables, and the numbers behind it.
 
-Each report makes a page; each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html.py``,
-``raw.py``), which knows pages and no report.
+Each format has one renderer (``text.py``, ``markdown.py``, ``latex.py``, ``html.py``, ``raw.py``), which knows pages
+and no particular report.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from skipstack.spaces.subject import Scalar
+
+if TYPE_CHECKING:
+    from skipstack.search.analysis.frames.trace import Traced
 
 Numbers = Mapping[str, Scalar]
 """The numbers of a row by their full names."""
@@ -16,7 +19,7 @@ Numbers = Mapping[str, Scalar]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Columns of one ``group`` stand side by side; text on the left may be broken, numbers not."""
+    """A column of a table. Columns of one ``group`` are adjacent. Left-justified text may wrap, numbers do not."""
 
     heading: str
     group: str = ""
@@ -30,7 +33,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, and its Rich style where it is not that of the row."""
+    """The text of a cell, and its Rich style if it differs from the row's."""
 
     text: str
     style: str = ""
@@ -38,10 +41,10 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A row of a table: what it is about, and its cells.
+    """A row of a table: its subject and its cells.
 
-    ``names``: what it is about, as Markdown has it under ``Table.names``, as code if ``code``; ``label``: the same in
-    text, below the heading ``section``. ``mark``: before it, in both.
+    The subject is ``names`` in Markdown, in the columns ``Table.names``, as code if ``code``; in text it is ``label``,
+    below the heading ``section``. ``mark`` precedes it in both.
     """
 
     names: tuple[str, ...]
@@ -57,9 +60,9 @@ class Row:
 class Table:
     """Rows under columns.
 
-    ``names``: the headings of the columns before these in Markdown; ``heading``: that of the one label in text.
-    ``optional``: the columns that a narrow page goes without, by name, the first one first; ``tight``: before one goes,
-    the gaps between columns become narrower, and labels go on in a second line.
+    ``names``: the headings of the leading columns in Markdown; ``heading``: that of the label column in text.
+    ``optional``: the names of the columns that a narrow page drops, the first one first; ``tight``: before a column is
+    dropped, gaps are narrowed and labels wrap into a second line.
     """
 
     names: tuple[str, ...]
@@ -71,7 +74,7 @@ class Table:
 
 
 def captioned(table: Table, part: str) -> str:
-    """What a table is called in a part of a page."""
+    """The caption of a table in this part of a page."""
     return ": ".join(filter(None, (part, table.heading))) or "table"
 
 
@@ -84,20 +87,20 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, or a paragraph of them, in a Rich style; one that is ``dim`` is a note on how to read the tables."""
+    """A sentence or paragraph in a Rich style; a ``dim`` one is a note on how to read the tables."""
 
     text: str
     style: str = ""
 
     @property
     def is_note(self) -> bool:
-        """Whether it stays with the tables wherever they go."""
+        """Whether it is a note, and so stays with the tables in LaTeX."""
         return self.style == "dim"
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Items one below the other; ``code``: they are shown as code where a format has a way to."""
+    """A list of items; ``code``: shown as code in formats that have it."""
 
     items: tuple[str, ...]
     code: bool = False
@@ -116,9 +119,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What formats with pictures show below the page: a heading, what there is to be seen in words, and the drawing.
+    """A picture below the page, in formats that show pictures: its heading, its description and the drawing.
 
-    ``svg``: the drawing; empty where there is none, and ``about`` says why, as a part of a sentence.
+    ``svg`` is empty if there is no drawing; then ``about`` says why, as a part of a sentence.
     """
 
     heading: str
@@ -128,9 +131,10 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Report:
-    """A page for people, and the same for machines: ``content`` as JSON has it, ``records`` as lines of CSV.
+    """A page for people, and the same for machines: ``content`` for JSON, ``records`` for the lines of CSV.
 
-    ``names``: those of the numbers of each record. ``pictures``: draws those of HTML.
+    ``names``: of the numbers of each record. ``pictures`` draws those of HTML. ``traced`` finds the events of the
+    ledger that each number is computed from.
     """
 
     page: Page
@@ -138,3 +142,4 @@ class Report:
     records: Sequence[Numbers] = ()
     names: Sequence[str] = ()
     pictures: Callable[[], Sequence[Picture]] = tuple
+    traced: "Callable[[], Iterable[Traced]]" = tuple

@@ -9,7 +9,7 @@ from skipstack.dashboards.formats.page import Numbers
 
 
 def as_csv(records: Sequence[Numbers], names: Sequence[str]) -> str:
-    """A line of names, then one for each of the records; what is not defined is left empty."""
+    """A line of names, then a line for each record; undefined values are empty."""
     import pandas as pd
 
     # As objects: whole numbers stay whole beside cells that are empty, and floats keep every digit.
@@ -18,7 +18,7 @@ def as_csv(records: Sequence[Numbers], names: Sequence[str]) -> str:
 
 
 def as_parquet(records: Sequence[Numbers], names: Sequence[str]) -> bytes:
-    """A column for each of the names, of the type that its values have; what is not defined is null."""
+    """A column for each name, typed by its values; undefined values are null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -28,5 +28,5 @@ def as_parquet(records: Sequence[Numbers], names: Sequence[str]) -> bytes:
 
 
 def as_json(content: Mapping[str, Any]) -> str:
-    """The content as JSON text, ending in a line break; what is not defined is ``null``."""
+    """The content as JSON text, ending in a line break; undefined values are ``null``."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,4 +1,4 @@
-"""A report in the format that was asked for."""
+"""Renders a report in the requested format."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -14,7 +14,7 @@ from skipstack.data.basis.printable import UNSEEN, visible
 
 Format = Literal["text", "markdown", "latex", "csv", "json", "html"]
 FileFormat = Literal[Format, "parquet"]
-"""Parquet is no text, and only ever a file."""
+"""Parquet is binary, so it is written to files only."""
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = False) -> str:
     """The report, ending in a line break.
 
-    ``text`` is laid out to ``width`` columns, and has colours where ``terminal`` says that one will show them.
+    ``text`` is laid out to ``width`` columns, with colours for a ``terminal``.
     ``markdown`` is GitHub's. ``latex`` compiles as it is, and a document can take its tables. ``html`` is
     one file with everything in it, pictures included. ``csv`` has a line for each row of a table and ``json`` holds
     everything; both carry raw numbers by their full names, scores in [0, 1]. In all of them control characters are
@@ -46,14 +46,14 @@ def render(report: Report, form: Format, *, width: int = PAGE, terminal: bool = 
 
 
 def rendered(report: Report, form: FileFormat, *, width: int = PAGE) -> bytes:
-    """The same as the content of a file. ``parquet`` has the rows and names of ``csv``, and values as they are."""
+    """The report as the bytes of a file. ``parquet`` has the rows and names of ``csv``, with typed values."""
     if form == "parquet":
         return as_parquet(report.records, report.names)
     return render(report, form, width=width).encode(errors="backslashreplace")
 
 
 def all_visible(value: T) -> T:
-    """A page, or a part of one, with all its texts visible."""
+    """A page, or a part of one, with control characters escaped in all its texts."""
     shown: Any = value
     match value:
         case str():

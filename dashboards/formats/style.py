@@ -1,4 +1,4 @@
-"""How a page of HTML looks: on screens of any width, light and dark, and on paper."""
+"""The CSS of an HTML page: for screens of any width, light and dark, and for paper."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ tbody tr:not(.section):hover { background: var(--band); }
 .bold > * { font-weight: bold; } .dim, .dim > * { color: var(--pale); }
 .green { color: var(--green); } .red { color: var(--red); } .cyan { color: var(--cyan); }
 """
-"""How tables look, and words of Rich's styles."""
+"""The CSS of tables and of the words of Rich styles."""
 
 STYLE: Final = (
     f"""\
@@ -50,4 +50,4 @@ svg [fill="#ffffff"] { fill: var(--paper); } svg [stroke="#ffffff"] { stroke: va
 svg [stroke="#d0d7de"] { stroke: var(--line); }
 """
 )
-"""The last lines turn the inks of pictures (``dashboards/charts/theme.py``) where the page is dark."""
+"""The last lines replace the colours of pictures (``dashboards/charts/theme.py``) on a dark page."""

@@ -1,4 +1,4 @@
-"""A drawing as a part of a page of HTML: of all that SVG can do, what a picture without links and programs needs."""
+"""Embeds an SVG drawing in an HTML page, allowing only elements that cannot load, link or run anything."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -12,16 +12,16 @@ ELEMENTS: Final = frozenset(
         *("path", "rect", "line", "circle", "text", "tspan"),
     }
 )
-"""None of them loads, links or runs anything."""
+"""The allowed elements and attributes: none loads, links or runs anything."""
 
 INNER: Final = re.compile(r"url\(#([^)]*)\)")
 
 
 def inlined(svg: str, *, name: str, about: str) -> str:
-    """The drawing as an element of HTML, with ``about`` for those who do not see it.
+    """The drawing as an HTML element, with ``about`` as its description for screen readers.
 
-    The names that its parts have begin with ``name``, so that several drawings share a page. Raises ValueError where it
-    has an element or an attribute that is no part of a plain picture.
+    Ids inside it are prefixed with ``name``, so that several drawings can share a page. Raises ValueError for an
+    element or attribute that is not allowed.
     """
     root = ET.fromstring(svg)
     for element in root.iter():

@@ -1,4 +1,4 @@
-"""A page as text, for terminals and plain files, laid out to a width."""
+"""Renders a page as text of a given width, for terminals and plain files."""
 
 from collections.abc import Iterator
 from io import StringIO
@@ -13,17 +13,17 @@ from skipstack.dashboards.formats.fitting import MARK, Layout, fitted, left_out
 from skipstack.dashboards.formats.page import Block, Column, Heading, Listing, Page, Row, Sentence, Table
 
 PAGE: Final = 80
-"""Columns of a page that no terminal shows: people read what they pipe, in mail, diffs and editors, which are as wide.
-What a table leaves out there it names, and the other formats have all of it."""
+"""The width of piped output, which people read in mail, diffs and editors. Tables name the columns that they drop;
+the other formats have all columns."""
 
 INDENT = (0, 0, 0, 2)
-"""Around the items of a list, as Rich has it: above, right, below, left."""
+"""Rich's padding of list items: above, right, below, left."""
 
 
 def as_text(page: Page, width: int, *, terminal: bool) -> str:
-    """The page, no line longer than ``width``, each without its blank end.
+    """The page, with lines up to ``width`` characters and no trailing blanks.
 
-    For a ``terminal`` it has the colours that ``TERM`` names and ``NO_COLOR`` leaves out, else no control character.
+    For a ``terminal`` it has colours, as ``TERM`` and ``NO_COLOR`` ask; else it has no control character.
     """
     console = Console(
         file=StringIO(),
@@ -112,5 +112,5 @@ def _cells(row: Row, table: Table, layout: Layout) -> Iterator[RenderableType]:
 
 
 def _spaced(cell: Text, column: Column, layout: Layout) -> RenderableType:
-    """The cell with the gap before it; one on the right has it by the width of its column."""
+    """The cell with the gap before it; a right-justified cell gets it from the width of its column."""
     return Padding(cell, (0, 0, 0, layout.gap)) if column.justify == "left" else cell

@@ -1,7 +1,7 @@
-"""Where a running study stands, in numbers: what progress shows, without saying how.
+"""Counts of a running study: trials by rung and state, epochs, pace and time left.
 
-Counts are read off the record, so a study that is resumed counts what earlier drivers did. Rates are
-measured in this session alone: between drivers the clock runs on and nothing is done.
+Counts come from the record, so they include trials from before a resume. Rates are measured in this session alone,
+since time between sessions is not training time.
 """
 
 import math
@@ -18,15 +18,15 @@ from skipstack.search.schedulers.config import Resource
 from skipstack.spaces.domains import Choice, Integer
 
 COUNTED = 1000
-"""Points of a finite space that are counted, at most, to see whether it ends before the study's trials."""
+"""Counts at most this many points of a finite space, to see whether it has fewer than the study's trials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The trials that reached the ``rung`` (0: none yet) and no later one, counted by state.
+    """The trials whose last rung is ``rung`` (0: none yet), counted by state.
 
-    A state is the reason of the trial's end, or ``running`` or ``paused``. The rung is in the ``resource`` of the
-    study's scheduler.
+    A state is the reason of the trial's end, or ``running`` or ``paused``. The rung is measured in ``resource``, that
+    of the study's scheduler.
     """
 
     rung: int
@@ -35,30 +35,30 @@ class Level:
 
 
 class StudyCounts:
-    """A study's record as it grows, and how fast it does.
+    """Counts a study's trials event by event, and its pace.
 
-    ``record`` becomes theirs. The time of an event, in seconds, is given with it.
+    Takes over ``record``. Each event comes with its time in seconds.
     """
 
     def __init__(self, record: StudyRecord) -> None:
         self.record = record
         self.state = "starting workers"
         self.best: TrialRecord | None = next(iter(record.ranked()), None)
-        """The first of the record's ranking."""
+        """The best trial so far."""
         self._began: float | None = None
         self._ended_now = 0
         self.ended = sum(trial.reason is not None for trial in record.trials.values())
-        """How many trials are over."""
+        """How many trials have ended."""
         self._total: int | None = None
 
     def apply(self, event: Event, now: float) -> None:
-        """Take in what happened next."""
+        """Add the next event to the record and to the counts."""
         self.ended += isinstance(event, Ended) and self.record.trials[event.trial].reason is None
         self.record.apply(event)
         self.note(event, now)
 
     def note(self, event: Event, now: float) -> None:
-        """Take in, beside the record, an event that it has already; the events in their order."""
+        """Add an event that the record has already, in the order of the ledger."""
         match event:
             case Started():
                 self._began = now if self._began is None else self._began
@@ -86,9 +86,9 @@ class StudyCounts:
 
     @property
     def total(self) -> int:
-        """How many trials the study will have: what it asks for, or all that its space has where that is fewer.
+        """The number of trials of the whole study: as many as it asks for, or all of a smaller space.
 
-        Of a path, which is found as it is walked, those of the steps so far.
+        An ablation's path counts its steps so far, since each step depends on the one before.
         """
         if self._total is None:
             asked, points = self.record.study.search.trials, self._points()
@@ -97,7 +97,7 @@ class StudyCounts:
 
     @property
     def left(self) -> int:
-        """How many trials are not over."""
+        """How many trials have not ended."""
         return self.total - self.ended
 
     @property
@@ -107,7 +107,7 @@ class StudyCounts:
 
     @property
     def epochs(self) -> int:
-        """Epochs that were trained, over all trials."""
+        """Trained epochs over all trials."""
         return sum(trial.epochs for trial in self.record.trials.values())
 
     def count(self, state: str) -> int:
@@ -115,7 +115,7 @@ class StudyCounts:
         return sum(trial.state == state for trial in self.record.trials.values())
 
     def levels(self) -> list[Level]:
-        """Trials by the last rung they reached, lowest first; the last level is that of whole trials."""
+        """Trials by the last rung that they reached, the lowest first; the last level has the whole trials."""
         study = self.record.study
         subject = scheduler(study.search.scheduler, study.space.base.epochs, seeds=study.search.seeds)
         resource, whole = subject.spending.resource, subject.spending.whole
@@ -127,20 +127,20 @@ class StudyCounts:
         return list(levels.values())
 
     def per_minute(self, now: float) -> float | None:
-        """Trials ended a minute since the first started in this session; None before one ended."""
+        """Ended trials per minute since the first start in this session; None before one ended."""
         if self._began is None or not self._ended_now or now <= self._began:
             return None
         return 60 * self._ended_now / (now - self._began)
 
     def seconds_left(self, now: float) -> float | None:
-        """Until the last trial ends, if trials go on ending at this rate; None where the rate is not known."""
+        """Seconds until the last trial ends at this rate; None if the rate is not known."""
         rate = self.per_minute(now)
         return None if rate is None or self.left == 0 else 60 * self.left / rate
 
     def _rank(self, trial: TrialRecord, report: Reported) -> None:
-        """Compare with the best alone: ranking all trials at every report would take ever longer.
+        """Compare a trial with the best one only: ranking all trials at every report would get slower and slower.
 
-        Further seeds of a race may also lower a score, once they are whole.
+        In a race of seeds, the score may also fall once further seeds are whole.
         """
         if trial.raced:
             if report.epoch == trial.config.epochs or self.best is None:
@@ -153,7 +153,7 @@ class StudyCounts:
             self.best = trial
 
     def _points(self) -> int | None:
-        """How many points the proposer will find in the space, where that is quickly counted."""
+        """How many points the proposer can find in the space; None if counting takes long."""
         space, proposer = self.record.space, self.record.study.search.proposer
         if isinstance(proposer, PathConfig):
             return settled_trials(self.record, proposer)

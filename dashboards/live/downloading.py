@@ -1,4 +1,4 @@
-"""Downloads as they come in: a bar for each file where a terminal shows it, and nothing elsewhere."""
+"""Shows downloads: a progress bar for each file on a terminal, nothing elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from skipstack.data.corpora.downloads import Watch
 
 @contextmanager
 def downloading() -> Iterator[Watch]:
-    """What is to be told of the bytes of each file."""
+    """Yields a callback that takes the bytes received of each file."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

@@ -1,4 +1,4 @@
-"""Live progress of a study on stderr: one table on a terminal, now and then a line elsewhere."""
+"""Live progress of a study on stderr: a table on a terminal, occasional lines elsewhere."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skipstack.dashboards.live.counts import Level, StudyCounts
-from skipstack.dashboards.reports.enough import enough_in_words
-from skipstack.dashboards.reports.quantities import NONE, duration, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
 from skipstack.data.basis.frozen import canonical_json
 from skipstack.data.basis.printable import visible
 from skipstack.search.ledger.events import FAULTS, SCORELESS, Decided, Ended, Event, Retried, Shortened
@@ -22,24 +21,24 @@ from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.record.trial_record import TrialRecord
 
 SECONDS_BETWEEN_LINES = 2.0
-"""Where there is no terminal, lines come no faster than this."""
+"""Without a terminal, the least time between two lines."""
 
 LONGEST_SILENCE = 30.0
-"""Where there is no terminal, an epoch is reported once nothing was reported for so many seconds."""
+"""Without a terminal, an epoch is reported after this many seconds without a line."""
 
 REFRESHED_PER_SECOND = 4
-"""How often the table is drawn anew, so that rate and time left move between events."""
+"""Redraws of the table per second, so that rate and time left change between events."""
 
 BAR = 30
-"""Characters of the bar, at most."""
+"""The most characters of the bar."""
 
 
 class Progress:
-    """A reader of events that shows where the study stands, from ``with`` to its end.
+    """Shows the progress of a study from its events, within a ``with`` block.
 
-    ``record`` holds what earlier drivers did and becomes the progress's own; events come in one
-    after another. ``clock`` gives seconds and is the only time that is looked at. ``console`` is
-    stderr by default. stdout stays untouched, and the terminal is as it was whatever ends the ``with``.
+    Takes over ``record``, which holds all earlier events; further events are passed one by one. ``clock``, in seconds,
+    is the only source of time. ``console`` is stderr by default. stdout is never written to, and the terminal is
+    restored however the block ends.
     """
 
     def __init__(self, record: StudyRecord, *, clock: Callable[[], float], console: Console | None = None) -> None:
@@ -69,7 +68,7 @@ class Progress:
             self._say(line(self._counts, self._clock()))
 
     def __call__(self, event: Event) -> None:
-        """Take in an event that is in the ledger."""
+        """Add an event that was written to the ledger."""
         now = self._clock()
         with self._lock:
             self._counts.apply(event, now)
@@ -87,7 +86,7 @@ class Progress:
         return now - (self._begun if self._last_line is None else self._last_line) >= LONGEST_SILENCE
 
     def _tell(self, now: float) -> None:
-        """The line after a trial ended, unless one was just printed; the last one always."""
+        """Print a line after a trial ended, unless one was just printed; always after the last trial."""
         last = self._counts.left == 0
         self._unprinted = not last and self._last_line is not None and now - self._last_line < SECONDS_BETWEEN_LINES
         if not self._unprinted:
@@ -113,7 +112,7 @@ class Progress:
 
 
 def line(counts: StudyCounts, now: float) -> str:
-    """Where a study stands, in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
+    """The progress of a study in one line: ``12/16 trials  45 epochs  best 96.41 (trial 7)  8 stopped``."""
     ends = [f"{counts.count(reason)} {reason_in_words(reason)}" for reason in ("paused", "stopped", *SCORELESS)]
     return "  ".join(
         [
@@ -127,7 +126,7 @@ def line(counts: StudyCounts, now: float) -> str:
 
 
 def table(counts: StudyCounts, now: float) -> RenderableType:
-    """Where a study stands, as a table: trials by rung, the best so far, pace, and what is being done."""
+    """The progress of a study as a table: trials by rung, the best trial so far, pace and current step."""
     head = Table.grid(padding=(0, 2, 0, 0))
     bar = ProgressBar(total=max(counts.total, 1), completed=counts.ended, width=BAR)
     head.add_row(
@@ -146,7 +145,7 @@ def table(counts: StudyCounts, now: float) -> RenderableType:
 
 
 def _rungs(counts: StudyCounts) -> Table:
-    """A row for each rung: the trials that reached it and no later one."""
+    """A row for each rung: the trials whose last rung it is."""
     levels = counts.levels()
     states = [
         state
@@ -180,7 +179,7 @@ def _best(counts: StudyCounts) -> Text:
 
 
 def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
-    """What a trial has on the axes that the base has not, short: ``depth 5``."""
+    """The values by which a trial differs from the base, in short: ``depth 5``."""
     base = record.space.base_point()
     names = dict(_short_names(list(record.space.domains)))
     return [
@@ -191,7 +190,7 @@ def differences(record: StudyRecord, trial: TrialRecord) -> list[str]:
 
 
 def _short_names(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Each path and its last name; the last two where one is not enough to tell."""
+    """Each path and its last name, or its last two names if the last one is ambiguous."""
     last = [path.rpartition(".")[2] for path in paths]
     for path, name in zip(paths, last, strict=True):
         alone = last.count(name) == 1 and name != "kind"
@@ -203,7 +202,7 @@ def _score(trial: TrialRecord) -> str:
 
 
 def _pace(counts: StudyCounts, now: float) -> list[str]:
-    """Trials a minute and the time left, as far as they are known."""
+    """Trials per minute and the time left, if they are known."""
     rate, left = counts.per_minute(now), counts.seconds_left(now)
     return [
         *([] if rate is None else [f"{rate:.1f} trials/min"]),

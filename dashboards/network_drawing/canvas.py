@@ -1,4 +1,4 @@
-"""Lines, boxes and words as SVG. A drawing needs nothing but itself, on light and dark pages, in colour and in grey."""
+"""Draws lines, boxes and text as self-contained SVG, for light and dark pages, readable in colour and in grey."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -9,17 +9,17 @@ Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
 
 INK, PAPER = "#1f2328", "#ffffff"
-"""Of words and lines, and of what lies behind them: both are turned where it is dark."""
+"""The colours of text and lines, and of the background; they are swapped on dark pages."""
 
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-"""Of shortcuts and skips, and of what is fed back (Okabe and Ito, 2008). In grey their dashes tell them apart."""
+"""The colours of shortcuts and skips, and of fed-back labels (Okabe and Ito, 2008). Dashes tell them apart in grey."""
 
 DASHED, DOTTED = "6 3", "1.5 2.5"
 
 FONTS: Final = "Liberation Sans, Arial, Helvetica, sans-serif"
 
 LETTERS: Final = 12
-"""Pixels of letters; small ones have one less."""
+"""The font size in pixels; small text has one less."""
 
 DARK: Final = """\
 <style>@media screen and (prefers-color-scheme: dark) {
@@ -28,17 +28,17 @@ DARK: Final = """\
 [fill="#0072b2"] { fill: #56b4e9; } [stroke="#0072b2"] { stroke: #56b4e9; }
 }</style>
 """
-"""For a drawing that is a page of its own: a page of HTML turns the inks of its pictures itself."""
+"""Swaps the colours of a drawing that is a page of its own; an HTML page does it for its pictures."""
 
 
 def wide(words: str, letters: float = LETTERS) -> float:
-    """About how many pixels words take, rather more than fewer."""
+    """An upper estimate of the width of text in pixels."""
     narrow = sum(letter in "ijltfr.,:;|!'()[] " for letter in words)
     return letters * (0.6 * (len(words) - narrow) + 0.32 * narrow)
 
 
 class Canvas:
-    """Shapes, each above those before it; x to the right and y down, in pixels."""
+    """Collects shapes, later ones on top; x points right and y down, in pixels."""
 
     def __init__(self, width: float) -> None:
         self.width = width
@@ -47,7 +47,7 @@ class Canvas:
     def text(
         self, at: Point, words: str, *, anchor: Anchor = "middle", bold: bool = False, small: bool = False
     ) -> None:
-        """Words whose letters stand around the height of ``at``."""
+        """Text, vertically centred at ``at``."""
         x, y = at
         weight = ' font-weight="bold"' if bold else ""
         self.shapes.append(
@@ -56,7 +56,7 @@ class Canvas:
         )
 
     def box(self, at: Point, width: float, height: float, *, shade: float = 0.0, dash: str = "") -> None:
-        """A box around ``at``, on paper; ``shade`` from 0 to 1 is how dark it is."""
+        """A filled box centred at ``at``; ``shade`` from 0 to 1 makes it darker."""
         x, y = at
         corner = f'x="{x - width / 2:.5g}" y="{y - height / 2:.5g}" width="{width:.5g}" height="{height:.5g}" rx="4"'
         self.shapes.append(f'<rect {corner} fill="{PAPER}" stroke="none"/>')
@@ -66,7 +66,7 @@ class Canvas:
         )
 
     def circle(self, at: Point, radius: float, sign: str = "", *, colour: str = INK) -> None:
-        """A circle on paper, with a sign in it."""
+        """A filled circle with a sign in it."""
         x, y = at
         self.shapes.append(
             f'<circle cx="{x:.5g}" cy="{y:.5g}" r="{radius:g}" fill="{PAPER}" stroke="{colour}" stroke-width="1.5"/>'
@@ -84,7 +84,7 @@ class Canvas:
         arrow: bool = True,
         bend: float = 5,
     ) -> None:
-        """A line through points, its corners rounded by ``bend``, with an arrow's head at its end."""
+        """A line through points, with corners rounded by ``bend`` and an arrowhead at its end."""
         path = [f"M {points[0][0]:.5g} {points[0][1]:.5g}"]
         for before, corner, after in zip(points, points[1:], points[2:], strict=False):
             start, end = _towards(corner, before, bend), _towards(corner, after, bend)
@@ -106,9 +106,9 @@ class Canvas:
         self.shapes.append(f'<path d="M {x:.5g} {y:.5g} {path} Z" fill="{colour}"/>')
 
     def svg(self, height: float, *, title: str, about: str, alone: bool) -> str:
-        """The drawing, with what it is called and what it shows for those who do not see it.
+        """The drawing as SVG, with title and description for screen readers.
 
-        ``alone``: as a page of its own, which turns its inks where it is dark.
+        ``alone``: as a page of its own, which swaps its colours on dark screens.
         """
         size = f'width="{self.width:g}" height="{height:.5g}" viewBox="0 0 {self.width:g} {height:.5g}"'
         lines = "\n".join(
@@ -123,11 +123,11 @@ class Canvas:
                 "</svg>\n",
             ]
         )
-        return lines.encode("ascii", "xmlcharrefreplace").decode("ascii")  # the same in every encoding of a terminal
+        return lines.encode("ascii", "xmlcharrefreplace").decode("ascii")  # independent of the encoding of a terminal
 
 
 def _towards(start: Point, end: Point, pixels: float) -> Point:
-    """The point so many pixels from ``start`` on the way to ``end``, halfway at most."""
+    """The point this many pixels from ``start`` towards ``end``, at most halfway."""
     length = hypot(end[0] - start[0], end[1] - start[1]) or 1.0
     share = min(pixels, length / 2) / length
     return start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])

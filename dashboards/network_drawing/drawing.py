@@ -1,11 +1,11 @@
-"""The drawing of a network: the whole, the inside of a layer with a shortcut, and what is read of earlier steps."""
+"""Draws a network: the whole, the inside of a layer with a shortcut, and the earlier steps that it reads."""
 
 from skipstack.dashboards.network_drawing.canvas import Canvas
-from skipstack.dashboards.network_drawing.earlier import earlier
-from skipstack.dashboards.network_drawing.inside import inside
+from skipstack.dashboards.network_drawing.earlier_steps import earlier_steps
+from skipstack.dashboards.network_drawing.layout import BETWEEN, MARGIN, WIDTH
 from skipstack.dashboards.network_drawing.network import network
-from skipstack.dashboards.network_drawing.places import BETWEEN, MARGIN, WIDTH
-from skipstack.dashboards.network_drawing.told import heading, told
+from skipstack.dashboards.network_drawing.sentences import described, heading
+from skipstack.dashboards.network_drawing.shortcut_layer import shortcut_layer
 from skipstack.data.corpora.sources import task_of, token_unit
 from skipstack.data.tasks.tasks import TASKS
 from skipstack.models.views.diagram.graph import Diagram
@@ -23,15 +23,15 @@ def diagram_of(subject: Subject) -> Diagram:
 
 
 def drawing(shown: Diagram, title: str, *, alone: bool = True) -> str:
-    """The network as SVG, with its description in words for those who do not see it.
+    """The network as SVG, with a description for screen readers.
 
-    ``alone``: for a page of its own, not as a part of a page of HTML.
+    ``alone``: as a page of its own, not as a part of an HTML page.
     """
     canvas = Canvas(WIDTH)
     canvas.text((MARGIN, 18), title, anchor="start", bold=True)
     canvas.text((MARGIN, 35), heading(shown), anchor="start", small=True)
     end = network(canvas, shown, 54)
-    end = earlier(canvas, shown, end + BETWEEN)
+    end = earlier_steps(canvas, shown, end + BETWEEN)
     if shown.shortcut is not None:
-        end = inside(canvas, shown.shortcut, end) + BETWEEN
-    return canvas.svg(end - MARGIN, title=title, about=" ".join(told(shown)), alone=alone)
+        end = shortcut_layer(canvas, shown.shortcut, end) + BETWEEN
+    return canvas.svg(end - MARGIN, title=title, about=" ".join(described(shown)), alone=alone)

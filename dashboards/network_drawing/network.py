@@ -1,26 +1,26 @@
-"""The network as a whole: parts, and what each reads."""
+"""Draws the whole network: its parts and their inputs."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, INK, VERMILLION, Canvas, Point, wide
-from skipstack.dashboards.network_drawing.inside import sign
-from skipstack.dashboards.network_drawing.places import GAP, GATE, Place, Places, places
+from skipstack.dashboards.network_drawing.layout import GAP, GATE, Place, Places, places
+from skipstack.dashboards.network_drawing.shortcut_layer import sign
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
 LOW, HIGH = 7, -7
-"""How far below the middle of a layer a shortcut enters it, and above it one leaves."""
+"""How far below the centre of a layer shortcuts enter, and above it they leave."""
 
 PAST: Final = 38
-"""From the middle of a layer to a line that passes a box of label vectors."""
+"""From the centre of a layer to a line that passes a box of label vectors."""
 
 TAGS: Final = 40
-"""Pixels above the network for what it decides."""
+"""Pixels above the network for its decisions."""
 
 
 def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
-    """Draw it below ``top``; gives where it ends."""
+    """Draws the network below ``top``; returns its lower end."""
     placed = places(diagram, top + TAGS)
     for each in diagram.readings:
         match each.role:
@@ -44,7 +44,7 @@ def network(canvas: Canvas, diagram: Diagram, top: float) -> float:
 
 
 def _part(canvas: Canvas, part: Part, place: Place, *, takes: bool) -> None:
-    """A box; a dark one where the part ``takes`` a shortcut."""
+    """A box, dark if the part ``takes`` a shortcut."""
     shade = 0.14 if takes else 0.05 if part.kind in ("join", "head", "text") else 0.0
     canvas.box((place.x, place.y), place.width, place.height, shade=shade)
     lines = _lines(part, place.width - 8)
@@ -57,7 +57,7 @@ def _part(canvas: Canvas, part: Part, place: Place, *, takes: bool) -> None:
 
 
 def _lines(part: Part, width: float) -> Sequence[str]:
-    """What stands in a box, as far as it has room."""
+    """The text in a box, as far as it fits."""
     size = "" if part.size is None else str(part.size)
     if part.layer is not None:
         arrow = {"forward": "{} →", "backward": "← {}", None: "{}"}[part.direction]
@@ -71,7 +71,7 @@ def _lines(part: Part, width: float) -> Sequence[str]:
 
 
 def _window(canvas: Canvas, part: Part, place: Place) -> None:
-    """A square for each token, the own one dark."""
+    """A square for each token, the current one dark."""
     for number in range(part.tokens):
         x = place.x - place.width / 2 + 14 + 14 * number
         canvas.box((x, place.y), 10, 10, shade=0.8 if number == part.tokens // 2 else 0.0)
@@ -80,7 +80,7 @@ def _window(canvas: Canvas, part: Part, place: Place) -> None:
 def _reads(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
     start, end = placed.parts[each.start], placed.parts[each.end]
     beside = [other.start for other in diagram.into(each.end, "reads") if diagram.named[other.start].kind == "labels"]
-    if beside:  # what comes from further below passes the labels' box on the inner side
+    if beside:  # lines from further below pass the labels' box on the inner side
         at = start.x if each.start in beside else end.x - end.outside * PAST
         points: list[Point] = [(at, start.top[1]), (at, end.bottom[1])]
     elif abs(start.x - end.x) <= end.width / 2 - 8:
@@ -96,7 +96,7 @@ def _reads(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> N
 
 
 def _passed(canvas: Canvas, each: Reading, placed: Places) -> None:
-    """Around what stands between, on the right."""
+    """A line around the parts in between, on the right."""
     start, end = placed.parts[each.start], placed.parts[each.end]
     out = start.x + start.width / 2 + 22
     canvas.line([start.side(1, 0), (out, start.y), (out, end.y), end.side(1, 0)], colour=BLUE, width=1.8)
@@ -104,7 +104,7 @@ def _passed(canvas: Canvas, each: Reading, placed: Places) -> None:
 
 
 def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -> None:
-    """From the upper part of the source's outer side to the lower part of the layer's, through the gate."""
+    """A shortcut: from the outer side of its source, through the gate, to the outer side of the layer."""
     assert diagram.shortcut is not None, "a shortcut has a config"
     start, end = placed.parts[each.start], placed.parts[each.end]
     track = placed.track(each.start, end)
@@ -115,8 +115,9 @@ def _shortcut(canvas: Canvas, diagram: Diagram, each: Reading, placed: Places) -
 
 
 def _state(canvas: Canvas, part: Part, each: Reading, place: Place) -> None:
-    """A loop on the inner side, thick where a memory goes round beside the output, and the names of what does; where
-    others than the last ones are read, how many steps back they lie.
+    """A recurrent connection: a loop on the inner side with the names of the states, thick if a memory is among them.
+
+    It says how many steps back the states are if they are not the previous ones.
     """
     far = each.first < -1
     start, end = place.side(-place.outside, -9), place.side(-place.outside, 9)
@@ -132,7 +133,7 @@ def _state(canvas: Canvas, part: Part, each: Reading, place: Place) -> None:
 
 
 def _fed_back(canvas: Canvas, each: Reading, placed: Places) -> None:
-    """Down on the outer side, from what decides to what reads it later."""
+    """Fed-back labels: a line down the outer side, from the decision to the part that reads it later."""
     start, end = placed.parts[each.start], placed.parts[each.end]
     leaving, entering = start.side(start.outside, 0), end.side(end.outside, 0)
     track = start.x + start.outside * (start.width / 2 + 22)
@@ -142,7 +143,7 @@ def _fed_back(canvas: Canvas, each: Reading, placed: Places) -> None:
 
 
 def _tags(canvas: Canvas, diagram: Diagram, place: Place) -> None:
-    """What is decided: a circle a token, alone or linked as chains and trees are; one where it is of a whole text."""
+    """The decisions: a circle for each token, linked for chains and trees; one circle for a whole text."""
     head, (x, y) = diagram.parts[-1], place.top
     y -= GAP + 6
     count = 1 if diagram.of_kind("text") else 5

@@ -1,12 +1,12 @@
-"""What corpora are made of, split by split, and what in them spoils comparisons."""
+"""The report of corpora: sizes, tags and suspicious characters by split, and warnings of what spoils comparisons."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Numbers, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE
 from skipstack.dashboards.reports.warned import lines
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.data.basis.counted import counted
 from skipstack.data.formats.sentences import SPLITS
 from skipstack.data.health.health import Health, SplitHealth
@@ -17,7 +17,7 @@ SOUND: Final = "Nothing was found that spoils a comparison."
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A corpus by what it is called, its health, and what of that spoils comparisons."""
+    """A corpus: its name, its health, and warnings of what spoils comparisons."""
 
     name: str
     health: Health
@@ -25,7 +25,7 @@ class Described:
 
 
 def health_report(title: str, corpora: Sequence[Described]) -> Report:
-    """The report of one corpus, or of those of a study."""
+    """The report of one corpus, or of all corpora of a study."""
     groups = [group for corpus in corpora for group in _groups(corpus, named=corpus.name != title)]
     records = [{"corpus": corpus.name, **record} for corpus in corpora for record in _records(corpus.health)]
     return Report(
@@ -57,7 +57,7 @@ def _sizes(health: Health) -> Table:
 
 
 def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
-    """What is said of a split; the labels are those of every split of the corpus."""
+    """The figures of a split, by label; all splits of a corpus have the same labels."""
     shares = {f"in sentences of {before}": split.repeated_tokens.get(before) for before in SPLITS[:-1]} | {
         "of words that train lacks": None if name == SPLITS[0] else split.unknown_tokens
     }
@@ -84,7 +84,7 @@ def _column(name: str, split: SplitHealth, health: Health) -> dict[str, str]:
 
 
 def _tags(health: Health) -> Table:
-    """The commonest tags of train, and how large a part of each split they are."""
+    """The most frequent tags of train, and their share of each split."""
     splits = health.splits.items()
     rows = {tag: [_share(counts[name], split.tags) for name, split in splits] for tag, counts in health.tags.items()}
     return _table("commonest tags", rows, code=True)

@@ -1,21 +1,21 @@
-"""What goes on inside a network, as tables and JSON; ``pictures/insight_picture.py`` draws it."""
+"""The report of `skipstack inspect`: gates, choices and gradients; ``pictures/insight_picture.py`` draws them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Table
-from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
 
 STEPS = 20
-"""Steps whose share of the gradient is shown, as in gui2019 Figure 4."""
+"""The number of first steps whose share of the gradient is shown, as in gui2019 Figure 4."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Summary:
-    """A direction of a layer over all sentences: how open its gates are on average, and where its gradient lies.
+    """A direction of a layer over all sentences: the mean opening of its gates, and its gradient by step.
 
     ``shares``: of the mean gradient norm at each of the first steps, of the sum over all; None where there is none.
     """
@@ -32,7 +32,7 @@ class Summary:
 
 
 def summaries(sentences: Sequence[SentenceView]) -> list[Summary]:
-    """One for each direction of each layer, over all sentences."""
+    """A summary for each direction of each layer, over all sentences."""
     return [_summary(views) for views in zip(*(sentence.layers for sentence in sentences), strict=True)]
 
 
@@ -52,7 +52,7 @@ def _shares(views: Sequence[LayerView]) -> tuple[float, ...] | None:
 
 
 def insight_report(sentences: Sequence[SentenceView]) -> Report:
-    """What each policy chose, how open gates are, how far back the loss reaches; as JSON, everything that was seen."""
+    """The choices of each policy, mean gate openings and gradients by step; as JSON, every value."""
     found = summaries(sentences)
     groups: list[tuple[Block, ...]] = [
         (Heading("steps back, token by token"), _choices(sentence))

@@ -1,4 +1,4 @@
-"""A list of things by name, with a few lines about each."""
+"""A list of names with a few lines about each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, T
 
 
 def listing_report(title: str, lines: Mapping[str, Sequence[str]]) -> Report:
-    """The report of what is called by these names."""
+    """The report of a list; ``lines``: by name, the lines about it."""
     rows = (
         Row(names=(name if number == 0 else "",), label=name if number == 0 else "", cells=(Cell(line),))
         for name, own in lines.items()

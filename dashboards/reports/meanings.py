@@ -1,4 +1,4 @@
-"""What a field of a study means, in the words that stand below it in its config."""
+"""The meaning of a field, taken from the docstring below it in its config."""
 
 import ast
 import inspect
@@ -15,13 +15,13 @@ from skipstack.spaces.subject import Subject
 from skipstack.spaces.trial import TrialConfig
 
 FILES = re.compile(r"\s*\(``[\w/.]+``\)|[;,] ``[\w/.]+/[\w.]+``(?: has the equations)?")
-"""Where a docstring points into the code, which a user need not read."""
+"""References from a docstring to source files, which are left out."""
 
 
 def meaning(path: str, base: Subject) -> str:
-    """The sentences below the field of a trial at a dotted path; empty where there are none.
+    """The docstring of the field at a dotted path; empty if it has none.
 
-    Where kinds of configs share the field, it is that of the kind which ``base`` has, or else of the first one.
+    Of a field that several kinds of config have, it is the docstring of the kind in ``base``, or else of the first.
     """
     *parents, name = path.split(".")
     owners: list[type[BaseModel]] = [TrialConfig]
@@ -36,14 +36,14 @@ def meaning(path: str, base: Subject) -> str:
 
 @cache
 def notes(model: type[BaseModel]) -> Mapping[str, str]:
-    """The sentences below each field of a config, by its name, in plain text."""
+    """The docstrings of the fields of a config, by name, in plain text."""
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
     return {name: FILES.sub("", text).replace("``", "") for name, text in strings_below(definition.body).items()}
 
 
 def strings_below(statements: Sequence[ast.stmt]) -> Mapping[str, str]:
-    """The string that follows each assignment, by the name that is assigned."""
+    """The string after each assignment, by the assigned name."""
     found: dict[str, str] = {}
     for statement, below in pairwise(statements):
         match statement, below:

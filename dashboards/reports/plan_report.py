@@ -1,12 +1,12 @@
-"""A plan: what people read is written from nothing but the numbers that its JSON carries."""
+"""The report of a plan; its page is written from the numbers of its JSON, so that the two agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Listing, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import duration, number
 from skipstack.dashboards.reports.space_report import axes_content, axis_lines, space_content, space_lines
+from skipstack.dashboards.reports.wording import duration, number
 from skipstack.search.planning.plan import Forecast, Network, Plan
 from skipstack.search.schedulers.build import described
 from skipstack.spaces.space import Space
@@ -23,7 +23,7 @@ Content = Mapping[str, Any]
 
 
 def _content(plan: Plan) -> Content:
-    """Everything that a plan says, by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
+    """All numbers of a plan by full names: sizes in bytes, times in seconds or hours, shares in [0, 1]."""
     study, search = plan.study, plan.study.search
     return {
         "study": study.name,
@@ -113,7 +113,7 @@ def _roles(network: Content) -> str:
 
 
 def _table(headings: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], optional: tuple[str, ...] = ()) -> Table:
-    """Numbers under ``headings``, a row of them by its name."""
+    """A table: the numbers of each row, by its name, under ``headings``."""
     return Table(
         names=("",),
         columns=tuple(map(Column, headings)),

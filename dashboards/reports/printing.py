@@ -18,17 +18,17 @@ from skipstack.data.basis.printable import visible
 from skipstack.data.basis.redaction import redacted
 
 TWINS: Final = {"–": "-", "±": "+-", "²": "^2", "†": "+", "›": ">", "≠": "!=", "→": "->", "◆": "*"}
-"""The signs of our reports, each with what stands for it where there is only ASCII."""
+"""The special characters of reports, each with its replacement in ASCII."""
 
 HARD: Final = "\u00a0"
-"""A blank at which no line ends."""
+"""A blank where lines do not break."""
 
 
 def print_everywhere() -> None:
-    """From now on nothing that is printed fails because the terminal does not know a sign.
+    """Makes printing succeed in any encoding of the terminal.
 
-    Our own signs are written with those of ASCII, the bytes of file names that are no text as they are, other
-    characters by their numbers.
+    Characters that it lacks are replaced: those of reports by ASCII, undecodable bytes of file names by themselves,
+    other characters by their numbers.
     """
     codecs.register_error("skipstack", _twin)
     for stream in (sys.stdout, sys.stderr):
@@ -37,9 +37,9 @@ def print_everywhere() -> None:
 
 
 def print_report(report: Report, form: FileFormat = "text", out: Path | None = None) -> None:
-    """Print a report: to fit the terminal and in its colours, or plain and ``page_width`` wide; or write a file.
+    """Print a report, in the width and colours of the terminal or plain, ``page_width`` wide; or write it to a file.
 
-    Raises UserError where the file cannot be written, and for a format that is no text and no file.
+    Raises UserError if the file cannot be written, and for a binary format without a file.
     """
     if out is not None:
         write_report(report, form, out)
@@ -51,20 +51,20 @@ def print_report(report: Report, form: FileFormat = "text", out: Path | None = N
 
 
 def print_page(page: Page) -> None:
-    """Print a page that is there for people alone, as ``print_report`` prints a report."""
+    """Print a page that has no machine-readable form, as ``print_report`` prints a report."""
     print_report(Report(page=page, content={}))
 
 
 def page_width() -> int:
-    """The columns of a page that no terminal shows: those that ``COLUMNS`` of the environment asks for, else 80."""
+    """The width of piped pages: the environment's ``COLUMNS``, else 80."""
     asked = os.environ.get("COLUMNS", "")
     return int(asked) if asked.isdecimal() and int(asked) else PAGE
 
 
 def print_sentence(sentence: str) -> None:
-    """Print a sentence below a report, after an empty line, in lines of at most 80 columns, however wide the page is.
+    """Print a sentence below a report, after an empty line, in lines of at most 80 columns.
 
-    A line ends neither before ``%`` nor beside ``±``.
+    Lines do not break before ``%`` or next to ``±``.
     """
     width = min(_width(Console()), PAGE)
     together = visible(sentence).replace(" %", f"{HARD}%").replace(" ± ", f"{HARD}±{HARD}")
@@ -73,12 +73,12 @@ def print_sentence(sentence: str) -> None:
 
 
 def write_report(report: Report, form: FileFormat, out: Path) -> None:
-    """Write a report to a file, whole or not at all. Raises UserError where it cannot be written."""
+    """Write a report to a file atomically. Raises UserError if it cannot be written."""
     write_file(rendered(report, form, width=page_width()), out)
 
 
 def write_file(content: bytes, out: Path) -> None:
-    """Write a file, whole or not at all. Raises UserError where it cannot be written."""
+    """Write a file atomically. Raises UserError if it cannot be written."""
     target = out.resolve()
     beside = target.with_name(f".{target.name[:100]}.{os.getpid()}")
     try:
@@ -94,18 +94,18 @@ def write_file(content: bytes, out: Path) -> None:
 
 
 def say_page(page: Page) -> None:
-    """Tell the user a page that is not the result."""
+    """Print a page to stderr, since it is not the result."""
     for line in render(Report(page=page, content={}), "text", width=_width(Console(stderr=True))).splitlines():
         say(line)
 
 
 def say(line: str) -> None:
-    """Tell the user something that is not the result, without the secrets that it may hold."""
+    """Print a line to stderr, since it is not the result, with secrets removed."""
     print(visible(redacted(line)), file=sys.stderr)
 
 
 def _width(console: Console) -> int:
-    """The columns of the terminal, if it is one."""
+    """The width of the terminal; None if stdout is none."""
     return console.width if console.is_terminal else page_width()
 
 

@@ -1,12 +1,12 @@
-"""Tables of settings that were simulated with many seeds, of one study or of several."""
+"""The report of settings simulated with many seeds, for one study or several."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE, size_of
 from skipstack.dashboards.reports.simulation_report import recorded_content, recorded_lines
+from skipstack.dashboards.reports.wording import NONE, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.record.study_record import StudyRecord
 from skipstack.search.simulation.recordings import Recordings
@@ -31,7 +31,7 @@ ALL = (
 def repeats_report(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Report:
-    """The report of one study's settings."""
+    """The report of the settings of one study."""
     content = _content(record, recorded, goal, workers, settings)
     measure = record.measure
     title, *lines = recorded_lines(content)
@@ -45,7 +45,7 @@ def repeats_report(
 
 
 def several(reports: Sequence[Report]) -> Report:
-    """Reports of several studies one below the other; where all of them repeat, with a table across the studies."""
+    """The reports of several studies, one below the other; if all have repeats, with a table across the studies."""
     groups: list[tuple[Block, ...]] = []
     for report in reports:
         first, *rest = report.page.groups
@@ -60,7 +60,7 @@ def several(reports: Sequence[Report]) -> Report:
 def _content(
     record: StudyRecord, recorded: Recordings, goal: Goal, workers: int, settings: Sequence[Repeated]
 ) -> Content:
-    """All numbers by full names; scores as they are ranked, null where a quartile lies beyond the end."""
+    """All numbers by full names; scores are signed for ranking; quartiles beyond the end are null."""
     return {
         **recorded_content(record, recorded),
         "workers": workers,
@@ -148,7 +148,7 @@ def _across(contents: Sequence[Content]) -> Table:
 
 
 def share(quartiles: Quartiles, grid: int) -> float | None:
-    """The median as a share of the grid's epochs; None where it lies beyond the end."""
+    """The median as a share of the grid's epochs; None if it is beyond the end."""
     return None if quartiles["median"] is None else quartiles["median"] / grid
 
 

@@ -1,11 +1,11 @@
-"""A table of simulations: what people read is written from nothing but the numbers that its JSON carries."""
+"""The report of simulations; its page is written from the numbers of its JSON, so that the two agree."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from skipstack.dashboards.formats.page import Cell, Column, Page, Report, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE, duration, heading_of
+from skipstack.dashboards.reports.wording import NONE, duration, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.config import SearchConfig
 from skipstack.search.record.study_record import StudyRecord
@@ -22,7 +22,7 @@ def simulation_report(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Report:
-    """The report of simulations of one study, each of another search."""
+    """The report of one study simulated under several searches."""
     content = _content(record, recorded, workers, searches, outcomes)
     note = (
         f"rank: among the {content['recorded_trials_with_score']:,} recorded trials that have a score, as far as each "
@@ -35,7 +35,7 @@ def simulation_report(
 
 
 def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
-    """What a study recorded, and how much of it is replayed."""
+    """The numbers of recorded and of replayed trials."""
     return {
         "study": record.study.name,
         "measure": record.measure.name,
@@ -49,7 +49,7 @@ def recorded_content(record: StudyRecord, recorded: Recordings) -> Content:
 
 
 def recorded_lines(content: Content) -> Iterator[str]:
-    """The same in sentences, the first one a title."""
+    """The same in sentences; the first one is the title."""
     yield f"{content['study']}: {content['recorded_trials']:,} trials recorded, of {content['epochs']} epochs at most"
     whole = content["replayed_trials"] - content["extended_trials"]
     yield f"{whole:,} whole curves are replayed"
@@ -71,7 +71,7 @@ def _content(
     searches: Sequence[SearchConfig],
     outcomes: Sequence[Outcome],
 ) -> Content:
-    """Everything that the simulations say, by full names: times in seconds, scores as they are ranked."""
+    """All numbers of the simulations by full names: times in seconds, scores signed for ranking."""
     epochs = record.study.space.base.epochs
     return {
         **recorded_content(record, recorded),

@@ -1,4 +1,4 @@
-"""What a study is before anything is trained: its space, its epochs, and every setting with who settles it."""
+"""The report of `skipstack spaces`: a study's space, its epochs, and every setting with its origin."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ from skipstack.spaces.subject import leaves
 from skipstack.spaces.trial import as_network
 
 LONGEST_COUNT = 24
-"""Digits of a number that is still written out."""
+"""The most digits of a number that is written out."""
 
 VARIES = "~"
 """Marks a setting that an axis varies."""
@@ -32,11 +32,11 @@ Content = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DescribedStudy:
-    """A study and what is known of it without training.
+    """A study and the facts that need no training.
 
-    ``origins``: who settles each field, by dotted path; other fields have their defaults. ``epoch``: its size, or one
-    line that says why it is not known. ``scales`` and ``papers``: the sizes that it offers, and the tables of papers
-    that it can be compared with.
+    ``origins``: by dotted path, where the value of a field comes from; other fields have their defaults. ``epoch``: its
+    size, or one line that says why it is not known. ``scales`` and ``papers``: the names of its sizes, and of the
+    papers' tables that it can be compared with.
     """
 
     study: StudyConfig
@@ -74,7 +74,7 @@ def space_report(described: DescribedStudy) -> Report:
 
 
 def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
-    """The size of a space, and what it leaves out."""
+    """The size of a space, and what its constraints exclude."""
     return {
         "combinations": counted.combinations,
         "configurations": counted.estimate,
@@ -89,7 +89,7 @@ def space_content(study: StudyConfig, counted: SpaceCount) -> Content:
 
 
 def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[Content]:
-    """The axes in their order."""
+    """The axes in the order of the study."""
     return [
         {
             "path": path,
@@ -103,7 +103,7 @@ def axes_content(study: StudyConfig, space: Space, counted: SpaceCount) -> list[
 
 
 def space_lines(space: Content) -> Iterator[str]:
-    """How many configurations a space has, in sentences."""
+    """The number of configurations of a space, in sentences."""
     axes = counted(space["discrete_axes"], "axis", "axes")
     if space["exact"]:
         refused = space["combinations"] - space["configurations"]
@@ -124,7 +124,7 @@ def space_lines(space: Content) -> Iterator[str]:
 
 
 def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
-    """Each axis: its values, when it varies, and what it means."""
+    """For each axis: its values, the condition under which it varies, and its meaning."""
     for axis in axes:
         never = "" if axis["varies"] else "never varies: "
         when = f" ({never}only when {axis['when']})" if axis["when"] else ""
@@ -134,7 +134,7 @@ def axis_lines(axes: Sequence[Content]) -> Iterator[str]:
 
 
 def values(domain: Domain) -> str:
-    """The values of an axis, by name where they have names."""
+    """The values of an axis, by name if they have names."""
     return ", ".join(domain.names) if isinstance(domain, Choice) and domain.names else str(domain)
 
 
@@ -167,13 +167,13 @@ def _one_at_a_time(study: StudyConfig, space: Space) -> int | None:
 
 
 def _walked(content: Content) -> Iterator[str]:
-    """How many of the configurations are searched, where it is not all of them."""
+    """The number of trials, if it is not that of all configurations."""
     if content["one_at_a_time"] is not None:
         yield f"{content['one_at_a_time']:,} of them are tried: the base, then one axis at a time"
 
 
 def _epoch_lines(epoch: Content) -> Iterator[str]:
-    """What an update reads, how many make an epoch, and a hint where that is slow without anybody's choice."""
+    """The batch of an update, the updates of an epoch, and a hint if the default batch size makes epochs slow."""
     size = epoch["batch_size"]
     of_base = " (the base's; an axis varies it)" if epoch["batch_size_varies"] else ""
     if epoch["unknown"] is not None:
@@ -207,7 +207,7 @@ def _options(content: Content) -> Iterator[str]:
 
 
 def _setting_records(described: DescribedStudy) -> Iterator[Numbers]:
-    """Every field of the base and of the search, its value, who settles it, and the axis that varies it, if any."""
+    """Every field of the base and of the search: its value, the origin of the value, and the axis that varies it."""
     study = described.study
     search = leaves(study.search.model_dump(mode="json"), "search")
     for path, value in [*study.space.base.flatten().items(), *search]:
@@ -238,10 +238,10 @@ def _settings(records: Sequence[Numbers]) -> Table:
 
 
 def _rounded(count: int) -> str:
-    """Three digits and zeros: more are not known."""
+    """A number rounded to three digits, since more are not known."""
     return _whole(round(count, min(0, 3 - len(str(count)))))
 
 
 def _whole(count: int) -> str:
-    """All digits, where they fit into a line."""
+    """A number with all digits if they fit into a line."""
     return f"{count:,}" if len(str(count)) <= LONGEST_COUNT else f"{Decimal(count):.2e}"

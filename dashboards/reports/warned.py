@@ -1,4 +1,4 @@
-"""A report that begins with what spoils its comparisons."""
+"""Warnings at the top of a report, of what spoils its comparisons."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from skipstack.dashboards.formats.page import Block, Report, Sentence
 
 
 def warned(report: Report, warnings: Sequence[str]) -> Report:
-    """The report with the warnings about its corpora before everything else; as it is where there are none."""
+    """The report with warnings about its corpora at the top; unchanged if there are none."""
     if not warnings:
         return report
     return replace(

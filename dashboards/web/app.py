@@ -1,4 +1,4 @@
-"""The script that Streamlit runs for every view of the dashboard: which study, and which of the pages about it."""
+"""The script that Streamlit runs for each view: it shows the selected page of the selected study."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -6,31 +6,31 @@ from typing import Final
 
 import streamlit as st
 
+from skipstack.dashboards.web.confidence_page import confidence_page
+from skipstack.dashboards.web.effects_page import effects_page
 from skipstack.dashboards.web.elements import ICON, STYLE, sentence
-from skipstack.dashboards.web.found import all_studies
-from skipstack.dashboards.web.going_page import going_page
+from skipstack.dashboards.web.export_page import export_page
+from skipstack.dashboards.web.running_page import running_page
 from skipstack.dashboards.web.studies_page import studies_page
-from skipstack.dashboards.web.takeaway_page import takeaway_page
-from skipstack.dashboards.web.trust_page import trust_page
-from skipstack.dashboards.web.works_page import works_page
+from skipstack.dashboards.web.study_folders import all_studies
 from skipstack.data.basis.errors import UserError
 
 STUDIES: Final = "Studies"
 
 PAGES: Final[Mapping[str, Callable[[Path], None]]] = {
-    "Is it going well?": going_page,
-    "What works?": works_page,
-    "Can I believe it?": trust_page,
-    "What do I take away?": takeaway_page,
+    "Is it going well?": running_page,
+    "What works?": effects_page,
+    "Can I believe it?": confidence_page,
+    "What do I take away?": export_page,
 }
-"""The pages about a study, in the order in which a person asks."""
+"""The pages about a study, in the order of a reader's questions."""
 
 
 def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
-    """One view: the studies below ``folders``, those that were ``received`` from MLflow, and the page that is open.
+    """One view: a choice of studies, below ``folders`` or ``received`` from MLflow, and the open page.
 
-    Page and study stand in the address, so that a view can be found again. They are no pages of Streamlit's, whose
-    addresses would be other paths, below which the browser looks for a server in vain.
+    Page and study are query parameters of the address, so that a view can be bookmarked. Streamlit's own pages would
+    have other paths, below which the browser would not find the server.
     """
     st.set_page_config(page_title="skipstack", layout="wide", page_icon=ICON)
     st.html(STYLE)
@@ -61,7 +61,7 @@ def dashboard(folders: Sequence[Path], received: Mapping[str, Path]) -> None:
     else:
         try:
             PAGES[page](studies[name])
-        except UserError as error:  # damaged, or gone since
+        except UserError as error:  # damaged or deleted meanwhile
             sentence(str(error))
 
 

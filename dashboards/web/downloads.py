@@ -1,4 +1,4 @@
-"""Files to take away: the bundle of a trial, and the report of the study in every format."""
+"""Download buttons: the bundle of a trial, and the report of the study in every format."""
 
 import tempfile
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.commands.report import reported
 from skipstack.dashboards.formats.rendering import FileFormat, rendered
+from skipstack.dashboards.reports.study_report import study_report
 from skipstack.dashboards.reports.warned import warned
 from skipstack.dashboards.web.elements import sentence
 from skipstack.dashboards.web.snapshot import Snapshot
@@ -25,11 +25,11 @@ FORMATS: Final[dict[FileFormat, tuple[str, str, str]]] = {
     "markdown": ("Report (Markdown)", "md", "text/markdown"),
     "json": ("Everything (JSON)", "json", "application/json"),
 }
-"""What the button of each format says, how its file ends, and what it is to a browser."""
+"""The label of each format's button, its file suffix and its MIME type."""
 
 
 def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
-    """A button for each file; what it holds is made once it is asked for."""
+    """A button for each file; the file is made when the button is pressed."""
     name = of.frames.study.name.replace("/", "-")
     with st.container(horizontal=True, key="reports"):
         for form, (label, suffix, mime) in FORMATS.items():
@@ -37,11 +37,11 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
             st.download_button(label, data, f"{name}.{suffix}", mime, on_click="ignore", key=f"download {form}")
     kept = [number for number in ranked if _weights(of, number).exists()]
     if not of.frames.study.space.base.keeps_weights:
-        sentence("No bundle: trials call a function, and what it leaves is its own.", pale=True)
+        sentence("No bundle: trials call a function of your own, which keeps its own results.", pale=True)
         return
     if not kept:
         sentence(
-            "No bundle: the weights of no trial are here. In MLflow, the best network of a study is a logged model.",
+            "No bundle: the weights of the trials are not here. MLflow has the best network as a logged model.",
             pale=True,
         )
         return
@@ -58,14 +58,14 @@ def downloads(of: Snapshot, ranked: Sequence[int]) -> None:
         )
 
 
-def study_report(of: Snapshot) -> "Report":
-    """What ``skipstack report`` prints."""
-    return warned(reported(of.frames, None, (), confirmed=False, randomise=False), of.frames.warnings)
+def whole_report(of: Snapshot) -> "Report":
+    """The report that ``skipstack report`` prints."""
+    return warned(study_report(of.frames, None, (), confirmed=False, randomise=False), of.frames.warnings)
 
 
 def report_file(of: Snapshot, form: FileFormat) -> bytes:
     """The file that ``skipstack report --format`` writes."""
-    return rendered(study_report(of), form)
+    return rendered(whole_report(of), form)
 
 
 def bundle_file(of: Snapshot, number: int) -> bytes:

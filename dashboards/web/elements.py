@@ -1,4 +1,4 @@
-"""What pages are made of: charts in the project's looks, parts of reports, and texts that stay what they are."""
+"""The elements of pages: headings, sentences, tables, charts and drawings, with user text shown literally."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -31,14 +31,14 @@ STYLE: Final = f"""<style>
 .stVegaLiteChart canvas, .stVegaLiteChart svg {{ max-width: 100% !important; height: auto !important; }}
 @media (max-width: 640px) {{ .stMainBlockContainer {{ padding: 2.5rem 0.8rem 2rem; }} }}
 </style>"""
-"""Of all pages: tables as in reports; a picture is never wider than its place, nor pale while it is made anew."""
+"""The CSS of all pages: tables as in reports; pictures fit their place and do not fade while they are redrawn."""
 
 
 ICON: Final = "data:image/svg+xml," + quote(
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path fill="#0072b2" '
     'd="M2 0h6v1.6H2z M0 2.1h6v1.6H0z M2 4.2h6v1.6H2z M0 6.3h6v1.6H0z"/></svg>'
 )
-"""Stacked layers, for the tab of a browser: a picture of our own, since any other would come from the network."""
+"""The icon of the browser tab, stacked layers; it is inline, since Streamlit's icons come from the network."""
 
 
 def heading(text: str, *, level: int = 2) -> None:
@@ -47,24 +47,24 @@ def heading(text: str, *, level: int = 2) -> None:
 
 
 def sentence(text: str, *, pale: bool = False) -> None:
-    """A sentence, in which `this` is code; ``pale``: a note on how to read what stands beside it."""
+    """A sentence, in which `this` is code; ``pale``: a note on how to read the element beside it."""
     words = re.sub("`([^`]+)`", r"<code>\1</code>", _shown(text))
     st.html(f"<p{' class=pale' if pale else ''}>{words}</p>")
 
 
 def chart(drawn: Drawn, key: str) -> None:
-    """A chart below its heading; or why there is none."""
+    """A chart below its heading, or the reason why there is none."""
     heading(drawn.heading, level=3)
     if isinstance(drawn.draw, str):
         sentence(f"Not drawn: {drawn.draw}.", pale=True)
         return
     with unchecked():
-        made: Any = drawn.draw().properties(autosize="pad")  # else Streamlit asks for one that cuts
+        made: Any = drawn.draw().properties(autosize="pad")  # Streamlit's default would cut the chart off
         st.altair_chart(made, theme=None, width="content", alt=words(made), key=key)
 
 
 def charts(drawn: Iterable[Drawn], key: str) -> None:
-    """Charts in two columns, which are one where the page is narrow; those that are not drawn come last, as a line."""
+    """Charts in two columns, or one on a narrow page, then a line that names those that are not drawn."""
     every = list(drawn)
     there = [each for each in every if not isinstance(each.draw, str)]
     for start in range(0, len(there), 2):
@@ -84,7 +84,7 @@ def report(shown: Report, *, titled: bool = True) -> None:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A small table of texts, of which the first of each row says what the row is about; numbers stand on the right."""
+    """A small table of texts. The first column has the subject of each row; numbers are right-justified."""
     body = [[_shown(each) for each in row] for row in rows]
     places = range(len(headings))
     left = [place for place in places if not place or any(re.search("[^\\W\\d_]{2}", row[place]) for row in body)]
@@ -107,16 +107,16 @@ def _shown(text: str) -> str:
 
 
 def picture(svg: str) -> None:
-    """A drawing, no wider than its place."""
+    """A drawing, scaled down to its place."""
     st.image(svg)
 
 
 def drawing_of(config: "Subject", title: str) -> None:
-    """The network of a config, drawn; its layers in words below."""
+    """The drawing of a config's network, with its description below."""
     from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
-    from skipstack.dashboards.network_drawing.told import told
+    from skipstack.dashboards.network_drawing.sentences import described
 
     shown = diagram_of(config)
     picture(drawing(shown, title, alone=False))
     with st.expander("In words"):
-        sentence(" ".join(told(shown)))
+        sentence(" ".join(described(shown)))

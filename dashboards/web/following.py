@@ -1,4 +1,4 @@
-"""A study that another process runs, followed: each look reads what its ledger has more than at the last one."""
+"""Follows a study that another process runs: each look reads only the new lines of its ledger."""
 
 import time
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ import streamlit as st
 
 from skipstack.dashboards.live.counts import Level, StudyCounts
 from skipstack.dashboards.live.progress import differences
-from skipstack.dashboards.reports.quantities import reason_in_words
+from skipstack.dashboards.reports.wording import reason_in_words
 from skipstack.search.ledger.events import (
     FAULTS,
     Decided,
@@ -45,12 +45,12 @@ TOLD = tuple(
         ("decision", "pause"),
     )
 )
-"""What marks the lines of a ledger that say what was run when."""
+"""Marks of the ledger lines that say when trials were trained."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What went wrong with a trial at a time, in Unix seconds, and whether it is tried again."""
+    """A fault of a trial, with its time in Unix seconds, and whether the trial is retried."""
 
     time: float
     trial: int
@@ -61,12 +61,12 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """Where a study stood at the last event that was read, at ``time`` in Unix seconds.
+    """The state of a study at the last event that was read, at ``time`` in Unix seconds.
 
-    ``per_minute`` and ``seconds_left`` are by the pace since the study was last taken up, None where it is not known.
-    ``running``: by trial that trains now its last epoch, and what it has that the base has not. ``usage``: by trial
-    what its worker took of its machine the last time that it said so, while the study was followed. ``spans``: when
-    workers trained which trial (``SPANS``), in Unix seconds.
+    ``per_minute`` and ``seconds_left`` follow the pace since the study was last started or resumed; None if it is not
+    known. ``running``: by training trial, its last epoch and its differences from the base. ``usage``: by trial, the
+    last reported resource usage of its worker while the study was followed. ``spans``: when workers trained which
+    trial (``SPANS``), in Unix seconds.
     """
 
     state: str
@@ -86,7 +86,7 @@ class Standing:
 
 
 class Followed:
-    """The study in a folder. Raises UserError, as all readings do, where there is none, or it is damaged."""
+    """Follows the study in a folder. Raises UserError if there is none or it is damaged, as every look does."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -102,10 +102,10 @@ class Followed:
         self._placed: Placed | None = None
         self._standing: Standing | None = None
         self.seconds = 0.0
-        """That the last look took which found something new."""
+        """The duration of the last look that found new events."""
 
     def look(self) -> Standing:
-        """Where it stands now. Several may look at once."""
+        """The current state. Thread-safe."""
         with self._lock:
             began = time.perf_counter()
             if not self._appends and self._ledger.whole(lambda: is_long(self._ledger)):
@@ -121,7 +121,7 @@ class Followed:
             return self._standing
 
     def _begin(self) -> int:
-        """Read a long ledger: its record as columns, and of its events those that say what was run when."""
+        """Read a long ledger: its record as columns, and only the events that say when trials were trained."""
         lines = list(self._ledger.lines())
         record = bulk_record(lines)
         if record is None:
@@ -134,12 +134,12 @@ class Followed:
         return len(lines)
 
     def _note(self, event: Event) -> None:
-        """Take in an event, beside the counts."""
+        """Note what the counts do not keep of an event: times, faults, usage and placement."""
         self._time = event.time
         match event:
             case Resumed():
                 self._close_all()
-                self._counts = StudyCounts(self._counts.record)  # whose pace is that of this driver
+                self._counts = StudyCounts(self._counts.record)  # the pace starts again with a new driver
             case Interrupted():
                 self._close_all()
             case Placed():
@@ -175,7 +175,7 @@ class Followed:
         counts, record = self._counts, self._counts.record
         frames = StudyFrames.of(record, self._path)
         seen = frames.explored()
-        seen.curves()  # what pictures read of the record is read now, since it will change
+        seen.curves()  # read now what pictures need, since the record will change
         spans = [*self._spans, *((number, began, self._time, "running") for number, began in self._open.items())]
         trials = (record.trials[number] for number in self._open)
         return Standing(
@@ -200,5 +200,5 @@ class Followed:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def followed(path: str) -> Followed:
-    """The one that follows the study in a folder, for all who look."""
+    """The follower of the study in a folder, shared by all sessions."""
     return Followed(Path(path))

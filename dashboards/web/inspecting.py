@@ -1,4 +1,4 @@
-"""What a trained network does with a sentence that one types: ``skipstack inspect``, on a page."""
+"""Shows what a trained network does with a typed sentence: ``skipstack inspect`` on a page."""
 
 import tempfile
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def inspecting(of: Snapshot, ranked: Sequence[int]) -> None:
-    """A sentence is typed, and its tags, gates, choices and gradients are shown."""
+    """An input for a sentence, and its tags, gates, choices and gradients."""
     kept = [number for number in ranked if (StudyFolder(of.path).trial(number) / BEST).exists()]
     if not kept:
-        sentence("The weights of no trial are here.", pale=True)
+        sentence("The weights of the trials are not here.", pale=True)
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="inspected"):
         number = st.selectbox("Network of trial", kept, key="inspected trial", width=160)

@@ -1,4 +1,4 @@
-"""Streamlit, served by this process: for this machine alone, telling nobody, until it is interrupted."""
+"""Serves the dashboard with Streamlit in this process: on localhost only, without telemetry, until Ctrl-C."""
 
 import socket
 import webbrowser
@@ -10,32 +10,32 @@ from typing import Any, Final
 from skipstack.data.basis.errors import UserError
 
 HOST: Final = "127.0.0.1"
-"""Nobody else reaches it."""
+"""Only this machine can reach it."""
 
 PORT: Final = 8501
-"""The first that is tried where none is asked for."""
+"""The first port that is tried if none is given."""
 
 TRIED: Final = 100
-"""Ports that are tried then."""
+"""How many ports are tried."""
 
 OPTIONS: Final[Mapping[str, Any]] = {
     "server_address": HOST,
-    "server_headless": True,  # opens no browser and asks for nobody's address
+    "server_headless": True,  # opens no browser and asks for no e-mail address
     "server_fileWatcherType": "none",  # the code does not change while it runs
-    "runner_magicEnabled": False,  # which would print what stands alone in a line, such as a docstring
+    "runner_magicEnabled": False,  # it would print expressions alone in a line, such as docstrings
     "browser_gatherUsageStats": False,
     "client_toolbarMode": "minimal",
     "logger_level": "error",
     "theme_base": "light",  # as the charts are
     "theme_primaryColor": "#0072b2",
 }
-"""How Streamlit is set; what a user's own files say of these counts for nothing."""
+"""Streamlit's options, which override the user's own Streamlit config."""
 
 
 def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | None, browser: bool) -> None:
-    """Serve the dashboard of these studies until Ctrl-C; its address goes to stdout.
+    """Serve the dashboard of these studies until Ctrl-C; its address is printed to stdout.
 
-    ``received``: the folders of studies in MLflow, by their addresses. ``browser``: open one. Raises UserError where
+    ``received``: the folders of studies in MLflow, by their addresses. ``browser``: open one. Raises UserError if
     the ``port`` is taken.
     """
     with listening(port) as listener:
@@ -51,20 +51,20 @@ def serve(folders: Sequence[Path], received: Mapping[str, Path], *, port: int | 
             "folders": [*map(str, folders)],
             "received": {name: str(path) for name, path in received.items()},
         }
-        dashboard = App(str(app.__file__), secrets=given)  # which is how a script is given anything
+        dashboard = App(str(app.__file__), secrets=given)  # the only way to pass values to the script
         server = uvicorn.Server(uvicorn.Config(dashboard, log_level="error", timeout_graceful_shutdown=2))
         address = f"http://{HOST}:{chosen}"
         print(address, flush=True)
         if browser:
             webbrowser.open(address)
-        with suppress(KeyboardInterrupt):  # which is how it ends
+        with suppress(KeyboardInterrupt):  # the normal end
             server.run(sockets=[listener])
 
 
 def listening(port: int | None) -> socket.socket:
-    """A socket that listens at this port, or at the first free one. Raises UserError where there is none.
+    """A socket that listens on this port, or on the first free one. Raises UserError if there is none.
 
-    Who connects to it waits until it is served.
+    Browsers that connect early wait until the server starts.
     """
     why = ""
     for each in range(PORT, PORT + TRIED) if port is None else (port,):

@@ -1,6 +1,6 @@
-"""A study as it stands when a page asks for it: read once, and again when its ledger has grown.
+"""Reads a study for the pages: once, and again when its ledger has grown.
 
-What is read is shared by all who look, and none of them changes it.
+All sessions share one snapshot, and none changes it.
 """
 
 from dataclasses import dataclass
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from skipstack.search.record.study_record import StudyRecord
 
 MOST: Final = 64
-"""Studies that are kept in memory, at most."""
+"""The most studies that are kept in memory."""
 
 SECONDS: Final = 30
-"""So old is what pages show of a long ledger that grows, at most about: it is read anew beside them."""
+"""The approximate age limit of a growing long ledger's snapshot, which is read again in the background."""
 
 Version = tuple[tuple[str, int, int], ...]
-"""The files of a ledger with their sizes and times: another one when it has grown."""
+"""The files of a ledger with their sizes and times, which change when it grows."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A study in its folder, as it stood when it was read."""
+    """A study in its folder, as it was when it was read."""
 
     path: Path
     frames: "StudyFrames"
 
     @cached_property
     def explored(self) -> "Exploration":
-        """What its search saw."""
+        """The results of its search."""
         return self.frames.explored()
 
     @property
     def record(self) -> "StudyRecord":
-        """All that happened, trial by trial, which takes a while to read of a long ledger."""
+        """The record, trial by trial; reading it from a long ledger takes a while."""
         return self.frames.record
 
 
 def snapshot(path: Path) -> Snapshot:
-    """The study in a folder. Raises UserError where there is none, or it is damaged."""
+    """The study in a folder. Raises UserError if there is none or it is damaged."""
     version = version_of(path)
     if sum(size for _, size, _ in version) < LONG:
         return _read(str(path), version)
@@ -56,7 +56,7 @@ def snapshot(path: Path) -> Snapshot:
 
 
 def version_of(path: Path) -> Version:
-    """Which version of the study lies in a folder. Raises UserError where there is none."""
+    """The version of the study in a folder. Raises UserError if there is none."""
     ledger = Ledger(StudyFolder.existing(path).ledger)
 
     def stated() -> Version:

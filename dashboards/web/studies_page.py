@@ -1,4 +1,4 @@
-"""All studies at a glance, and several of them compared."""
+"""The page of all studies, on which several can be compared."""
 
 import time
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_charts
-from skipstack.dashboards.reports.quantities import duration
+from skipstack.dashboards.reports.wording import duration
 from skipstack.dashboards.web.elements import charts, heading, report, sentence
 from skipstack.dashboards.web.snapshot import Snapshot, snapshot, version_of
 from skipstack.data.basis.errors import UserError
@@ -20,7 +20,7 @@ from skipstack.spaces.trial import TrialConfig
 
 
 def studies_page(studies: Mapping[str, Path]) -> None:
-    """A row for each study; those that are chosen are compared below."""
+    """A row for each study; selected studies are compared below."""
     heading(f"{len(studies):,} {'study' if len(studies) == 1 else 'studies'}")
     place, rows = st.empty(), dict[str, dict[str, Any]]()
     for name, path in studies.items():
@@ -32,7 +32,7 @@ def studies_page(studies: Mapping[str, Path]) -> None:
 
 
 def row_of(name: str, path: Path) -> dict[str, Any]:
-    """What the table says of a study; of one that cannot be read, why."""
+    """The table row of a study; if it cannot be read, the reason."""
     try:
         return {"study": name, **_described(snapshot(path))}
     except UserError as error:
@@ -60,12 +60,12 @@ def _described(of: Snapshot) -> dict[str, Any]:
 
 
 def _read(base: Subject) -> str:
-    """What messages call its corpus; or the function that it calls."""
+    """The name of its corpus in messages, or of the function that it calls."""
     return called(base.data.corpus) if isinstance(base, TrialConfig) else base.title
 
 
 def _best(of: Snapshot) -> int | None:
-    """The number of the best trial: the exploration's, which need not be made where scores alone rank."""
+    """The number of the best trial; computes no exploration if scores alone rank."""
     scores = of.frames.trials["score"].dropna()
     if resource_of(of.frames.study) == "seeds":
         return of.explored.best
@@ -79,7 +79,7 @@ def _table(frame: pd.DataFrame) -> None:
         key="studies",
         column_config={
             "best": st.column_config.NumberColumn(
-                "best", format="%.2f", help="Of the best trial on dev, as it was seen"
+                "best", format="%.2f", help="The best trial's score on dev; the best of many trials is flattered"
             ),
             "trial": st.column_config.NumberColumn("trial", format="%d"),
             "training": st.column_config.TextColumn("training", help="Training and evaluation, over all trials"),

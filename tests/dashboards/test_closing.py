@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skipstack.dashboards.reports.exploration.closing import search_in_a_sentence
-from skipstack.dashboards.reports.naming import listed, names
+from skipstack.dashboards.reports.wording import listed, names
 from skipstack.search.api.study import explored
 from skipstack.search.ledger.events import Event, Reason
 from tests.search.made_up import DEPTH, GATE, RATE, ended, proposed, record_of, reported, study

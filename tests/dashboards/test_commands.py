@@ -3,11 +3,13 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
+import pytest
 import typer
 from typer.main import get_group
 
 from skipstack.dashboards import commands
 from skipstack.dashboards.commands.commands import FILES
+from tests.command_line import typed
 
 
 def test_every_command_is_listed_with_its_file() -> None:
@@ -19,3 +21,13 @@ def test_every_command_is_listed_with_its_file() -> None:
             module.add_to(app)
             found |= dict.fromkeys(get_group(app).commands, file.name)
     assert found == FILES
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+@pytest.mark.parametrize("group", [[], ["data"]])
+def test_the_list_shows_every_summary_whole(group: list[str], columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = typed(*group, "--help").out.splitlines()
+    listed = lines[lines.index("Commands:") + 1 :]
+    assert len(listed) == (4 if group else len(FILES))  # so each takes one line
+    assert all(line.endswith(".") and not line.endswith("...") and len(line) <= columns for line in listed)

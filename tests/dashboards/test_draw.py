@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
-from skipstack.dashboards.network_drawing.told import told
+from skipstack.dashboards.network_drawing.sentences import described
 from skipstack.search.record.reading import read_study
 from skipstack.search.study_files.study_file import load_study
 from tests.command_line import refusal, typed
@@ -55,7 +55,7 @@ def test_a_preset_is_drawn_with_its_settings_as_a_file_and_in_sentences(tmp_path
     assert file.read_text() == drawing(diagram_of(config), "wu2017/default-small: base")
     assert ET.parse(file).getroot().tag.endswith("svg")
     in_words = typed("draw", "wu2017/default", "--scale", "small", "--set", chosen, "--format", "text").out
-    assert in_words.splitlines() == list(told(diagram_of(config)))
+    assert in_words.splitlines() == list(described(diagram_of(config)))
     assert (ROOT / "docs" / "network.svg").read_text() == typed("draw", "wu2017/default").out
     assert "Layer 4, block (96 numbers): reads layer 3; by a shortcut layer 2; its own h 1 step back." in in_words
 

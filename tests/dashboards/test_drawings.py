@@ -12,9 +12,9 @@ import torch
 from skipstack.dashboards.formats.svg import inlined
 from skipstack.dashboards.network_drawing.canvas import BLUE, wide
 from skipstack.dashboards.network_drawing.drawing import diagram_of, drawing
-from skipstack.dashboards.network_drawing.inside import equations
-from skipstack.dashboards.network_drawing.places import WIDTH
-from skipstack.dashboards.network_drawing.told import told
+from skipstack.dashboards.network_drawing.layout import WIDTH
+from skipstack.dashboards.network_drawing.sentences import described
+from skipstack.dashboards.network_drawing.shortcut_layer import equations
 from skipstack.models.configs.cells import GateKind, Topology
 from skipstack.models.configs.feedback import Variant
 from skipstack.models.configs.inputs import CharacterCnnConfig, EmbedderConfig, FeatureMapConfig
@@ -133,7 +133,7 @@ def test_words_stay_on_the_page_and_those_who_do_not_see_it_are_told(what: str) 
     height = float(root.attrib["height"])
     assert root.attrib["aria-labelledby"].split() == ["title", "about"]
     assert root.findtext(SVG + "title") == f"<{what}>"
-    assert root.findtext(SVG + "desc") == " ".join(told(shown))
+    assert root.findtext(SVG + "desc") == " ".join(described(shown))
     for each in shapes(svg, "text"):
         room, x = wide(each["words"], float(each["font-size"])), float(each["x"])
         room *= 1.15 if each.get("font-weight") else 1.0

@@ -69,8 +69,8 @@ def test_a_study_in_which_nothing_has_a_score_says_what_helps_and_exports_nothin
     printed, told = capsys.readouterr()
     assert printed.endswith("\n\nNo trial has a score, so nothing can be said of what was varied.\n")
     assert "skipstack export" not in told
-    assert "no trial has a score: there is nothing to export\n  diverged, 3 of 6 trials: what helps is smaller" in told
-    assert "\n  failed, 3 of 6 trials: what helps is mending what its message names\nnext:\n  skipstack report" in told
+    assert "no trial has a score: there is nothing to export\n  diverged, 3 of 6 trials: use smaller" in told
+    assert "\n  failed, 3 of 6 trials: fix what its message names\nnext:\n  skipstack report" in told
     assert told.count("failed: RuntimeError: out of luck") == 3
 
 

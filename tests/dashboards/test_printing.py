@@ -14,7 +14,7 @@ from skipstack.dashboards.formats.fitting import fitted
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.formats.rendering import FileFormat, render
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
-from skipstack.dashboards.reports.confirmation.ablating import ablation_page
+from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page
 from skipstack.dashboards.reports.confirmation.verdict import verdict_of
 from skipstack.dashboards.reports.printing import print_page, print_report, print_sentence
 from skipstack.data.basis.errors import UserError

@@ -14,8 +14,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from skipstack.dashboards.reports.exploration.report import exploration_report
-from skipstack.dashboards.reports.exploration.traced import traced
-from skipstack.dashboards.reports.exploration.trial_events import TrialEvents
+from skipstack.dashboards.reports.exploration.traced import model_events
 from skipstack.search.analysis.exploration.table import BASELINE
 from skipstack.search.analysis.frames.study_frames import StudyFrames, study_frames
 from skipstack.search.api.study import explored
@@ -94,14 +93,14 @@ def test_every_number_of_a_report_is_made_of_the_events_that_it_leads_to(frames:
         int(number): json.loads(text)
         for number, text in zip(frames.events["event"], frames.events["json"], strict=True)
     }
-    found, wanted = list(traced(frames, seen)), list(numbers(exploration_report(seen).content))
+    found, wanted = list(exploration_report(seen).traced()), list(numbers(exploration_report(seen).content))
     assert [each.name for each in found] == [f"{about}: {name}" for about, name, _ in wanted]
     assert len(found) > 40
     for each, (about, name, value) in zip(found, wanted, strict=True):
         events = [told[number] for number in each.events]
         assert events or value == 0, each
         if each.name.endswith(MODELLED):
-            assert each.events == TrialEvents(frames, seen).model
+            assert each.events == model_events(seen)
         elif events:
             made = again(about, name, events, frames.measure.name)
             sign = frames.measure.score(1.0) if name in ("dev_mean", "test_mean") and about[:8] != BASELINE else 1
@@ -226,7 +225,7 @@ def expected(k: int, name: str, epochs: int, scores: Sequence[float]) -> float:
 def test_what_rests_on_the_model_changes_with_its_events_and_with_no_others() -> None:
     """Altered: all scores that the model was not made of; then the first of a trial that was stopped."""
     events, record = made_up(), StudyRecord.of(made_up())
-    model = set(TrialEvents(StudyFrames.of(record, Path()), explored(record)).model)
+    model = set(model_events(explored(record)))
     others = set(range(len(events))) - model
     assert {events[place].kind for place in others} >= {"reported", "tested"}
     found = modelled(set())

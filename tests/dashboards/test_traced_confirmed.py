@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers
-from skipstack.dashboards.reports.confirmation.reports import confirmed_tables
-from skipstack.dashboards.reports.confirmation.traced import traced_comparison, traced_tables
+from skipstack.dashboards.reports.confirmation.reports import confirmed_reports, confirmed_tables
+from skipstack.dashboards.reports.confirmation.traced import traced_comparison
 from skipstack.data.basis.seeding import generator
 from skipstack.search.ablation.trained import walked
 from skipstack.search.analysis.confirmation.against import compare
@@ -97,6 +97,11 @@ def altered(numbers: Collection[int]) -> StudyRecord:
     return StudyRecord.of([told(*each) for each in enumerate(ledger())])
 
 
+def traced_numbers(record: StudyRecord) -> list[Traced]:
+    """All numbers of the confirmed reports of a study."""
+    return [each for report in confirmed_reports(record) for each in report.traced()]
+
+
 def quick_p(value: Any, parts: Any) -> Any:
     """As p is: the smaller, the more errors a value is from 0; small enough that no correction takes it to 1."""
     return 0.15 / (1 + np.abs(value) / error(parts))
@@ -108,7 +113,7 @@ def found() -> Iterator[dict[str, Traced]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimates, "p_value", quick_p)  # the real one takes a hundred times as long
         patch.setattr(gc, "collect", lambda: 0)  # which statsmodels does with every correction
-        traced = list(traced_tables(altered(())))
+        traced = traced_numbers(altered(()))
         by_name = {each.name: each for each in traced}
         assert len(by_name) == len(traced) > 300
         yield by_name
@@ -121,7 +126,7 @@ def test_a_number_changes_with_the_events_that_it_leads_to_and_with_no_others(fo
     groups = [{place for code, place in enumerate(best, start=1) if code >> bit & 1} for bit in range(5)]
     changed: set[str] = set()
     for group in (*groups, set(telling) - set(best)):
-        for each in traced_tables(altered(group)):
+        for each in traced_numbers(altered(group)):
             if each.shown != found[each.name].shown:
                 assert group & set(each.events), each
                 changed.add(each.name)

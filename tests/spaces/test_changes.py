@@ -5,9 +5,12 @@ from pathlib import Path
 
 import yaml
 
+from skipstack.data.basis.code_files import read_code
+from skipstack.data.basis.own_code import known
 from skipstack.search.study_files.study_file import load_study
 from skipstack.spaces.changes import changes, chosen
 from skipstack.spaces.trial import TrialConfig
+from tests.own_code.pieces_of import RIGHT
 from tests.search.made_up import COMPOSITION, study
 
 
@@ -43,3 +46,14 @@ def test_what_is_chosen_gives_the_config_again_and_names_no_default_of_a_kind(tm
     (tmp_path / "study.yaml").write_text(yaml.safe_dump({"base": base.model_dump(mode="json")}))
     overrides = [f"{path}={json.dumps(value)}" for path, value in settings.items()]
     assert load_study(tmp_path / "study.yaml", overrides=overrides)[0].space.base == config
+
+
+def test_own_code_is_no_choice_beside_the_pieces_that_it_defines() -> None:
+    base, gate = TrialConfig(), {"kind": "soft_step", "slope": 4.5}
+    with known([read_code(RIGHT, "right.py")]):
+        config = TrialConfig.model_validate({"model": {"stack": {"shortcut": {"gate": gate}}}})
+    assert "code" in changes(config, base)
+    assert chosen(changes(config, base), config) == {
+        "model.stack.shortcut.gate.kind": "soft_step",
+        "model.stack.shortcut.gate.slope": 4.5,
+    }

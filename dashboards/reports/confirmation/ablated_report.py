@@ -1,28 +1,35 @@
-"""The report of an ablation: its confirmed rows, and the path as it was walked."""
+"""The report of an ablation: its confirmed rows and its path."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from skipstack.dashboards.formats.page import Report, Sentence
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmation_report
-from skipstack.dashboards.reports.naming import names_by_path
+from skipstack.dashboards.reports.confirmation.traced import traced_table
 from skipstack.dashboards.reports.pictures.trend_pictures import trend_pictures
-from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.wording import NONE, names_by_path
 from skipstack.search.ablation.trained import walked
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.record.study_record import StudyRecord
 
 
 def ablated_report(record: StudyRecord, found: Confirmation) -> Report:
-    """The report of what a study or its ablation ``found``, of the path where one was walked, and of a grid with the
-    course of the scores along an axis of numbers.
+    """The report of a confirmed table.
+
+    It ends with the steps of the path, if the ablation has one; a grid with an axis of numbers also gets a chart of the
+    scores along it.
     """
     report = confirmation_report(found, *_path(record))
-    return replace(report, pictures=lambda: (*report.pictures(), *trend_pictures(record)))
+    return replace(
+        report,
+        pictures=lambda: (*report.pictures(), *trend_pictures(record)),
+        traced=partial(traced_table, record, found),
+    )
 
 
 def _path(record: StudyRecord) -> Iterator[Sentence]:
-    """Each step of an ablation's path, with what else could have been taken: chosen by what was seen, so described."""
+    """The steps of an ablation's path with their alternatives: chosen on dev, so described and not tested."""
     measure = record.measure
     taken = list(walked(record))
     if taken:

@@ -1,7 +1,4 @@
-"""A study beside a table of a paper.
-
-As in the report of a study, what people read is written from the numbers that the machine-readable formats carry.
-"""
+"""The report of a study beside a table of a paper, written from the numbers of its machine-readable formats."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +8,13 @@ from typing import Any
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_pictures
-from skipstack.dashboards.reports.quantities import NONE, heading_of, with_error
+from skipstack.dashboards.reports.wording import NONE, heading_of, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.against import ComparedRow, Comparison
 
 DISAGREES = "≠"
-"""Marks a row whose difference has the other sign than the paper's, with its whole interval."""
+"""Marks a row whose whole interval has the opposite sign of the paper's difference."""
 
 
 def comparison_report(comparison: Comparison) -> Report:
@@ -62,7 +59,7 @@ def _content(comparison: Comparison, records: Sequence[Numbers]) -> Mapping[str,
 
 
 def _table(comparison: Comparison, records: Sequence[Numbers]) -> Table:
-    """What the comparison is about stays longest on a narrow page."""
+    """The table; a narrow page keeps the columns of the compared split longest."""
     columns = [replace(column, heading=heading_of(column.heading, comparison.measure)) for column in COLUMNS]
     other = heading_of("test %" if comparison.split == "dev" else "dev %", comparison.measure)
     return Table(
@@ -85,7 +82,7 @@ def _row(numbers: Numbers, measure: Measure) -> Row:
 
 
 def _sentences(comparison: Comparison) -> Iterator[str]:
-    """What the table says as a whole, and what its marks mean."""
+    """The results of the table as a whole, and the meaning of its marks."""
     value = "not defined" if comparison.correlation is None else f"{comparison.correlation:+.2f}"
     rows = counted(comparison.shared, "row")
     yield f"Spearman's rank correlation of paper and ours on {comparison.split}, over {rows} that both have: {value}"
@@ -138,4 +135,4 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("test %", "ours"): _ours("test"),
     Column("trial", "ours"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The columns for people, and how a cell of each is written from the numbers of its row."""
+"""The columns of the printed table, and the function that writes a cell from the numbers of its row."""

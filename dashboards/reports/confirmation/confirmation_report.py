@@ -1,4 +1,4 @@
-"""The table of confirmed rows: what each reaches, how far it is from the base, and which of it is no chance."""
+"""The table of confirmed rows: scores, differences to the base, and their significance."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -6,20 +6,19 @@ from functools import partial
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Page, Report, Row, Sentence, Table
 from skipstack.dashboards.reports.confirmation.estimates import MARK, confirmed_numbers, estimate_text, meaning, p_text
-from skipstack.dashboards.reports.naming import names_by_path
 from skipstack.dashboards.reports.pictures.confirmed_pictures import confirmed_pictures
-from skipstack.dashboards.reports.quantities import NONE, heading_of
+from skipstack.dashboards.reports.wording import NONE, heading_of, names_by_path
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import Reach
 from skipstack.search.analysis.confirmation.designs import Confirmation
 from skipstack.search.analysis.confirmation.differences import Split
 
 Writer = Callable[[Numbers, Measure], str]
-"""From the numbers of a row to the text of a cell."""
+"""Writes a cell from the numbers of its row."""
 
 
 def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
-    """The report of a confirmation, with ``more`` below."""
+    """The report of a confirmation, with the sentences ``more`` below."""
     records = [confirmed_numbers(row) for row in confirmation.rows]
     told = [Sentence(each) for each in _sentences(confirmation)]
     without = tuple(f"{row.label}: {row.why}" for row in confirmation.rows if row.why)
@@ -52,7 +51,7 @@ def confirmation_report(confirmation: Confirmation, *more: Sentence) -> Report:
 def confirmed_table(
     records: Sequence[Numbers], measure: Measure, *, split: Split = "test", reference: str = "base"
 ) -> Table:
-    """The table of confirmed rows. ``reference``: what stands where the row is one that others are measured from."""
+    """The table of confirmed rows. ``reference``: the text in place of the difference of a reference row."""
     asked = any(numbers["p_randomised"] is not None for numbers in records)
     reached = {Column(f"{split} %"): lambda numbers, measure: estimate_text(split, numbers, measure)}
     columns = {
@@ -72,7 +71,7 @@ def confirmed_table(
 
 
 def _labels(records: Sequence[Numbers]) -> Iterator[str]:
-    """What rows are called, a changed axis by as few of the last parts of its path as tell it from the others."""
+    """The labels of rows, with changed axes shortened to the unambiguous end of their path."""
     short = names_by_path(str(numbers["axis"]) for numbers in records if numbers["axis"])
     for numbers in records:
         axis, colon, change = str(numbers["row"]).partition(": ")
@@ -110,14 +109,14 @@ def _sentences(confirmation: Confirmation) -> Iterator[str]:
 
 
 def _reference(confirmation: Confirmation) -> str:
-    """What the rows are measured from: in an ablation the base, or a winner that one of its changes is taken from."""
+    """The reference of the rows: in an ablation the base, or the winner for rows without one of its changes."""
     references = {row.reference for row in confirmation.rows if row.section and row.reference is not None}
     bases = {row.trial for row in confirmation.rows if row.is_reference}
     return "the base" if references <= bases else "the base, or to what the heading names,"
 
 
 def _reach(reach: Reach, measure: Measure) -> str:
-    """What could have been told at all."""
+    """The smallest difference that the experiment can detect."""
     smallest, sought = (f"{measure.factor * each:.2g}" for each in (reach.smallest, reach.sought))
     more = (
         f"{sought} points would take more sentences, not only seeds."
@@ -141,4 +140,4 @@ COLUMNS: Mapping[Column, Writer] = {
     Column(RANDOMISED): lambda numbers, _: p_text(numbers["p_randomised"]),
     Column("trial"): lambda numbers, _: NONE if numbers["trial"] is None else str(numbers["trial"]),
 }
-"""The columns for people after the score, and how a cell of each is written from the numbers of its row."""
+"""The printed columns after the score, and the function that writes a cell from the numbers of its row."""

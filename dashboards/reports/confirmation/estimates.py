@@ -1,10 +1,10 @@
-"""The numbers of estimates, by the full names that every report gives them, and what a reader is told of them."""
+"""The numbers of estimates, by the names that all reports use, and the sentences that explain them."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from skipstack.dashboards.formats.page import Numbers
-from skipstack.dashboards.reports.quantities import NONE, with_error
+from skipstack.dashboards.reports.wording import NONE, with_error
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
@@ -12,7 +12,7 @@ from skipstack.search.analysis.confirmation.differences import Split
 from skipstack.search.statistics.estimates import Estimate
 
 MARK = "*"
-"""Marks a difference that chance alone makes in fewer than 5 of 100 such families of rows."""
+"""Marks a significant difference: by chance alone, fewer than 5 of 100 such families of rows have one."""
 
 
 def confirmed_numbers(row: ConfirmedRow) -> Numbers:
@@ -44,14 +44,14 @@ def confirmed_numbers(row: ConfirmedRow) -> Numbers:
 
 
 def estimate_text(name: str, numbers: Numbers, measure: Measure, sign: str = "") -> str:
-    """``96.41 ± 0.12``, the latter being half the interval."""
+    """``96.41 ± 0.12``, where 0.12 is half the interval."""
     return with_error(numbers[name], numbers[f"{name}_half"], measure, sign)
 
 
 def meaning(
     rows: Sequence[ConfirmedRow], split: Split, measure: Measure, *, reference: str = "the base"
 ) -> Iterator[str]:
-    """What ± and the mark stand for in a table of these rows, measured from the ``reference``."""
+    """The meaning of ± and of the mark in a table of rows that are compared with the ``reference``."""
     of_split = [row.test if split == "test" else row.dev for row in rows]
     every = [each for row, score in zip(rows, of_split, strict=True) for each in (row.difference, score) if each]
     with_interval = [each for each in every if each.half is not None]
@@ -81,7 +81,7 @@ def meaning(
 
 
 def _corrected(families: Sequence[int]) -> str:
-    """For how many rows: those of a corpus are a family, and so are the means."""
+    """The number of rows corrected for: the rows of a corpus are a family, and so are the means."""
     if len(families) > 1:
         return ", corrected for the rows of a corpus together, and for the means together (Holm)"
     return f", corrected for {families[0]} rows (Holm)" if families[0] > 1 else ""
@@ -97,7 +97,7 @@ def _numbers(name: str, estimate: Estimate | None) -> Numbers:
 
 
 def p_text(p: object) -> str:
-    """A p value in three decimals."""
+    """A p value with three decimals."""
     if not isinstance(p, float):
         return NONE
     return "<.001" if p < 0.0005 else f"{p:.3f}".removeprefix("0") if p < 0.9995 else "1"

@@ -1,4 +1,4 @@
-"""What of a study is confirmed, as reports: by design, and by its ablations; and before what the search saw."""
+"""The reports of a study's confirmed tables, alone or before the report of its search."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -8,11 +8,12 @@ from skipstack.dashboards.formats.page import Block, Heading, Picture, Report
 from skipstack.dashboards.reports.confirmation.ablated_report import ablated_report
 from skipstack.search.analysis.confirmation.ablated import ablated
 from skipstack.search.analysis.confirmation.designs import Confirmation, by_design
+from skipstack.search.analysis.frames.trace import Traced
 from skipstack.search.record.study_record import StudyRecord
 
 
 def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterator[tuple[StudyRecord, Confirmation]]:
-    """Each confirmed table of a study, with the record of its trials: the study's, or an ablation's own."""
+    """Each confirmed table of a study, with the record of its trials: that of the study or of an ablation."""
     designed = by_design(record, randomise=randomise)
     if designed is not None and designed.rows[0].trial is not None:
         yield record, designed
@@ -21,13 +22,13 @@ def confirmed_tables(record: StudyRecord, *, randomise: bool = False) -> Iterato
 
 
 def confirmed_reports(record: StudyRecord, *, randomise: bool = False) -> Iterator[Report]:
-    """Each confirmed table of a study; none where it only explored."""
+    """The reports of the confirmed tables of a study; none if it only explored."""
     for own, table in confirmed_tables(record, randomise=randomise):
         yield ablated_report(own, table)
 
 
 def one_report(reports: Sequence[Report]) -> Report:
-    """Several confirmed tables as one report; a single one as it is."""
+    """One report of several confirmed tables; a single one is unchanged."""
     if len(reports) == 1:
         return reports[0]
     page = replace(reports[0].page, title="", groups=tuple(_groups(reports)))
@@ -38,19 +39,22 @@ def one_report(reports: Sequence[Report]) -> Report:
         records=[{"study": str(each.content["study"]), **record} for each in reports for record in each.records],
         names=["study", *reports[0].names],
         pictures=partial(_pictures, reports),
+        traced=partial(_traced, reports),
     )
 
 
 def with_confirmed(explored: Report, reports: Sequence[Report]) -> Report:
-    """What is confirmed, then what the search saw. CSV has the latter alone."""
+    """The confirmed tables, then what the search saw. CSV has only the latter."""
     if not reports:
         return explored
     groups = (*_groups(reports), (Heading("what the search saw"),), *explored.page.groups)
+    all_reports = [*reports, explored]
     return replace(
         explored,
         page=replace(explored.page, groups=groups),
         content={**explored.content, "confirmed": [each.content for each in reports]},
-        pictures=partial(_pictures, [*reports, explored]),
+        pictures=partial(_pictures, all_reports),
+        traced=partial(_traced, all_reports),
     )
 
 
@@ -62,3 +66,8 @@ def _groups(reports: Sequence[Report]) -> Iterator[tuple[Block, ...]]:
 
 def _pictures(reports: Sequence[Report]) -> tuple[Picture, ...]:
     return tuple(picture for report in reports for picture in report.pictures())
+
+
+def _traced(reports: Sequence[Report]) -> Iterator[Traced]:
+    for report in reports:
+        yield from report.traced()

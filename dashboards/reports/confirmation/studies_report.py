@@ -1,4 +1,4 @@
-"""Several studies side by side: what is confirmed in more than one of them, and what each explored."""
+"""The report that compares several studies: rows confirmed in more than one, and what each explored."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -8,7 +8,7 @@ from skipstack.dashboards.formats.page import Block, Cell, Column, Heading, Page
 from skipstack.dashboards.reports.confirmation.confirmation_report import confirmed_table
 from skipstack.dashboards.reports.confirmation.estimates import confirmed_numbers, meaning
 from skipstack.dashboards.reports.pictures.studies_pictures import studies_pictures
-from skipstack.dashboards.reports.quantities import NONE, heading_of
+from skipstack.dashboards.reports.wording import NONE, heading_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
 from skipstack.search.analysis.confirmation.studies import Explored, Studies

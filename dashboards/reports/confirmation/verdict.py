@@ -1,10 +1,9 @@
-"""The last sentence of an ablation: which of the winner's changes earn their place, as its intervals say."""
+"""The last sentence of an ablation: which of the winner's changes earn their place, by its intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from skipstack.dashboards.reports.naming import listed, settings
-from skipstack.dashboards.reports.quantities import size_of
+from skipstack.dashboards.reports.wording import listed, settings, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.labels import label
 from skipstack.search.analysis.confirmation.confirmation import ConfirmedRow
@@ -15,8 +14,9 @@ from skipstack.search.statistics.estimates import Estimate
 
 
 def verdict_of(record: StudyRecord, found: Confirmation) -> str:
-    """Of an ablation, by its own record and what it ``found``: on its corpus, or on the mean of several; of its first
-    winner.
+    """The verdict on the first winner of an ablation, on its corpus or on the mean of several.
+
+    ``record``: the ablation's own; ``found``: its confirmed rows.
     """
     settled = record.settled
     assert settled is not None, "an ablation begins with its rows"
@@ -33,7 +33,7 @@ def verdict_of(record: StudyRecord, found: Confirmation) -> str:
     beside: dict[str, ConfirmedRow] = {}
     for row in settled.rows:
         first_kind = row.roles[0].kind
-        told = first_kind in ("base", "winner", "without")  # by the rest of the sentence
+        told = first_kind in ("base", "winner", "without")  # the rest of the sentence is about these
         for role in row.roles:
             if role.kind == "beside" and role.study is not None and row.roles[0] == role:
                 beside[f"the best of {role.study}"] = measured(role)
@@ -54,7 +54,7 @@ def _unknown(why: str) -> ConfirmedRow:
 
 
 def _reversed(row: ConfirmedRow) -> ConfirmedRow:
-    """The reference of a row as it is measured from that row: the base, where a winner has a single change."""
+    """The row with its difference reversed: the base measured from a winner that has a single change."""
     if row.difference is None:
         return row
     low, high = (None if bound is None else -bound for bound in (row.difference.high, row.difference.low))
@@ -69,9 +69,9 @@ def ablation_in_a_sentence(
 ) -> str:
     """Which of the winner's changes earn their place.
 
-    ``winner``: the row that is measured from the base. ``without``: by its change, each row that lacks this one, which
-    is measured from the winner; ``beside``: by what they are called, other whole networks, measured likewise; together
-    they are a family. A change earns its place where the row without it is worse, and by more than chance.
+    ``winner``: its row, compared with the base. ``without``: by change, the row without it, compared with the winner.
+    ``beside``: by name, the rows of other whole networks, compared with the winner. Together they are a family. A
+    change earns its place if the row without it is significantly worse.
     """
     known = {
         change: row.difference for change, row in without.items() if row.difference is not None and row.p is not None
@@ -101,7 +101,7 @@ def _said(
     known: Mapping[str, Estimate] | None = None,
     measure: Measure | None = None,
 ) -> Iterator[str]:
-    """``depth 5 (without it -6.21 ± 1.10 points) earns its place``; nothing of none."""
+    """``depth 5 (without it -6.21 ± 1.10 points) earns its place``; nothing without changes."""
     if which:
         shown = [
             each if known is None or measure is None else f"{each} (without it {with_half(known[each], measure)})"
@@ -111,7 +111,7 @@ def _said(
 
 
 def _against(row: ConfirmedRow, name: str, other: str, measure: Measure) -> Iterator[str]:
-    """How far a row is from what it is measured from, where that has an interval; by the mark, as the rows above."""
+    """The difference of a row to its reference, if it has an interval; the mark decides, as for changes."""
     if row.difference is not None and row.difference.half is not None:
         ahead = "ahead of" if row.difference.value > 0 else "behind"
         verdict = ahead if row.marked else "not shown to differ from"

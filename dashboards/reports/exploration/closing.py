@@ -1,8 +1,8 @@
-"""The last sentence of a search: what its numbers carry, and no more."""
+"""The last sentence of a search: its best trial beside the base, described and not tested."""
 
 from statistics import fmean
 
-from skipstack.dashboards.reports.naming import listed, settings
+from skipstack.dashboards.reports.wording import listed, settings
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.exploration import Exploration
@@ -11,10 +11,9 @@ from skipstack.spaces.changes import changes, chosen
 
 
 def search_in_a_sentence(found: Exploration) -> str:
-    """What the best trial of a search has beside the base.
+    """The best trial of a search, compared with the base.
 
-    A search describes: the best of many trials is the more flattered, the more there were. Whether it holds, an
-    ablation finds out.
+    The comparison is only described: the best of many trials is flattered. An ablation tests it.
     """
     rows = {row.axis: row for row in found.rows if row.axis in (BASE, BEST)}
     base, best = rows.get(BASE), rows.get(BEST)

@@ -1,4 +1,4 @@
-"""What a search saw beside its table: which axes matter, pairs of values, rungs, and what fewer trials would give."""
+"""The parts of the report below the table: importances, pairs of values, rungs, and the best of fewer trials."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from skipstack.dashboards.formats.page import Block, Cell, Column, Listing, Numbers, Row, Sentence, Table
-from skipstack.dashboards.reports.quantities import NONE, scored, size_of
+from skipstack.dashboards.reports.wording import NONE, scored, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.budgets import Continued
@@ -15,16 +15,16 @@ from skipstack.search.analysis.exploration.exploration import Exploration
 from skipstack.search.analysis.exploration.framed import pairs
 
 NAMED: Final = 3
-"""Pairs of values that are named, at most."""
+"""The most pairs of values that are named."""
 
 ENOUGH: Final = 2
-"""Whole trials that a pair has which is named."""
+"""The fewest whole trials of a named pair."""
 
 Content = Mapping[str, Any]
 
 
 def contents(exploration: Exploration) -> Content:
-    """All of it by full names; scores are those of ``data.tasks.measure``."""
+    """The numbers of all parts by full names; scores are those of ``data.tasks.measure``."""
     model = exploration.effects
     return {
         "effects": {
@@ -41,7 +41,7 @@ def contents(exploration: Exploration) -> Content:
 
 
 def blocks(content: Content, measure: Measure) -> Iterator[tuple[Block, ...]]:
-    """The parts that have something to say, each a group."""
+    """The parts that have content, a group each."""
     if content["importances"]:
         yield _importances(content["importances"])
     if content["pairs"]:
@@ -74,7 +74,7 @@ def _importances(found: Sequence[Numbers]) -> tuple[Block, ...]:
 
 
 def _pairs(content: Content, measure: Measure) -> tuple[Block, ...]:
-    """The pairs that are further from their effects than single trials usually are."""
+    """The pairs that deviate more from the sum of their effects than single trials usually do."""
     usual = content["effects"]["deviation"]
     enough = [pair for pair in content["pairs"] if pair["whole"] >= ENOUGH and abs(pair["interaction"]) > usual]
     off = size_of(usual, measure)
@@ -116,7 +116,7 @@ def _continued_content(found: Continued) -> Content:
 
 
 def _continued(found: Content, measure: Measure) -> str:
-    """What half as many trials again would give."""
+    """The expected gain of half as many trials again."""
     most, trials = size_of(found["most"], measure), counted(found["trials"], "such trial")
     said = f"{trials} more, in {found['epochs']:,.0f} epochs, would raise it by {most} at most, on average"
     if found["seed_deviation"] is None:
@@ -132,6 +132,6 @@ def _share(value: Any) -> str:
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of plain values, None where a number is missing."""
+    """The rows as plain values; missing numbers are None."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows]

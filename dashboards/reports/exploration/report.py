@@ -1,6 +1,6 @@
-"""The report of a study: what its search saw, and nothing that it did not test.
+"""The report of a search, described and not tested.
 
-What people read is written from the raw numbers that the machine-readable formats carry, so formats cannot disagree.
+The page is written from the raw numbers of the machine-readable formats, so that all formats agree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from skipstack.dashboards.formats.page import Block, Listing, Numbers, Page, Report, Sentence
-from skipstack.dashboards.reports.enough import enough_in_words
 from skipstack.dashboards.reports.exploration.parts import blocks, contents
 from skipstack.dashboards.reports.exploration.table import CUT, FRONT, LEADS, REUSED, by_seed, numbers_of, table
+from skipstack.dashboards.reports.exploration.traced import traced
 from skipstack.dashboards.reports.pictures.search_pictures import search_pictures
-from skipstack.dashboards.reports.quantities import NONE, reason_in_words, scored
+from skipstack.dashboards.reports.wording import NONE, enough_in_words, reason_in_words, scored
 from skipstack.data.basis.counted import counted
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
 from skipstack.search.analysis.exploration.table import BASELINE, Row
@@ -43,6 +43,7 @@ def exploration_report(exploration: Exploration) -> Report:
         records=records,
         names=list(numbers_of(Row(axis="", value="", trials=0, scored=0))),
         pictures=partial(search_pictures, exploration),
+        traced=partial(traced, exploration),
     )
 
 
@@ -70,7 +71,7 @@ def _content(exploration: Exploration, records: Sequence[Numbers]) -> Mapping[st
 
 
 def _whole(exploration: Exploration) -> Iterator[Block]:
-    """The trials by end reason, what they cost, why there are no more, the best of them and the Pareto front."""
+    """The trials by end reason, their cost, why no further trial was started, the best trial and the Pareto front."""
     ends = ", ".join(f"{count} {reason_in_words(reason)}" for reason, count in exploration.ends.items())
     yield Sentence(
         f"{sum(exploration.ends.values())} trials{': ' if ends else ''}{ends}; "
@@ -85,7 +86,7 @@ def _whole(exploration: Exploration) -> Iterator[Block]:
         changed = changes(exploration.best_config, exploration.base)
         against = "differs from the base in:" if changed else "the base itself"
         yield Sentence(f"best: trial {exploration.best}, config {exploration.best_config.identity}, {against}")
-        settings = chosen(changed, exploration.best_config)  # what follows from another kind is left out
+        settings = chosen(changed, exploration.best_config)  # without the defaults of another kind
         yield Listing(tuple(f"{path}={value_text(value)}" for path, value in settings.items()), code=True)
     if exploration.front:
         trials = counted(sum(exploration.ends.values()), "trial")
@@ -109,7 +110,7 @@ def _objectives(trial: Trial, exploration: Exploration) -> Numbers:
 
 
 def _footnote(exploration: Exploration, records: Sequence[Numbers]) -> Iterator[str]:
-    """What the columns and marks of the table mean."""
+    """The meaning of the columns and marks of the table."""
     measure, model = exploration.measure, exploration.effects
     seeds = max((int(numbers["seeds"] or 0) for numbers in records), default=0)
     unscored = any(numbers["scored_trials"] != numbers["trials"] for numbers in records)

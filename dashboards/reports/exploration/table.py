@@ -1,4 +1,4 @@
-"""The table of what a search saw, for people, written from the numbers that the machine-readable formats carry."""
+"""The printed table of a search, written from the numbers of its machine-readable formats."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -6,16 +6,16 @@ from statistics import fmean, stdev
 
 from skipstack.dashboards.formats.page import Cell, Column, Numbers, Table
 from skipstack.dashboards.formats.page import Row as PageRow
-from skipstack.dashboards.reports.quantities import NONE, heading_of, scored, size_of
+from skipstack.dashboards.reports.wording import NONE, heading_of, scored, size_of
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
 
 LEADS, CUT, FRONT, REUSED = "›", "†", "◆", "="
-"""Marks: the best value of its axis; a trial that was not trained to its end; one on the Pareto front; one that was not
-trained."""
+"""Marks: the best value of its axis; a trial that was not trained to its end; a trial on the Pareto front; a reused
+trial, which was not trained."""
 
 OPTIONAL = ("trial", "seconds", "epochs", "deviation", "test %", "n")
-"""Columns in the order in which a narrow terminal goes without them."""
+"""The columns that a narrow terminal drops, in this order."""
 
 
 def numbers_of(row: Row) -> Numbers:
@@ -47,12 +47,12 @@ def numbers_of(row: Row) -> Numbers:
 
 
 def by_seed(row: Row) -> Mapping[str, tuple[float, ...]]:
-    """The seeds of a row, and in their order the values of each score that it has."""
+    """The seeds of a row, and its scores on dev and test in the order of the seeds."""
     return {"seeds": row.seeds, **{name: values for name, values in (("dev", row.dev), ("test", row.test)) if values}}
 
 
 def table(records: Sequence[Numbers], measure: Measure) -> Table:
-    """The table of rows, by their numbers."""
+    """The table of rows, given their numbers."""
     return Table(
         names=("axis", "value"),
         columns=tuple(replace(column, heading=heading_of(column.heading, measure)) for column in COLUMNS),
@@ -63,7 +63,7 @@ def table(records: Sequence[Numbers], measure: Measure) -> Table:
 
 
 def _split(split: str, values: Sequence[float]) -> Numbers:
-    """The mean on a split, and the sample standard deviation over the seeds."""
+    """The mean and the sample standard deviation over the seeds."""
     return {
         f"{split}_mean": fmean(values) if values else None,
         f"{split}_deviation": stdev(values) if len(values) > 1 else None,
@@ -121,4 +121,4 @@ COLUMNS: Mapping[Column, Callable[[Numbers, Measure], str]] = {
     Column("epochs"): _spent("epochs", ",d"),
     Column("seconds"): _spent("seconds", ",.1f"),
 }
-"""The columns for people, and how a cell of each is written from the numbers of its row."""
+"""The printed columns, and the function that writes a cell from the numbers of its row."""

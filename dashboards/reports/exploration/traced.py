@@ -1,113 +1,149 @@
-"""Of each number in the report of what a search saw, the events of the ledger that it was made of."""
+"""The events of the ledger that each number in the report of a search is computed from."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
 
-from skipstack.dashboards.formats.page import Numbers
+from skipstack.dashboards.reports.exploration.parts import contents
 from skipstack.dashboards.reports.exploration.table import numbers_of
-from skipstack.dashboards.reports.exploration.traced_parts import traced_parts
-from skipstack.dashboards.reports.exploration.trial_events import TrialEvents
+from skipstack.dashboards.reports.trial_events import SCORES, STATUS, Kind, TrialEvents, of_kind
+from skipstack.data.basis.counted import counted
 from skipstack.data.basis.frozen import identity
 from skipstack.search.analysis.exploration.exploration import Exploration, Trial
-from skipstack.search.analysis.exploration.table import BASE, BASELINE, BEST, Row
-from skipstack.search.analysis.frames.study_frames import StudyFrames
-from skipstack.search.analysis.frames.trace import Traced, made_of, of_numbers
-from skipstack.search.record.parts import parts
+from skipstack.search.analysis.exploration.table import BASELINE, Row
+from skipstack.search.analysis.frames.trace import Traced, of_numbers, united
 from skipstack.spaces.trial import as_network
 
-
-def traced(frames: StudyFrames, seen: Exploration) -> Iterator[Traced]:
-    """Every number in its order: the table, all trials together, the Pareto front, and what else the trials tell.
-
-    Of the baseline, which is no trial, there are its scores alone.
-    """
-    of = TrialEvents(frames, seen)
-    for row in seen.rows:
-        yield from _row(of, row)
-    together: dict[str, Any] = {"trials": len(of.every), **seen.ends, "reused": seen.reused, "epochs": seen.epochs}
-    together |= {"seconds": seen.seconds, "on_front": len(seen.front) or None, "best_trial": seen.best}
-    yield from of_numbers("search", together, lambda name: _together(of, name))
-    if seen.enough is not None:
-        found = of.of_kind("shortened", '"gain":{').tail(1)
-        yield from of_numbers("enough", seen.enough.model_dump(), lambda _: made_of(found))
-    for trial in seen.front:
-        yield from _on_front(of, trial)
-    yield from traced_parts(of)
+Sources: TypeAlias = Mapping[str, tuple[int, ...]]
+"""The events of each number, by its name."""
 
 
-def _row(of: TrialEvents, row: Row) -> Iterator[Traced]:
-    values, about = numbers_of(row), f"{row.axis} {row.value}"
-    if row.axis == BASELINE:
-        scores = {name: value for name, value in values.items() if name.endswith("_mean")}
-        corpus = identity(as_network(of.frames.study.space.base).data.corpus)
-        return of_numbers(about, scores, lambda _: made_of(of.of_kind("corpus_prepared", f'"corpus":"{corpus}"')))
-    group, selected = _group(of.seen, row), [] if row.selected is None else [row.selected]
-    return of_numbers(about, values, lambda name: _of_group(of, name, group, selected))
+def traced(seen: Exploration) -> Iterator[Traced]:
+    """Every number in the order of the report; of the baseline, which is no trial, only its scores."""
+    for about, values, sources in _Search(seen).numbers():
+        yield from of_numbers(
+            about, {name: value for name, value in values.items() if name in sources}, sources.__getitem__
+        )
 
 
-def _of_group(of: TrialEvents, name: str, group: list[int], selected: list[int]) -> tuple[int, ...]:
-    """The events of a number of trials that have a value, and of the one that was selected from them."""
-    match name:
-        case "trials":
-            return made_of(of.proposed(group))
-        case "scored_trials":
-            return of.known(group)
-        case "selected_trial":
-            return of.ranked(group)
-        case "effect":
-            return of.model
-        case "test_mean" | "test_deviation":
-            return made_of(of.tested(selected))
-        case "epochs" | "seconds":
-            return _trained(of, group)
-        case "selected_parameters":
-            return made_of(of.proposed(selected))
-        case "selected_latency":
-            return made_of(of.reports(selected))
-        case _:  # the best epoch and what was reached there
-            return made_of(of.best(selected))
+def model_events(seen: Exploration) -> tuple[int, ...]:
+    """The events that the additive model is fitted to: of each of its trials, the scores epoch by epoch."""
+    return TrialEvents.of_search(seen).of(seen.effects.expected.index, "proposed", "reported", "ended")
 
 
-def _together(of: TrialEvents, name: str) -> tuple[int, ...]:
-    """The events of a number of all trials."""
-    match name:
-        case "trials":
-            return made_of(of.proposed(of.every))
-        case "reused":
-            return made_of(of.of_kind("reused"))
-        case "epochs" | "seconds":
-            return _trained(of, of.every)
-        case "best_trial":
-            return of.ranked(of.every)
-        case "on_front":
-            return made_of(of.proposed(of.every), of.reports(of.every), of.ended(of.every))
-        case "paused":
-            return made_of(of.of_kind("decided", '"decision":"pause"'), of.of_kind("promoted"), of.of_kind("ended"))
-        case state:
-            own = of.frames.trials.index[of.frames.trials["state"] == state]
-            return made_of(of.proposed(own), of.ended(own))
+class _Search:
+    """A search, and the events of its trials."""
 
+    def __init__(self, seen: Exploration) -> None:
+        self._seen, self._trials = seen, seen.seen.trials
+        self._events = TrialEvents.of_search(seen)
+        self._of = self._events.of
+        self._all = self._trials.index
+        self._modelled = seen.effects.expected.index
+        self._model = model_events(seen)
 
-def _on_front(of: TrialEvents, trial: Trial) -> Iterator[Traced]:
-    own = [trial.number]
-    rows = {"score": of.best(own), "parameters": of.proposed(own), "latency": of.reports(own)}
-    values = {"score": trial.score, "parameters": trial.parameters, "latency": trial.latency}
-    asked: Numbers = {name: values[name] for name in of.seen.objectives}
-    return of_numbers(f"Pareto front, trial {trial.number}", asked, lambda name: made_of(rows[name]))
+    def numbers(self) -> Iterator[tuple[str, Mapping[str, Any], Sources]]:
+        """The subject of some numbers, these by name, and the events of each."""
+        seen, found = self._seen, contents(self._seen)
+        for row in seen.rows:
+            yield f"{row.axis} {row.value}", numbers_of(row), self._row(row)
+        yield "search", *self._search()
+        if seen.enough is not None:
+            gain = seen.enough.model_dump()
+            yield "enough", gain, dict.fromkeys(gain, of_kind(seen, "shortened", '"gain":{')[-1:])
+        for trial in seen.front:
+            yield f"Pareto front, trial {trial.number}", *self._objectives(trial)
+        yield "effects", found["effects"], self._effects()
+        for each in found["importances"]:
+            yield f"importance of {each['axis']}", each, self._importance(each["axis"])
+        for each, pair in zip(found["pairs"], seen.pairs.to_dict("records"), strict=True):
+            about = f"{each['axis_one']}={each['value_one']} with {each['axis_two']}={each['value_two']}"
+            yield about, each, self._pair(pair)
+        for each in found["rungs"]:
+            yield f"rung at epoch {each['rung']}", each, self._rung(each["rung"])
+        scores, cost = self._of(self._all, *SCORES), united(self._spent(self._all), self._of(self._all, *SCORES))
+        for each in found["expected_best"]:
+            yield (
+                f"best to expect of {counted(each['trials'], 'trial')}",
+                each,
+                {"epochs": cost, "expected_best": scores},
+            )
+        seeds = self._of(self._trials.index[self._trials["score"].notna()], "best")
+        more = {"trials": scores, "epochs": cost, "most": scores, "seed_deviation": seeds}
+        yield "half as many trials again", found["continued"] or {}, more
 
+    def _spent(self, trials: Any) -> tuple[int, ...]:
+        """All reports of trials that were trained here, not reused."""
+        return self._of([number for number in trials if not self._trials.at[number, "reused"]], "reported")
 
-def _trained(of: TrialEvents, trials: list[int]) -> tuple[int, ...]:
-    """All that those reported which were trained, not taken over."""
-    reused = of.frames.trials["reused"]
-    return made_of(of.reports(reused.index[~reused & reused.index.isin(trials)]))
+    def _row(self, row: Row) -> Sources:
+        if row.axis == BASELINE:
+            corpus = identity(as_network(self._seen.base).data.corpus)
+            prepared = of_kind(self._seen, "corpus_prepared", f'"corpus":"{corpus}"')
+            return {"dev_mean": prepared, "test_mean": prepared}
+        best = [row.selected]
+        return {
+            "trials": self._of(row.members, "proposed"),
+            "scored_trials": self._of(row.members, *STATUS),
+            "selected_trial": self._of(row.members, *SCORES),
+            **dict.fromkeys(("selected_epoch", "seeds", "dev_mean", "dev_deviation"), self._of(best, "best")),
+            "effect": self._model,
+            **dict.fromkeys(("test_mean", "test_deviation"), self._of(best, "tested")),
+            **dict.fromkeys(("epochs", "seconds"), self._spent(row.members)),
+            "selected_parameters": self._of(best, "proposed"),
+            "selected_latency": self._of(best, "reported"),
+        }
 
+    def _search(self) -> tuple[Mapping[str, Any], Sources]:
+        seen, trials = self._seen, self._trials
+        values: dict[str, Any] = {"trials": len(trials), **seen.ends, "reused": seen.reused, "epochs": seen.epochs}
+        values |= {"seconds": seen.seconds, "on_front": len(seen.front) or None, "best_trial": seen.best}
+        ended = {state: self._of(trials.index[trials["state"] == state], "proposed", "ended") for state in seen.ends}
+        if "paused" in ended:
+            ended["paused"] = united(
+                of_kind(seen, "decided", '"decision":"pause"'), of_kind(seen, "promoted"), of_kind(seen, "ended")
+            )
+        return values, {
+            "trials": self._of(self._all, "proposed"),
+            **ended,
+            "reused": of_kind(seen, "reused"),
+            **dict.fromkeys(("epochs", "seconds"), self._spent(self._all)),
+            "on_front": self._of(self._all, "proposed", "reported", "ended"),
+            "best_trial": self._of(self._all, *SCORES),
+        }
 
-def _group(seen: Exploration, row: Row) -> list[int]:
-    """The trials that a row is about."""
-    trials = seen.seen.trials.index
-    if row.axis == BASE:
-        return [] if seen.seen.base is None else [seen.seen.base]
-    if row.axis == BEST:
-        return list(trials)
-    labels = [part.label for part in parts(seen.domains[row.axis])]
-    return list(trials[seen.seen.parts[row.axis] == labels.index(row.value)])
+    def _objectives(self, trial: Trial) -> tuple[Mapping[str, Any], Sources]:
+        kinds: dict[str, Kind] = {"score": "best", "parameters": "proposed", "latency": "reported"}
+        values = {str(name): getattr(trial, name) for name in self._seen.objectives}
+        return values, {name: self._of([trial.number], kind) for name, kind in kinds.items()}
+
+    def _effects(self) -> Sources:
+        whole = self._seen.seen.whole[self._modelled]
+        return {
+            "whole_trials": self._of(self._modelled[whole], *STATUS),
+            "stopped_trials": self._of(self._modelled[~whole], *STATUS),
+            "deviation": self._model,
+        }
+
+    def _importance(self, axis: str) -> Sources:
+        active = self._modelled[self._trials.loc[self._modelled, axis].notna()]
+        return {"trials": self._of(active, *STATUS), "ped_anova": self._model, "fanova": self._model}
+
+    def _pair(self, pair: Mapping[Any, Any]) -> Sources:
+        parts, whole = self._seen.seen.parts.loc[self._modelled], self._seen.seen.whole[self._modelled]
+        both = (parts[pair["axis_one"]] == pair["part_one"]) & (parts[pair["axis_two"]] == pair["part_two"])
+        own = {"n": self._modelled[both], "whole": self._modelled[both & whole]}
+        return {**{name: self._of(trials, *STATUS) for name, trials in own.items()}, "interaction": self._model}
+
+    def _rung(self, rung: int) -> Sources:
+        reached, whole = self._seen.reached, self._seen.seen.whole
+        there = reached.index[reached[rung].notna()] if rung in reached.columns else reached.index[:0]
+        known = there[whole[there] & self._trials["score"].notna()[there]]
+        stopped = there[~whole[there] & (reached.loc[there].notna().sum(axis=1) == rung)]
+        at, before, scores = (rung, rung), (1, rung), self._of(known, *SCORES)
+        return {
+            "n": self._of(there, "reported", epochs=at),
+            "stopped": united(self._of(stopped, "reported", epochs=at), self._of(stopped, "ended")),
+            "whole": united(self._of(known, "reported", epochs=at), scores),
+            "correlation": united(self._of(known, "reported", epochs=before), scores),
+            "place_of_best": united(self._of(there, "reported", epochs=before), scores),
+        }

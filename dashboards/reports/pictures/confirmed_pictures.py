@@ -1,4 +1,4 @@
-"""The pictures of what was settled beforehand: differences with their intervals, alone and beside a paper's."""
+"""The pictures of confirmed rows: differences with intervals, alone or beside a paper's."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -28,7 +28,7 @@ def confirmed_chart(heading: str, records: Sequence[Numbers], measure: Measure) 
 
 
 def differences_of(records: Sequence[Numbers], measure: Measure) -> "pd.DataFrame":
-    """The differences of rows to what they are measured from, as ``dashboards.charts.effects`` draws them."""
+    """The differences of rows to their references, as a frame for ``dashboards.charts.effects``."""
     import pandas as pd
 
     rows = [

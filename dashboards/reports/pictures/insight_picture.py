@@ -1,4 +1,4 @@
-"""What goes on inside a network, drawn: arcs to the states that were chosen, gates as bars, gradients as a curve."""
+"""Draws the inside of a network: arcs to the chosen states, gates as bars, gradients as a curve."""
 
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
@@ -8,33 +8,33 @@ from skipstack.models.views.insight import LayerView
 from skipstack.search.bundles.inspection import SentenceView
 
 WIDTH, MARGIN, LINE, CURVE = 900, 24, 18, 120
-"""Pixels: of the page, around it, of a line of text, and of the height of a curve."""
+"""Pixels: the page's width and margin, the height of a line of text and of a curve."""
 
 INK, PALE, ARC, BAR = "#1f2328", "#d0d7de", "#0969da", "#8250df"
 
 
 class Page:
-    """Shapes one below another; ``top`` is where the next one begins."""
+    """Stacks shapes from top to bottom; ``top`` is the start of the next one."""
 
     def __init__(self) -> None:
         self.shapes: list[str] = []
         self.top = float(MARGIN)
 
     def text(self, x: float, y: float, words: str, *, anchor: str = "start", bold: bool = False) -> None:
-        """Words with their baseline at y."""
+        """Text with its baseline at y."""
         weight = ' font-weight="bold"' if bold else ""
         self.shapes.append(
             f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{weight} fill="{INK}">{escape(words)}</text>'
         )
 
     def heading(self, words: str) -> None:
-        """A line of its own."""
+        """A line of text."""
         self.top += 1.5 * LINE
         self.text(MARGIN, self.top, words, bold=True)
         self.top += LINE / 2
 
     def svg(self, title: str) -> str:
-        """The whole picture, which needs nothing but itself."""
+        """The whole picture, self-contained."""
         height = self.top + MARGIN
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
@@ -44,7 +44,7 @@ class Page:
 
 
 def picture(sentences: Sequence[SentenceView]) -> str:
-    """The picture of all that was seen, as SVG: gui2019 Figures 6 and 4, and the gates of each layer."""
+    """The picture as SVG: gui2019 Figures 6 and 4, and the gates of each layer."""
     page = Page()
     for sentence in sentences:
         for view in sentence.layers:
@@ -63,7 +63,7 @@ def picture(sentences: Sequence[SentenceView]) -> str:
 
 
 def _arcs(page: Page, words: Sequence[str], view: LayerView) -> None:
-    """From each word to the one whose state it read; choices of the previous state, or of none yet, have no arc."""
+    """Arcs from each word to the word whose state it read; none for the previous state or the start."""
     assert view.back is not None
     step = (WIDTH - 2 * MARGIN) / len(words)
     sign = -1 if view.direction == "forward" else 1

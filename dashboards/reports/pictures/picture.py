@@ -1,4 +1,4 @@
-"""A chart as a picture of a page."""
+"""Charts as pictures of a page."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from skipstack.dashboards.formats.page import Picture
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What draws the chart below a heading; or the reason why there is none, as a part of a sentence."""
+    """A heading and the function that draws its chart, or the reason why there is none, as a part of a sentence."""
 
     heading: str
     draw: Callable[[], Any] | str
 
 
 def pictured(drawn: Iterable[Drawn]) -> tuple[Picture, ...]:
-    """Charts as pictures, each with its title and sentences as words."""
+    """Charts as SVG pictures, with title and sentences as text."""
     return tuple(map(_picture, drawn))
 
 

@@ -1,4 +1,4 @@
-"""The text report as a picture, for pages that show one."""
+"""The text report as SVG, for pages that show it."""
 
 from io import StringIO
 
@@ -28,7 +28,7 @@ FRAME = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}
 </g>
 </svg>
 """
-"""Rich's template without a window around the text and without fonts from elsewhere: it needs nothing but itself."""
+"""Rich's template without the window frame and without fonts from the network."""
 
 
 def picture(exploration: Exploration, *, width: int = 92) -> str:

@@ -1,4 +1,4 @@
-"""The pictures of what a search saw; of those that would show nothing, a sentence says why."""
+"""The pictures of a search; in place of an empty one, a sentence says why."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,12 +15,12 @@ UNTOLD = "the trials do not tell it"
 
 
 def search_pictures(exploration: "Exploration") -> tuple[Picture, ...]:
-    """All of them, in the order in which they are read."""
+    """All pictures of a search, in reading order."""
     return pictured(search_charts(exploration))
 
 
 def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
-    """What draws each of them."""
+    """The charts of a search, drawn on demand."""
     from skipstack.dashboards.charts.budgets import expected_best
     from skipstack.dashboards.charts.costs import score_against_cost
     from skipstack.dashboards.charts.curves import learning_curves
@@ -58,7 +58,7 @@ def search_charts(exploration: "Exploration") -> Iterator[Drawn]:
 
 
 def _frames(exploration: "Exploration") -> "dict[str, pd.DataFrame]":
-    """What was found, under the names and in the units that the charts have."""
+    """The frames for the charts, with their column names and units."""
     from skipstack.search.analysis.exploration.framed import framed, pairs
 
     own, table, budgets = exploration.measure.score(1.0), framed(exploration), exploration.budgets

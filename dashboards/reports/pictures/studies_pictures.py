@@ -1,4 +1,4 @@
-"""The pictures of several studies: how far they are apart where they confirmed the same, and what each explored."""
+"""The pictures of several studies: differences of rows that several confirmed, and what each explored."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,12 +19,12 @@ def studies_pictures(records: Sequence[Numbers], budgets: "pd.DataFrame", measur
 
 
 def studies_charts(records: Sequence[Numbers], budgets: "pd.DataFrame", measure: Measure) -> tuple[Drawn, ...]:
-    """What draws them."""
+    """The charts, drawn on demand."""
     return (_confirmed(records, measure), _explored(budgets, measure))
 
 
 def _confirmed(records: Sequence[Numbers], measure: Measure) -> Drawn:
-    """A forest: below each config the studies that have it, but for the one from which they are measured."""
+    """The rows of a forest plot: below each config, the studies that have it, except the reference study."""
     from skipstack.dashboards.charts.effects import effects
 
     firsts = {str(numbers["row"]) for numbers in records if numbers["is_reference"]}

@@ -1,22 +1,22 @@
-"""The picture of a grid with an axis of numbers: how the score changes along it."""
+"""The picture of scores along an axis of numbers, for a grid that has one."""
 
 from collections.abc import Iterator
 from functools import partial
 
 from skipstack.dashboards.formats.page import Picture
-from skipstack.dashboards.reports.naming import names_by_path
 from skipstack.dashboards.reports.pictures.picture import Drawn, pictured
+from skipstack.dashboards.reports.wording import names_by_path
 from skipstack.search.analysis.confirmation.trends import trend
 from skipstack.search.record.study_record import StudyRecord
 
 
 def trend_pictures(record: StudyRecord) -> tuple[Picture, ...]:
-    """The course along the axis of most numbers; nothing for a study that has none."""
+    """The scores along the axis with the most numbers; nothing for a study without one."""
     return pictured(trend_charts(record))
 
 
 def trend_charts(record: StudyRecord) -> Iterator[Drawn]:
-    """What draws it."""
+    """The chart, drawn on demand."""
     found = trend(record)
     if found is None:
         return

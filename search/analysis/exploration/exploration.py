@@ -66,7 +66,9 @@ class Exploration:
     """What the study varies."""
     seen: Seen
     curves: Callable[[], pd.DataFrame]
-    """The frame ``curves``, which only pictures need."""
+    """The frame ``curves``, which only pictures and traces need."""
+    events: Callable[[], pd.DataFrame]
+    """The frame ``events``, which only traces need."""
     reached: pd.DataFrame
     """By trial the best score up to each epoch; NaN after its end."""
     domains: Domains
@@ -121,6 +123,7 @@ def explore(
     measure: Measure,
     *,
     curves: Callable[[], pd.DataFrame],
+    events: Callable[[], pd.DataFrame],
     base: int | None,
     baseline: tuple[float, float] | None,
     by: Sequence[str] = (),
@@ -128,7 +131,7 @@ def explore(
 ) -> Exploration:
     """What the search of a study saw, its table over all axes or over those named ``by``.
 
-    ``trials``, ``seeds``, ``curves``: the frames of the study (``search/analysis/frames/``). ``reached``:
+    ``trials``, ``seeds``, ``curves``, ``events``: the frames of the study (``search/analysis/frames/``). ``reached``:
     ``reached.reached``. ``base``: the trial of the base config, if there is one. ``baseline``: its scores on dev and
     test. ``enough``: why no further trial was started, where the study found that itself. Raises UserError where ``by``
     names something that is no axis of the study.
@@ -170,6 +173,7 @@ def explore(
         base=study.space.base,
         seen=seen,
         curves=curves,
+        events=events,
         reached=reached,
         domains=space.domains,
         compared=() if raced else tuple(_rungs(study, trials, reached)),

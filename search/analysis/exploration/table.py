@@ -23,18 +23,20 @@ BASELINE, BASE, BEST = "baseline", "base", "best"
 class Row:
     """One value of one axis. Scores are those of ``data.tasks.measure``, by seed, in the order of ``seeds``.
 
-    ``trials``: how many have the value, ``scored``: how many of them have a score. The selected one is the best of
-    these; it was ``epoch`` that was best, with these ``seeds``. ``whole``: it was trained to its end; what it would
-    have reached otherwise is not known. ``effect``: what the value adds to the final score (``effects.py``); None where
-    the trials do not tell it. ``epochs`` and ``seconds`` are spent on all ``trials``. ``leads``: no other value of
-    the axis has a better selected trial. ``state``, ``parameters``, ``latency`` and ``on_front``, the Pareto front, are
-    the selected trial's, the latter three where the study asks for them. ``reused``: it was not trained here.
+    ``trials``: how many have the value, ``members``: their numbers, ``scored``: how many of them have a score. The
+    selected one is the best of these; it was ``epoch`` that was best, with these ``seeds``. ``whole``: it was trained
+    to its end; what it would have reached otherwise is not known. ``effect``: what the value adds to the final score
+    (``effects.py``); None where the trials do not tell it. ``epochs`` and ``seconds`` are spent on all ``trials``.
+    ``leads``: no other value of the axis has a better selected trial. ``state``, ``parameters``, ``latency`` and
+    ``on_front``, the Pareto front, are the selected trial's, the latter three where the study asks for them.
+    ``reused``: it was not trained here.
     """
 
     axis: str
     value: str
     trials: int
     scored: int
+    members: tuple[int, ...] = ()
     selected: int | None = None
     state: str | None = None
     whole: bool = True
@@ -114,6 +116,7 @@ def _row(seen: Seen, axis: str, value: str, member: Any) -> Row:
         value=value,
         trials=len(group),
         scored=int(scored.sum()),
+        members=tuple(group.index),
         epochs=int(group["epochs"].sum()),
         seconds=sum(group["seconds"].tolist()),
     )

@@ -128,6 +128,7 @@ class StudyFrames:
             self.study,
             self.measure,
             curves=lambda: self.curves,
+            events=lambda: self.events,
             base=self.base,
             baseline=self.baseline,
             by=by,

@@ -3,7 +3,7 @@
 A number is made of rows of frames, and a row names its events in the columns that end in ``event``.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +39,11 @@ def made_of(*rows: "pd.DataFrame | pd.Series[Any]") -> tuple[int, ...]:
     """The numbers of all events that rows of frames are from, or that columns of events have, ascending, each once."""
     columns = [column for each in rows for column in (_events(each) if isinstance(each, pd.DataFrame) else (each,))]
     return tuple(sorted({int(number) for column in columns for number in column.dropna().tolist()}))
+
+
+def united(*events: Iterable[int]) -> tuple[int, ...]:
+    """Numbers of events, ascending, each once."""
+    return tuple(sorted({number for each in events for number in each}))
 
 
 def _events(frame: pd.DataFrame) -> "list[pd.Series[Any]]":

@@ -134,7 +134,7 @@ def test_a_study_is_seen_from_its_server_alone(browser: Any, store: str, width: 
                 page.get_by_text(said, exact=True).first.wait_for()
                 page.wait_for_selector("[data-testid=stImage] img" if question == TAKEAWAY else DRAWN)
                 pictured(page, tmp_path, f"server-{number}", width)
-            page.get_by_text("No bundle: the weights of no trial are here.").wait_for()
+            page.get_by_text("No bundle: the weights of the trials are not here.").wait_for()
             with page.expect_download() as download:
                 page.get_by_role("button", name="Everything (JSON)").click()
             download.value.save_as(tmp_path / "everything.json")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from skipstack.dashboards.web.found import studies_below
 from skipstack.dashboards.web.serving import HOST, listening
+from skipstack.dashboards.web.study_folders import studies_below
 from skipstack.data.basis.errors import UserError
 from tests.command_line import refusal
 from tests.dashboards.web.browsing import started

@@ -148,12 +148,12 @@ def test_only_what_is_confirmed_has_intervals_and_a_papers_figures_stand_beside_
 def test_two_trials_are_compared_path_by_path_and_drawn(runs: Path, frames: StudyFrames) -> None:
     page = Opened(runs, TAKEAWAY, study="a-search", one=1, other=2)
     points = frames.trials.loc[[1, 2], [DEPTH, RATE]]
-    apart = page.text.split("In what they differ")[1].split("Inside a network")[0].split("path value")[0]
+    apart = page.text.split("Differences")[1].split("Inside a network")[0].split("path value")[0]
     for path in (DEPTH, RATE):
         one, other = points[path]
         same = one == other or (pd.isna(one) and pd.isna(other))
         assert (path in apart) is not same
         assert same or f"{one}" in apart
     assert len(page.app.get("image")) == 2
-    assert "The weights of no trial are here." in page.text
+    assert "The weights of the trials are not here." in page.text
     assert len(page.app.get("download_button")) == 5

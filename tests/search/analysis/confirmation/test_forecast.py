@@ -7,7 +7,7 @@ import pytest
 
 from skipstack.dashboards.formats.page import Report
 from skipstack.dashboards.formats.rendering import render
-from skipstack.dashboards.reports.confirmation.ablating import ablation_page
+from skipstack.dashboards.reports.confirmation.ablation_plan import ablation_page
 from skipstack.search.ablation.experiment import Experiment, experiment
 from skipstack.search.analysis.confirmation.forecast import Forecast, forecast
 from skipstack.search.ledger.events import Event

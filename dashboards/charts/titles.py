@@ -1,11 +1,11 @@
-"""What stands at the axes of pictures: measured values in the unit in which people see them, times, and counts."""
+"""Axis titles of charts, with units, and the sentences below charts."""
 
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 
 
 def shown(measure: Measure) -> float:
-    """What a value of the measure, in its own unit, is multiplied with: accuracies are shown in percent."""
+    """The factor from a measured value to the shown one: 100 for accuracies, which are shown in percent."""
     return abs(measure.factor)
 
 
@@ -22,10 +22,10 @@ def difference_title(measure: Measure, what: str) -> str:
 
 
 def not_drawn(count: int, noun: str, why: str) -> str:
-    """A sentence where some are not drawn, else nothing: ``Not drawn: 1 trial without a score.``"""
+    """``Not drawn: 1 trial without a score.``; empty if all are drawn."""
     return f"Not drawn: {counted(count, noun)} {why}." if count else ""
 
 
 def some_of(drawn: int, there: int, what: str) -> str:
-    """A sentence where not all are drawn, else nothing: ``150 of 10,000 trials are drawn``."""
+    """``150 of 10,000 trials are drawn.``; empty if all are drawn."""
     return f"{drawn:,} of {there:,} {what} are drawn." if drawn < there else ""

@@ -1,11 +1,11 @@
-"""What do I take away? A network as it is drawn, two of them compared, what one does with a sentence, and files."""
+"""The page "What do I take away?": files, drawings of networks, two configs compared, a network on a sentence."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from skipstack.dashboards.reports.quantities import NONE
+from skipstack.dashboards.reports.wording import NONE
 from skipstack.dashboards.web.downloads import downloads
 from skipstack.dashboards.web.elements import drawing_of, heading, sentence, table
 from skipstack.dashboards.web.inspecting import inspecting
@@ -20,7 +20,7 @@ BASE: Final = -1
 """Stands for the base in a list of trials."""
 
 
-def takeaway_page(path: Path) -> None:
+def export_page(path: Path) -> None:
     """The page."""
     of = snapshot(path)
     ranked = list(of.explored.seen.ranked)
@@ -58,14 +58,14 @@ def config_of(of: Snapshot, number: int) -> "Subject":
 
 
 def differing(first: "Subject", second: "Subject") -> "tuple[list[Row], list[Row]]":
-    """The leaves in which two configs differ, then those that both have alike: path, and the value of each."""
+    """The leaves in which two configs differ, and those that are equal: path and both values."""
     one, other = first.flatten(), second.flatten()
     rows = [(path, _text(one, path), _text(other, path)) for path in dict.fromkeys((*one, *other))]
     return [row for row in rows if row[1] != row[2]], [row for row in rows if row[1] == row[2]]
 
 
 Row = tuple[str, str, str]
-"""A path, and its value in either config."""
+"""A path, and its value in each config."""
 
 
 def _text(leaves: "dict[str, Scalar]", path: str) -> str:
@@ -77,17 +77,17 @@ def _text(leaves: "dict[str, Scalar]", path: str) -> str:
 
 def _differences(first: "Subject", second: "Subject", names: tuple[str, str]) -> None:
     apart, alike = differing(first, second)
-    heading("In what they differ", level=3)
+    heading("Differences", level=3)
     if apart:
         table(("path", *names), apart)
     else:
-        sentence("In nothing: the configs are the same.")
-    with st.expander(f"{len(alike):,} paths that both have alike"):
+        sentence("None: the configs are the same.")
+    with st.expander(f"{len(alike):,} equal settings"):
         table(("path", "value"), (row[:2] for row in alike))
 
 
 def _names(of: Snapshot) -> dict[int, str]:
-    """What each trial is called where one is chosen, and the base."""
+    """The entry of each trial, and of the base, in the lists of choices."""
     trials, measure = of.frames.trials, of.frames.measure
     told = zip(trials.index, trials["score"].notna(), trials["score"], trials["state"], strict=True)
     named = {

@@ -1,4 +1,4 @@
-"""The studies that lie below folders, by the names that tell them apart."""
+"""Finds the studies below folders, under unambiguous names."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,9 +8,9 @@ from skipstack.search.record.folder import StudyFolder
 
 
 def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
-    """The folder of each study by its path from its folder, or by its whole path where there are several folders.
+    """The folder of each study, by its path from the given folder, or by its whole path if several are given.
 
-    A study that is a folder itself has its own name. Links are not followed, hidden folders are passed over.
+    A given folder that is a study itself is named after itself. Links are not followed, hidden folders are passed over.
     """
     found: dict[str, Path] = {}
     for folder in folders:
@@ -21,7 +21,7 @@ def studies_below(folders: Sequence[Path]) -> dict[str, Path]:
 
 
 def all_studies(folders: Sequence[Path], received: Mapping[str, Path]) -> dict[str, Path]:
-    """Those below ``folders``, then those that were ``received`` from MLflow, by their addresses."""
+    """The studies below ``folders``, then those ``received`` from MLflow, by their addresses."""
     return {**studies_below(folders), **received}
 
 
@@ -29,7 +29,7 @@ def _below(folder: Path) -> Iterator[Path]:
     for place, inner, _files in os.walk(folder):
         path = Path(place)
         if any(file.suffix in (".jsonl", ".parquet") for file in StudyFolder(path).ledger.glob("*")):
-            inner.clear()  # what lies in a study is its own business
+            inner.clear()  # do not look for studies inside a study
             yield path
         else:
             inner[:] = sorted(name for name in inner if not name.startswith("."))

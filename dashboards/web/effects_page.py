@@ -1,4 +1,4 @@
-"""What works? What the search saw of values, axes and pairs: described, and not tested."""
+"""The page "What works?": the search's results by value, axis and pair, described and not tested."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
 from skipstack.dashboards.web.elements import chart, charts, sentence
 from skipstack.dashboards.web.snapshot import snapshot
-from skipstack.dashboards.web.trials_shown import chosen_axes, chosen_trials, trials_table
+from skipstack.dashboards.web.trial_filters import chosen_axes, chosen_trials, trials_table
 
 if TYPE_CHECKING:
     from skipstack.search.analysis.exploration.exploration import Exploration
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 VALUES, AXES, TRIALS, COSTS = "Which values?", "Which axes, and which together?", "Which trials?", "At what cost?"
 
 MOST_AXES: Final = 6
-"""Axes that are drawn at first, at most: the most important ones."""
+"""The most axes that are drawn at first: the most important ones."""
 
 
-def works_page(path: Path) -> None:
-    """The page: a question at a time, so that only its charts are drawn."""
+def effects_page(path: Path) -> None:
+    """The page. It shows one question at a time, so that only its charts are drawn."""
     seen = snapshot(path).explored
     sentence(ABOUT, pale=True)
     if seen.seen.trials["score"].notna().sum() < 2:
@@ -57,11 +57,11 @@ def _axes(seen: "Exploration") -> Iterator[Drawn]:
     axes = list(seen.domains)
     trials = chosen_trials(seen)
     if len(axes) < 2 or not len(trials):
-        yield Drawn("Two axes", "it takes two axes and a trial")
+        yield Drawn("Two axes", "this takes two axes and a trial")
         return
     first = chosen_axes(seen, 2, key="two axes", label="Two axes", exactly=2)
     if len(first) != 2:
-        yield Drawn("Two axes", "two are to be chosen")
+        yield Drawn("Two axes", "choose two axes")
         return
     yield Drawn("Scores over two axes", lambda: means_over(trials, seen.measure, *first))
     yield Drawn("Ranks over two axes", lambda: ranks_over(trials, seen.measure, *first))
@@ -79,7 +79,7 @@ def _trials(seen: "Exploration") -> Iterator[Drawn]:
     lines = Drawn("Trials across the axes", none or (lambda: parallel_coordinates(trials, seen.measure, axes)))
     chart(lines, "works across the axes")  # as wide as the page
     yield Drawn("Distribution of scores", none or (lambda: distribution(trials, seen.measure)))
-    few = "" if len(trials) > 2 and axes else "it takes three trials"
+    few = "" if len(trials) > 2 and axes else "this takes three trials"
     yield Drawn("Footprint", none or few or (lambda: footprint(placed(trials, seen.domains), trials, seen.measure)))
     trials_table(seen, trials)
 

@@ -1,4 +1,4 @@
-"""Is it going well? A study while another process runs it: state, pace, rungs, curves, workers, faults."""
+"""The page "Is it going well?": state, pace, rungs, curves, workers and faults of a running study."""
 
 import time
 from collections.abc import Iterator
@@ -9,34 +9,33 @@ import streamlit as st
 
 from skipstack.dashboards.live.counts import Level
 from skipstack.dashboards.live.progress import reached
-from skipstack.dashboards.reports.enough import enough_in_words
 from skipstack.dashboards.reports.pictures.picture import Drawn
 from skipstack.dashboards.reports.pictures.search_pictures import search_charts
-from skipstack.dashboards.reports.quantities import NONE, duration, reason_in_words
+from skipstack.dashboards.reports.wording import NONE, duration, enough_in_words, reason_in_words
 from skipstack.dashboards.web.elements import charts, heading, sentence, table
 from skipstack.dashboards.web.following import Standing, followed
 from skipstack.search.ledger.usage import Usage
 
 EVERY: Final = 3.0
-"""Seconds between two looks at a study that runs; the page changes in place."""
+"""Seconds between two looks at a running study; the page is updated in place."""
 
 SHARE: Final = 5
-"""Looks at a long ledger, which take their time, are further apart: so many times as long as one takes."""
+"""The least interval between two looks, as a multiple of the duration of one: long ledgers are read less often."""
 
 SHOWN: Final = ("Learning curves", "Trials at each rung", "Score and training time")
-"""Charts of a search that say how it goes."""
+"""The charts of a search that show its progress."""
 
 FAULTS: Final = 20
-"""Faults that are told, at most: the last ones."""
+"""The most faults that are listed: the last ones."""
 
 
-def going_page(path: Path) -> None:
-    """The page; it looks again by itself until the study is finished."""
+def running_page(path: Path) -> None:
+    """The page; it updates itself until the study is finished."""
     with st.spinner("Reading the ledger", show_time=True):
         found = followed(str(path))
         over = found.look().state == "finished"
     every = max(EVERY, SHARE * found.seconds)
-    st.fragment(lambda: _look(path), run_every=None if over else every, key=f"going {path}")()
+    st.fragment(lambda: _look(path), run_every=None if over else every, key=f"running {path}")()
 
 
 def _look(path: Path) -> None:
@@ -51,13 +50,13 @@ def _look(path: Path) -> None:
         if standing.running:
             table(*_workers(standing))
         else:
-            sentence("None trains a trial.")
-    charts(going_charts(standing), f"going {path}")
+            sentence("No trial is being trained.")
+    charts(running_charts(standing), f"running {path}")
     _faults(standing)
     _place(standing)
 
 
-def going_charts(standing: Standing) -> Iterator[Drawn]:
+def running_charts(standing: Standing) -> Iterator[Drawn]:
     """The charts of this page."""
     from skipstack.dashboards.charts.history import history
     from skipstack.dashboards.charts.timeline import timeline
@@ -89,8 +88,8 @@ def _numbers(standing: Standing) -> None:
     with st.container(horizontal=True, key="numbers"):
         for label, shown in numbers.items():
             st.metric(label, shown, width="content")
-    since = f"The last event of the ledger is {duration(ago)} old"
-    told = "" if best is None else f"; the best so far is trial {best}, as it was seen and not tested"
+    since = f"The last event was recorded {duration(ago)} ago"
+    told = "" if best is None else f"; trial {best} is the best so far, which is described and not tested"
     sentence(f"{since}{told}.", pale=True)
     if seen.enough is not None:
         sentence(enough_in_words(seen.enough, measure))
@@ -103,14 +102,14 @@ def _rungs(levels: tuple[Level, ...]) -> tuple[list[str], list[list[str]]]:
 
 
 def _workers(standing: Standing) -> tuple[list[str], list[list[str]]]:
-    """What trains now; with what it takes of its machine, where workers measure that."""
+    """The training trials, with the resource usage of their workers if it is measured."""
     used = standing.usage
     rows = [
         [f"trial {number}", str(epoch), *(_taken(used.get(number)) if used else ()), has]
         for number, (epoch, has) in sorted(standing.running.items())
     ]
     metered = ("machine", "processor %", "memory", "GPU %") if used else ()
-    return ["trains now", "epochs", *metered, "differs from the base in"], rows
+    return ["training", "epochs", *metered, "differs from the base in"], rows
 
 
 def _taken(usage: Usage | None) -> tuple[str, ...]:
@@ -126,8 +125,8 @@ def _faults(standing: Standing) -> None:
         sentence("None.")
         return
     last = standing.faults[: -FAULTS - 1 : -1]
-    rows = ([f"trial {each.trial}", each.what, "tried again" if each.again else "ended", each.message] for each in last)
-    table(("the last ones first", "what", "then", "message"), rows)
+    rows = ([f"trial {each.trial}", each.what, "retried" if each.again else "ended", each.message] for each in last)
+    table(("latest first", "fault", "then", "message"), rows)
 
 
 def _place(standing: Standing) -> None:

@@ -1,4 +1,4 @@
-"""Which trials and axes the charts of trials show: what a person chose, the whole search to begin with."""
+"""Filters for the charts of trials: by state, value and axis; at first they show the whole search."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def chosen_trials(seen: "Exploration") -> "pd.DataFrame":
-    """The trials, as a filter by state and by values leaves them; what the additive model says stays that of all."""
+    """The trials that pass a filter by state and value; the additive model is still of all trials."""
     trials = seen.seen.trials
     with st.expander("Filter trials", icon=":material/filter_alt:"):
         states = st.multiselect("State", sorted(set(trials["state"])), key="states", placeholder="all")
@@ -36,14 +36,14 @@ def chosen_trials(seen: "Exploration") -> "pd.DataFrame":
 def chosen_axes(
     seen: "Exploration", most: int, *, key: str = "axes", label: str = "Axes", exactly: int | None = None
 ) -> list[str]:
-    """Axes that a person chose; the most important ones to begin with, as many as ``most``."""
+    """The selected axes; at first the ``most`` most important ones."""
     ranked = [str(axis) for axis in seen.importances["axis"]]
     every = [*ranked, *(axis for axis in seen.domains if axis not in ranked)]
     return st.multiselect(label, every, default=every[:most], key=key, max_selections=exactly or len(every))
 
 
 def trials_table(seen: "Exploration", trials: "pd.DataFrame") -> None:
-    """The trials with their values, the best first, as a table that can be sorted and searched."""
+    """A sortable and searchable table of the trials with their values, the best first."""
     heading("Trials", level=3)
     columns = ["state", "dev", "best_epoch", "epochs", "seconds", *seen.domains]
     shown = trials.sort_values("score", ascending=False, na_position="last")[columns]

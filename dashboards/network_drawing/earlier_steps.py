@@ -1,22 +1,22 @@
-"""What a step reads of earlier ones, where that is not the step before alone: skips, and what is fed back."""
+"""Draws the earlier steps that a step reads beyond the previous one: skips and fed-back labels."""
 
 from collections.abc import Mapping
 from typing import Final, assert_never
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, DASHED, VERMILLION, Canvas, Point
-from skipstack.dashboards.network_drawing.places import BETWEEN, MARGIN, WIDTH
+from skipstack.dashboards.network_drawing.layout import BETWEEN, MARGIN, WIDTH
 from skipstack.models.configs.skips import AttentionSkipConfig, DynamicSkipConfig, FixedSkipConfig, SkipConfig
 from skipstack.models.views.diagram.graph import Diagram, Reading
 
 MOST: Final = 10
-"""Steps that are drawn, at most: of more, the first one and the latest ones."""
+"""Draws at most this many steps: the first one and the latest ones."""
 
 STEP, OWN = 30, 76
-"""Pixels from one earlier step to the next, and from the last of them to the own one."""
+"""Pixels between two earlier steps, and between the last of them and the current step."""
 
 
-def earlier(canvas: Canvas, diagram: Diagram, top: float) -> float:
-    """Draw it below ``top``, if there is anything; gives where the next part begins."""
+def earlier_steps(canvas: Canvas, diagram: Diagram, top: float) -> float:
+    """Draws skips and fed-back labels below ``top``, if there are any; returns the top of the next part."""
     if diagram.skip is not None:
         return _skips(canvas, diagram.skip, top) + BETWEEN
     of_one = next((part.direction for part in diagram.of_kind("layer")), None)  # the others are its mirror images
@@ -61,7 +61,7 @@ def _skips(canvas: Canvas, skip: SkipConfig, top: float) -> float:
 
 
 def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point], own: Point, top: float) -> None:
-    """One of the K states, by a policy; beside it the previous one's share."""
+    """Dynamic skip: a policy chooses one of the last K states, mixed with the previous state."""
     far, last = states[skip.reach], states[1]
     policy = ((far[0] + last[0]) / 2, top + 44)
     half = max(68.0, (last[0] - far[0]) / 2 + 8)
@@ -78,7 +78,7 @@ def _chosen(canvas: Canvas, skip: DynamicSkipConfig, states: Mapping[int, Point]
 
 
 def _context(canvas: Canvas, each: Reading, top: float) -> float:
-    """All of the last c positions."""
+    """Fed-back labels: all of the last c positions."""
     hidden, count = each.role == "state", -each.first
     told = f"Read at each step: the last {count} {'hidden layers' if hidden else 'labels'}"
     canvas.text((MARGIN, top + 8), told, anchor="start", bold=True)
@@ -94,14 +94,14 @@ def _context(canvas: Canvas, each: Reading, top: float) -> float:
 def _gathered(
     canvas: Canvas, states: Mapping[int, Point], meets: Point, own: Point, colour: str = BLUE, dash: str = ""
 ) -> None:
-    """All states on one line to the own step."""
+    """Lines from all states join into one to the current step."""
     for at in states.values():
         canvas.line([at, (at[0], meets[1])], colour=colour, dash=dash, arrow=False)
     canvas.line([(states[max(states)][0], meets[1]), meets, own], colour=colour, dash=dash, width=1.8)
 
 
 def _steps(canvas: Canvas, reach: int, middle: float, what: str) -> tuple[Mapping[int, Point], Point]:
-    """A box for each of the last steps, and the own one: where lines leave the first and reach the last."""
+    """Draws a box for each earlier step and for the current one; returns the start and end points of lines."""
     shown = list(range(1, reach + 1)) if reach <= MOST else [*range(1, MOST - 1), reach]
     places = min(reach, MOST)
     own = WIDTH / 2 + (STEP * (places - 1) + OWN) / 2

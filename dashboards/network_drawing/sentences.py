@@ -1,9 +1,9 @@
-"""A network in words: for those who do not see its drawing, and above it."""
+"""Describes a network in words, for screen readers and above its drawing."""
 
 from collections.abc import Iterator
 
-from skipstack.dashboards.network_drawing.earlier import summary
-from skipstack.dashboards.network_drawing.inside import equations
+from skipstack.dashboards.network_drawing.earlier_steps import summary
+from skipstack.dashboards.network_drawing.shortcut_layer import equations
 from skipstack.data.basis.counted import counted
 from skipstack.models.views.diagram.graph import Diagram, Part, Reading
 
@@ -19,8 +19,8 @@ def heading(diagram: Diagram) -> str:
     return f"{counted(depth, 'layer')} of {layers[0].units} units, reading {read}"
 
 
-def told(diagram: Diagram) -> Iterator[str]:
-    """The network in sentences, bottom up; of two directions alike the first one is told."""
+def described(diagram: Diagram) -> Iterator[str]:
+    """The network in sentences, bottom up; of two equal directions, only the forward one is described."""
     yield f"A network of {heading(diagram)}."
     yield f"Looked up: {'; '.join(_sized(part.label, part) for part in diagram.of_kind('input'))}."
     for part in diagram.parts:
@@ -68,7 +68,7 @@ def _read(diagram: Diagram, each: Reading) -> str:
 
 
 def _called(part: Part) -> str:
-    """``layer 3`` of both directions; what is read, and the text, by what they are."""
+    """The name of a part: ``layer 3`` in both directions; inputs and texts by their labels."""
     if part.kind in ("input", "token", "text"):
         return part.label
     return part.name.removesuffix(" forward").removesuffix(" backward")

@@ -1,7 +1,7 @@
-"""Where the parts of a network stand: rows by how high they are, columns by direction, tracks beside them.
+"""Places the parts of a network: rows by depth, a column for each direction of reading, tracks beside the columns.
 
-A column stands for a direction of reading. Shortcuts, and what is fed back, run in tracks on the outer side of a
-column; what a layer hands on through time leaves and enters it on the inner side.
+Shortcuts and fed-back labels run in tracks on the outer side of a column; recurrent connections leave and enter a
+layer on the inner side.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,49 +11,49 @@ from typing import Final
 from skipstack.models.views.diagram.graph import Diagram, Direction, Part
 
 WIDTH: Final = 390
-"""Pixels of a drawing: those of a small telephone, on which nothing has to be made smaller."""
+"""The width of a drawing in pixels: it fits a small phone without scaling."""
 
 MARGIN, BETWEEN = 10, 26
-"""Pixels around a drawing, and between one part of it and the next."""
+"""Pixels around a drawing, and between two of its parts."""
 
 BOX, TALL, JOIN = 92, 32, 18
-"""Pixels of a layer's width, of its height, and of the height of what joins two directions."""
+"""Width and height of a layer, and height of the box that joins two directions, in pixels."""
 
 GAP: Final = 22
 """Between one row and the next."""
 
 GATE: Final = 30
-"""From a layer to the first track: there is room for a gate."""
+"""Between a layer and the first track, with room for a gate."""
 
 LOOP: Final = 50
-"""From a layer to the middle: there is room for what it hands on through time."""
+"""Between a layer and the middle, with room for its recurrent connection."""
 
 PASSING: Final = 34
-"""Beside the last of several inputs: there is room for what a highway lets pass."""
+"""Beside the last of several inputs, with room for the line that a highway carries unchanged."""
 
 LABELS: Final = (12, 84)
-"""How far outside of its column a box of label vectors stands, and its width: what is read from below passes it."""
+"""How far outside its column a box of label vectors is, and its width, so that lines from below pass it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
-    """The middle of a part, and its size."""
+    """The centre and size of a part."""
 
     x: float
     y: float
     width: float
     height: float
     outside: int = -1
-    """Where the outer side of its column lies: -1 on the left, 1 on the right."""
+    """The outer side of its column: -1 left, 1 right."""
 
     @property
     def top(self) -> tuple[float, float]:
-        """The middle of its upper edge."""
+        """The centre of its upper edge."""
         return self.x, self.y - self.height / 2
 
     @property
     def bottom(self) -> tuple[float, float]:
-        """The middle of its lower edge."""
+        """The centre of its lower edge."""
         return self.x, self.y + self.height / 2
 
     def side(self, out: int, down: float) -> tuple[float, float]:
@@ -63,7 +63,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:
-    """Of every part, by its name; of the track of every shortcut's source; and the height of it all."""
+    """The place of each part by name, the track of each source of shortcuts, and the total height."""
 
     parts: Mapping[str, Place]
     tracks: Mapping[str, int]
@@ -71,12 +71,12 @@ class Places:
     height: float
 
     def track(self, start: str, place: Place) -> float:
-        """Where the track of what leaves ``start`` runs, beside a part of its column."""
+        """The x of the track for connections from ``start``, beside a part of its column."""
         return place.x + place.outside * (place.width / 2 + GATE + self.spacing * self.tracks[start])
 
 
 def places(diagram: Diagram, top: float) -> Places:
-    """The places of all parts, the highest one right below ``top``."""
+    """Places all parts, the highest one right below ``top``."""
     tracks = _tracks(diagram)
     count = max(tracks.values(), default=-1) + 1
     spacing = min(11.0, 34 / max(count, 1))
@@ -96,7 +96,7 @@ def places(diagram: Diagram, top: float) -> Places:
 
 
 def _rows(diagram: Diagram) -> Sequence[Sequence[Part]]:
-    """The parts of each row, bottom up; vectors of labels stand right below the layers that read them."""
+    """The parts of each row, bottom up; label vectors are right below the layers that read them."""
     labels = {part.name for part in diagram.of_kind("labels")}
     own = {each.start: diagram.levels[each.end] - 0.5 for each in diagram.readings if each.start in labels}
     level = {part.name: own.get(part.name, diagram.levels[part.name]) for part in diagram.parts}
@@ -112,7 +112,7 @@ def _height(part: Part) -> float:
 
 
 def _columns(diagram: Diagram, tracks: float) -> Mapping[Direction, float]:
-    """The middle of each direction's column; ``tracks``: how wide its tracks and their gates are together."""
+    """The centre of each direction's column; ``tracks``: the total width of its tracks and gates."""
     directions = list(dict.fromkeys(part.direction for part in diagram.of_kind("layer") if part.direction))
     if len(directions) < 2:
         return dict.fromkeys(directions, WIDTH / 2)
@@ -124,7 +124,7 @@ def _columns(diagram: Diagram, tracks: float) -> Mapping[Direction, float]:
 def _across(
     diagram: Diagram, row: Sequence[Part], columns: Mapping[Direction, float], below: Mapping[str, Place]
 ) -> list[tuple[float, float]]:
-    """The middle and the width of each part of a row; what is made of one part stands above it."""
+    """The centre and width of each part of a row; a part computed from one other part is above it."""
     first = row[0]
     if first.kind == "labels":
         outwards = {part.name: -1 if columns[part.direction] <= WIDTH / 2 else 1 for part in row if part.direction}
@@ -147,8 +147,10 @@ def _across(
 
 
 def _tracks(diagram: Diagram) -> Mapping[str, int]:
-    """The track of each source of shortcuts, from the inside: all shortcuts of one source share a track, and two of
-    different sources do so where one ends before, or at the layer where, the other begins.
+    """The track of each source of shortcuts, counted from the inside.
+
+    All shortcuts of one source share a track; two sources share one if the first one's last shortcut ends at or below
+    the layer where the second begins.
     """
     ends: dict[str, int] = {}
     layers = {part.name: part for part in diagram.of_kind("layer")}

@@ -1,16 +1,16 @@
-"""The inside of a layer with a shortcut: where the skip comes in, and what goes on to the next time step."""
+"""Draws the inside of a layer with a shortcut: where the skip enters, and the state for the next time step."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from skipstack.dashboards.network_drawing.canvas import BLUE, Canvas, Point
-from skipstack.dashboards.network_drawing.places import MARGIN
+from skipstack.dashboards.network_drawing.layout import MARGIN
 from skipstack.data.basis.own_code import OwnConfig
 from skipstack.models.configs.cells import GATES, ShortcutConfig
 from skipstack.models.configs.topologies import TOPOLOGIES, Link, Links
 
 SPINE, MEMORY, SKIP, GATE = 250, 170, 30, 100
-"""From the left edge: what leads from below to h; the memory; the skip; and its gates."""
+"""The x of the line from below to h, of the memory, of the skip and of its gates."""
 
 PLUS: Final = 9
 """The radius of a sum."""
@@ -23,14 +23,14 @@ JOINED: Final[Mapping[Link, str]] = {
     "highway": "(1 - g) · {} + g · skip",
     "shared": "{} + o · skip",
 }
-"""What a value becomes (``models.cells.topologies.Link``)."""
+"""How a value and the skip are combined (``models.configs.topologies.Link``)."""
 
 Signs = Mapping[str, str]
-"""What stands in the circle of a link's gate; nothing where the skip passes whole."""
+"""The sign in the circle of each link's gate; empty if the skip has no gate."""
 
 
 def equations(config: ShortcutConfig) -> list[str]:
-    """What a layer with this shortcut computes at a time step, line by line."""
+    """The equations of a layer with this shortcut at one time step."""
     links = TOPOLOGIES[config.topology]
     if links.memory:
         lines = ["c~ = i · s + f · c of the step before", f"c = {JOINED[links.internal].format('c~')}"]
@@ -45,20 +45,20 @@ def equations(config: ShortcutConfig) -> list[str]:
 
 
 def _equation(config: ShortcutConfig) -> str:
-    """Of its gate; of one of one's own, what the study says."""
+    """The equation of its gate; for a gate of the user's own, its name in the study."""
     return f"g: {config.gate.kind}" if isinstance(config.gate, OwnConfig) else GATES[config.gate]
 
 
 def sign(config: ShortcutConfig) -> str:
-    """What stands in the circle of a gate: a sigmoid, a matrix, a probability; nothing where the skip passes whole."""
+    """The sign in the circle of a gate: a sigmoid, a matrix or a probability; empty if the skip has no gate."""
     equation = _equation(config)
     if TOPOLOGIES[config.topology].gates == 0 or equation.startswith("g = 1"):
         return ""
     return "p" if "probability" in equation else "W" if equation.startswith("W") else "σ"
 
 
-def inside(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
-    """Draw it below ``top``; gives where it ends."""
+def shortcut_layer(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
+    """Draws the layer below ``top``; returns its lower end."""
     links = TOPOLOGIES[config.topology]
     memory = "keeps a memory c" if links.memory else "keeps no memory"
     canvas.text((MARGIN, top + 8), f"{config.topology}: {memory}", anchor="start", bold=True)
@@ -73,7 +73,7 @@ def inside(canvas: Canvas, config: ShortcutConfig, top: float) -> float:
 
 
 def _block(canvas: Canvas, links: Links, signs: Signs, top: float) -> float:
-    """A layer whose inner value, m, is new at every step."""
+    """A layer without a memory: its inner value m is new at every step."""
     out, inner, bottom = (SPINE, top + 34), (SPINE, top + 142), top + 216
     _skip(canvas, bottom, [y for y, link in ((out[1], links.output), (inner[1], links.internal)) if link != "none"])
     canvas.line([(SPINE, bottom - 8), (SPINE, top + 8)])
@@ -86,7 +86,7 @@ def _block(canvas: Canvas, links: Links, signs: Signs, top: float) -> float:
 
 
 def _memory(canvas: Canvas, links: Links, signs: Signs, top: float) -> float:
-    """A layer whose memory, c, goes round on the left."""
+    """A layer with a memory c, drawn as a loop on the left."""
     out, kept, enters, bottom = (SPINE, top + 34), (MEMORY, top + 136), (SPINE, top + 178), top + 250
     _skip(canvas, bottom, [y for y, link in ((out[1], links.output), (kept[1], links.internal)) if link != "none"])
     canvas.line([(SPINE, bottom - 8), (SPINE, top + 8)])
@@ -109,14 +109,14 @@ def _memory(canvas: Canvas, links: Links, signs: Signs, top: float) -> float:
 
 
 def _skip(canvas: Canvas, bottom: float, heights: list[float]) -> None:
-    """From the source upwards, to where it branches off last."""
+    """The skip: a line from the source up to its last branch."""
     highest = min(heights, default=bottom)
     canvas.line([(SKIP, bottom - 8), (SKIP, highest)], colour=BLUE, width=1.8, arrow=False)
     canvas.text((SKIP, bottom), "skip")
 
 
 def _sum(canvas: Canvas, at: Point, link: Link, signs: Signs) -> None:
-    """The skip comes in at ``at`` from the left."""
+    """The sum at ``at``, which the skip enters from the left."""
     if link == "none":
         return
     x, y = at

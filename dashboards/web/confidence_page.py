@@ -1,4 +1,4 @@
-"""Can I believe it? What is confirmed, beside the paper's figures, and what speaks for and against the search."""
+"""The page "Can I believe it?": confirmed results, a paper's figures beside them, and checks of the search."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from skipstack.dashboards.commands.describing import recorded_corpora
 from skipstack.dashboards.reports.confirmation.comparison_report import comparison_report
 from skipstack.dashboards.reports.confirmation.reports import confirmed_reports
+from skipstack.dashboards.reports.described_corpora import recorded_corpora
 from skipstack.dashboards.reports.health_report import health_report
 from skipstack.dashboards.reports.pictures.confirmed_pictures import compared_chart, confirmed_chart
 from skipstack.dashboards.reports.pictures.picture import Drawn
@@ -27,7 +27,7 @@ NOTHING = (
 )
 
 
-def trust_page(path: Path) -> None:
+def confidence_page(path: Path) -> None:
     """The page."""
     of = snapshot(path)
     for line in of.frames.warnings:
@@ -38,14 +38,14 @@ def trust_page(path: Path) -> None:
         _paper(of)
     heading("What the search says of itself")
     sentence("Described, and not tested.", pale=True)
-    charts(trust_charts(of.explored), f"trust {path}")
+    charts(confidence_charts(of.explored), f"trust {path}")
     if of.frames.corpora:
         heading("The corpora")
         _corpora(of)
 
 
-def trust_charts(seen: "Exploration") -> Iterator[Drawn]:
-    """Of the search: whether rungs ordered trials as their ends did, and what fewer trials would have given."""
+def confidence_charts(seen: "Exploration") -> Iterator[Drawn]:
+    """Checks of the search: whether rungs ranked trials as their final scores do, and the best of fewer trials."""
     from skipstack.dashboards.charts.agreement import agreement
     from skipstack.search.analysis.exploration.agreement import agreement as compared
 

@@ -1,10 +1,10 @@
-"""What is said before an ablation begins: its rows, what they cost, which differences they can tell."""
+"""The page before an ablation starts: its rows, their cost, and the differences that they can detect."""
 
 from collections.abc import Iterator
 from itertools import groupby
 
 from skipstack.dashboards.formats.page import Block, Listing, Page, Sentence
-from skipstack.dashboards.reports.quantities import duration, number, size_of
+from skipstack.dashboards.reports.wording import duration, number, size_of
 from skipstack.data.basis.counted import counted
 from skipstack.data.tasks.measure import Measure
 from skipstack.search.ablation.experiment import Experiment
@@ -15,19 +15,19 @@ from skipstack.spaces.space import Space
 
 
 def ablation_page(made: Experiment, expected: Forecast, measure: Measure) -> Page:
-    """What is trained, what it costs, and what it can tell."""
+    """The rows, their cost, and the differences that they can detect."""
     costs = map(Sentence, _costs(made, expected, measure))
     return Page(made.study.name, (tuple(_rows(made)), tuple(costs)))
 
 
 def nothing_to_compare() -> Page:
-    """Where the winner is the base."""
+    """The page of an ablation whose winner is the base."""
     why = "the best config of the search is its base: there is no change to take back, and nothing is trained"
     return Page("", ((Sentence(why),),))
 
 
 def _rows(made: Experiment) -> Iterator[Block]:
-    """The rows, below the heading of each section, and those that cannot be."""
+    """The rows by section, and those that are left out, with the reason."""
     space, settled = Space(made.study.space), made.settled
     named = [(label(space, settled, row.roles[0]), row.roles[1:]) for row in settled.rows]
     for section, rows in groupby(named, key=lambda one: one[0].section):
@@ -44,7 +44,7 @@ def _rows(made: Experiment) -> Iterator[Block]:
 
 
 def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[str]:
-    """What it costs, and what it can tell."""
+    """The cost, and the differences that can be detected."""
     rows, corpora = len(made.settled.rows), max(1, len(made.settled.corpora))
     each = f"{counted(rows, 'row')} x {counted(expected.seeds, 'seed')}"
     if corpora > 1:
@@ -73,7 +73,7 @@ def _costs(made: Experiment, expected: Forecast, measure: Measure) -> Iterator[s
 
 
 def _time(expected: Forecast) -> str:
-    """How long it takes, and why that is a span."""
+    """The expected duration, and the reason why it is a range."""
     if expected.seconds is None:
         return ""
     least, most = map(duration, expected.seconds)

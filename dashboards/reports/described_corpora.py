@@ -1,0 +1,60 @@
+"""Corpora with their health: a single corpus, or those of a planned or recorded study."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from skipstack.dashboards.reports.health_report import Described
+from skipstack.data.basis.frozen import identity
+from skipstack.data.corpora.config import Corpus, called
+from skipstack.search.record.folder import StudyFolder
+from skipstack.search.record.study_record import StudyRecord
+
+
+def described_corpus(corpus: Corpus, data_dir: Path | None, folder: Path) -> Described:
+    """A corpus, prepared in a temporary folder."""
+    from skipstack.data.store.writing import store
+
+    with tempfile.TemporaryDirectory(prefix="skipstack-describe-") as scratch:
+        return _stored(corpus, store(corpus, root=Path(scratch), data_dir=data_dir, folder=folder))
+
+
+def planned_corpora(study: str, data_dir: Path | None) -> tuple[list[Described], str]:
+    """The corpora of a preset or a study file, and the name of the study."""
+    from skipstack.search.driver.preparation import needs
+    from skipstack.search.study_files.study_file import load_study
+
+    config, folder = load_study(study)
+    return [described_corpus(needed.corpus, data_dir, folder) for needed in needs(config.space)], config.name
+
+
+def recorded_corpora(path: Path) -> tuple[list[Described], str]:
+    """The corpora of a study and of its ablations, and the name of the study.
+
+    Their health is the recorded one; it is counted again if an earlier version recorded none.
+    """
+    from skipstack.search.record.reading import read_study
+
+    record = read_study(path)
+    found = dict(pair for each in (record, *record.ablations.values()) for pair in _of(each, StudyFolder(path)))
+    return list(found.values()), record.study.name
+
+
+def _of(record: StudyRecord, folder: StudyFolder) -> Iterator[tuple[str, Described]]:
+    from skipstack.search.driver.preparation import needs
+
+    for needed in needs(record.study.space):
+        prepared, corpus = record.corpora[identity(needed.corpus)], needed.corpus
+        if prepared.health is None:
+            yield prepared.corpus, _stored(corpus, folder.corpus(prepared))
+        else:
+            yield prepared.corpus, Described(called(corpus), prepared.health, prepared.warnings)
+
+
+def _stored(corpus: Corpus, path: Path) -> Described:
+    from skipstack.data.health.counting import health_of
+    from skipstack.data.health.spoiling import warnings
+    from skipstack.data.store.stored import open_store
+
+    health = health_of(open_store(path))
+    return Described(called(corpus), health, warnings(health))

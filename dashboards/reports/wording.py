@@ -1,0 +1,104 @@
+"""Numbers, settings and short sentences as every report writes them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from skipstack.data.basis.counted import counted
+from skipstack.data.tasks.measure import Measure
+from skipstack.search.ledger.gain import Gain
+from skipstack.search.record.parts import value_text
+from skipstack.spaces.domains import Json
+from skipstack.spaces.subject import Scalar
+
+NONE = "–"
+"""Printed in place of a missing number."""
+
+
+def number(value: float | None, factor: float = 1) -> str:
+    """``value * factor`` in three digits, or more if there are more before the point."""
+    if value is None:
+        return NONE
+    value *= factor
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
+def duration(value: float | None, factor: float = 1) -> str:
+    """``value * factor`` seconds, as seconds, minutes or hours."""
+    if value is None:
+        return NONE
+    seconds = value * factor
+    if seconds < 90:
+        return f"{number(seconds)} s"
+    return f"{number(seconds, 1 / 60)} min" if seconds < 90 * 60 else f"{number(seconds, 1 / 3600)} h"
+
+
+def heading_of(heading: str, measure: Measure) -> str:
+    """A printed heading: ``dev %`` for accuracies, ``dev F1`` for F1."""
+    return heading.replace("%", measure.unit)
+
+
+def scored(score: Scalar, measure: Measure, sign: str = "") -> str:
+    """A printed score, difference or deviation of scores: ``96.41``."""
+    return measure.written(score, sign) if isinstance(score, float) else NONE
+
+
+def size_of(deviation: Scalar, measure: Measure) -> str:
+    """A printed deviation, or the size of a difference: without a sign."""
+    return scored(deviation, measure).lstrip("-")
+
+
+def with_error(mean: Scalar, error: Scalar, measure: Measure, sign: str = "") -> str:
+    """``96.41 ± 0.12``; an undefined error is padded, so that means are aligned."""
+    if not isinstance(mean, float):
+        return NONE
+    error_text = size_of(error, measure) if isinstance(error, float) else f"{NONE:4}"
+    return f"{scored(mean, measure, sign)} ± {error_text}"
+
+
+def reason_in_words(reason: str) -> str:
+    """The printed end reason of a trial: ``out of memory``."""
+    return reason.replace("_", " ")
+
+
+def settings(changes: Mapping[str, Json]) -> list[str]:
+    """``depth 5`` for ``model.stack.depth=5``, with as much of the path as makes it unambiguous."""
+    return [f"{name} {_value(value)}" for name, value in zip(names(changes), changes.values(), strict=True)]
+
+
+def names(paths: Iterable[str]) -> list[str]:
+    """The shortest unambiguous ends of dotted paths; a final ``kind`` is left out."""
+    parts = [path.removesuffix(".kind").split(".") for path in paths]
+    return [next(name for name in _longer(own) if sum(_ends(each, name) for each in parts) == 1) for own in parts]
+
+
+def names_by_path(paths: Iterable[str]) -> dict[str, str]:
+    """The same by path; paths may repeat."""
+    each = list(dict.fromkeys(paths))
+    return dict(zip(each, names(each), strict=True))
+
+
+def listed(things: Sequence[str]) -> str:
+    """``one``, ``one and two``, ``one, two and three``."""
+    *others, last = things
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _longer(parts: Sequence[str]) -> list[str]:
+    return [".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1)]
+
+
+def _ends(parts: Sequence[str], name: str) -> bool:
+    return f".{'.'.join(parts)}".endswith(f".{name}")
+
+
+def _value(value: Json) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else value_text(value)
+
+
+def enough_in_words(gain: Gain, measure: Measure) -> str:
+    """Why a study starts no further trial: the expected gain, beside the deviation between seeds."""
+    most, deviation = (size_of(value, measure) for value in (gain.most, gain.seed_deviation))
+    more = f"{counted(gain.trials, 'more trial')}, in about {duration(gain.hours, 3600)}"
+    return (
+        f"No further trial was started: {more}, would raise the best {measure.label} by {most} at most, on average; "
+        f"seeds of one config deviate by {deviation}."
+    )
