@@ -1,4 +1,4 @@
-"""What the input of a network is made of. Torch-free."""
+"""Configs of inputs. Torch-free."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
