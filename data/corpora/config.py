@@ -60,7 +60,7 @@ class EchoCorpus(Frozen):
 
     kind: Literal["echo"] = "echo"
     distance: Annotated[int, Field(ge=1, le=FARTHEST)] = 4
-    """How many tokens back the word lies that decides a query word's tag; nothing else depends on it."""
+    """How many tokens before a query word the word is that decides its tag; nothing else depends on it."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Settles which sentences these are."""
     train: PositiveInt = 600

@@ -22,7 +22,7 @@ class WatchedFile(SourceFile):
     """A file that records which line its reader has reached."""
 
     reached: list[int] = field(default_factory=list, compare=False)
-    """The current line; None before the first one, and after the last."""
+    """The number of the current line; empty before the first one, and after the last."""
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
         """As of any file."""
@@ -77,16 +77,16 @@ class OwnReader:
     @property
     def scheme(self) -> Scheme | None:
         """The label scheme of the tags. Raises UserError if the code is not loaded, and for an invalid scheme."""
-        with self._told(self.own.kind):
-            scheme = self._made().scheme
+        with self._errors_placed(self.own.kind):
+            scheme = self._reader().scheme
         if scheme is not None and scheme not in PREFIXES:
             raise UserError(f"{self._name}: {unknown('scheme', scheme, PREFIXES)}")
         return scheme
 
     def check(self, splits: Mapping[str, Sequence[Sentence]]) -> None:
         """Raise UserError for splits that do not fit together."""
-        with self._told(self.own.kind):
-            self._made().check(splits)
+        with self._errors_placed(self.own.kind):
+            self._reader().check(splits)
         if self.task(self.layer) == "language_modelling":
             check_words(splits)
 
@@ -98,8 +98,8 @@ class OwnReader:
         """
         scheme, task = self.scheme, self.task(layer)
         watched, sentences = WatchedFile(file.path, file.content), list[Sentence]()
-        with self._told(watched):
-            given = self._made().read(watched, layer)
+        with self._errors_placed(watched):
+            given = self._reader().read(watched, layer)
             if not isinstance(given, Iterable):
                 raise UserError(f"{watched.place}: {self._name} read {given!r} (allowed: sentences)")
             for number, each in enumerate(given, start=1):
@@ -115,13 +115,13 @@ class OwnReader:
     def _name(self) -> str:
         return f"{self.own.kind} of {self.own.code.name}"
 
-    def _made(self) -> OwnFormat:
-        made = self.own.build()
-        assert isinstance(made, OwnFormat), "a format is known by its base"
-        return made
+    def _reader(self) -> OwnFormat:
+        reader = self.own.build()
+        assert isinstance(reader, OwnFormat), "a format is known by its base"
+        return reader
 
     @contextmanager
-    def _told(self, where: str | WatchedFile) -> Iterator[None]:
+    def _errors_placed(self, where: str | WatchedFile) -> Iterator[None]:
         """Turns any error of the format's code into a one-line UserError."""
         try:
             yield

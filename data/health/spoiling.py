@@ -76,7 +76,7 @@ def _beside_earlier(name: str, split: SplitHealth) -> Iterator[str]:
         if repeated >= REPEATED * split.tokens:
             sentences = f"{split.repeated[before]:,} sentences that {before} has, too"
             share = percent(repeated, split.tokens)
-            yield f"{share} of {name}'s tokens are in {sentences}: memorising is enough there"
+            yield f"{share} of {name}'s tokens are in {sentences}: remembering is enough there"
 
 
 def percent(part: int, whole: int) -> str:

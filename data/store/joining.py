@@ -40,7 +40,7 @@ def _chosen(split: Split, keep_S: NDArray[np.bool_]) -> Split:
         lengths_S=split.lengths_S[keep_S],
         offsets_S1=_offsets(split.lengths_S[keep_S]),
         tag_offsets_S1=_offsets(counts_S[keep_S]),
-        spans=None if split.spans is None else _kept(split.spans, keep_L),
+        spans=None if split.spans is None else _of_tokens(split.spans, keep_L),
         heads_N=None if split.heads_N is None else split.heads_N[keep_N],
     )
 
@@ -67,7 +67,7 @@ def _offsets(lengths_S: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths_S)]).astype(np.int64)
 
 
-def _kept(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
+def _of_tokens(spans: Spans, keep_L: NDArray[np.bool_]) -> Spans:
     """The spans of the kept tokens, at their new indices."""
     inside_M, place_L = keep_L[spans.start_M], _offsets(keep_L)
     start_M, stop_M = spans.start_M[inside_M], spans.stop_M[inside_M]

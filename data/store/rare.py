@@ -37,12 +37,12 @@ def with_rare_tags(stored: StoredCorpus, minimum_count: int) -> StoredCorpus:
         )
     tags = tuple(tag for tag, stays in zip(stored.tags, stays_K.tolist(), strict=True) if stays)
     settled_K = np.where(stays_K, np.cumsum(stays_K) - 1, -1).astype(np.int32)
-    splits: Mapping[str, Split] = {name: _settled(split, settled_K) for name, split in stored.splits.items()}
+    splits: Mapping[str, Split] = {name: _replaced(split, settled_K) for name, split in stored.splits.items()}
     train = splits["train"]
     learnt = replace(train, tags_L=np.where(train.tags_L < 0, len(tags), train.tags_L).astype(np.int32))
     return replace(stored, tags=(*tags, RARE), splits={**splits, "train": learnt})
 
 
-def _settled(split: Split, settled_K: NDArray[np.int32]) -> Split:
+def _replaced(split: Split, settled_K: NDArray[np.int32]) -> Split:
     """The split with each tag's new id; -1 stays -1."""
     return replace(split, tags_L=np.where(split.tags_L >= 0, settled_K[split.tags_L], -1).astype(np.int32))

@@ -71,7 +71,7 @@ GATES: Final[Mapping[GateKind, str]] = {
 
 
 class ShortcutConfig(Frozen):
-    """A layer with a source; the default is the block of wu2017 (eq. 8) with its gate (eq. 13).
+    """A layer with a source. The default is the block of wu2017 (eq. 8) with its gate (eq. 13).
 
     Every gate works with every topology in which it has a meaning. ``both_ungated`` has no gate and reads none of these
     fields; studies that vary both exclude such duplicates by a named constraint (``spaces/constraints.py``).

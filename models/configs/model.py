@@ -94,7 +94,8 @@ class ModelConfig(Frozen):
     initial_scale: PositiveFloat = 0.1
     """The scale of initial weights, N(0, 1/sqrt(fan in)) * this; 0.1 in wu2017 (``models/ground/initialise.py``)."""
     initial_range: PositiveFloat | None = None
-    """If set, all weights, recurrent ones and vectors included, start uniform between -spread and spread instead."""
+    """If set, all weights, recurrent ones and vectors included, start uniform between its negative and itself, and not
+    normal."""
 
     @model_validator(mode="before")
     @classmethod

@@ -36,10 +36,10 @@ def read_elsewhere(file: CodeFile) -> list[dict[str, Any]]:
         for seed in SEEDS
     ]
     sent = pickle.dumps(CodeSource(file, loaded[file.sha256].source))
-    return [_said(process, sent) for process in processes]
+    return [_output(process, sent) for process in processes]
 
 
-def _said(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
+def _output(process: subprocess.Popen[bytes], sent: bytes) -> dict[str, Any]:
     said, errors = process.communicate(sent)
     if process.returncode:
         last = errors.decode(errors="replace").strip().rpartition("\n")[2]

@@ -93,10 +93,10 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``x`` with a lane axis first, or with groups of each lane; the same shape back."""
-        kept = self.kept(x)
-        return x if kept is None else x * kept
+        factors = self.factors(x)
+        return x if factors is None else x * factors
 
-    def kept(self, x: Tensor) -> Tensor | None:
+    def factors(self, x: Tensor) -> Tensor | None:
         """The factors of ``x``: 0, or 1 / (1 - rate); None where nothing is dropped."""
         if not self.training:
             return None

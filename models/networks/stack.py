@@ -82,7 +82,7 @@ class Stack(nn.Module):
             (cell,) = self.cells
             if type(cell) is LstmCell:  # a user's subclass runs its own code
                 output_GTBH = x_RTBI.new_empty(2 * len(x_RTBI), *x_RTBI.shape[1:3], cell.hidden)
-                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.kept(output_GTBH))
+                return lstm_both_ways(x_RTBI, lengths_RB, cell.weights(), self.dropout.factors(output_GTBH))
         below_GTBI = x_RTBI if order is None else order.apart(x_RTBI)
         outputs_GTBF: list[Tensor] = []
         starts = memory.states if memory is not None and memory.states else [None] * len(self.cells)
@@ -103,6 +103,6 @@ class Stack(nn.Module):
         if memory is not None:
             memory.states = lasts
         if order is not None:
-            return order.together(output_GTBF, self.dropout.kept(output_GTBF))
+            return order.together(output_GTBF, self.dropout.factors(output_GTBF))
         dropped_GTBF: Tensor = self.dropout(output_GTBF)
         return dropped_GTBF

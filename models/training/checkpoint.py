@@ -52,7 +52,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except (SafetensorError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not a whole safetensors file of skipstack ({_told(error)})") from error
+        raise UserError(f"{path}: not a whole safetensors file of skipstack ({_one_line(error)})") from error
 
 
 def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
@@ -67,7 +67,7 @@ def shapes(content: bytes, where: str) -> dict[str, tuple[int, ...]]:
             if not isinstance(shape, list) or not all(type(each) is int and each >= 0 for each in shape):
                 raise ValueError(f"a shape of {str(shape)[:40]}")
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UserError(f"{where}: not a whole safetensors file ({_told(error)})") from None
+        raise UserError(f"{where}: not a whole safetensors file ({_one_line(error)})") from None
     return {name: tuple(shape) for name, shape in found.items()}
 
 
@@ -76,7 +76,7 @@ def unpacked(content: bytes, where: str) -> dict[str, Tensor]:
     try:
         tensors: dict[str, Tensor] = load(content)
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise UserError(f"{where}: not a whole safetensors file ({_told(error)})") from None
+        raise UserError(f"{where}: not a whole safetensors file ({_one_line(error)})") from None
     return tensors
 
 
@@ -104,5 +104,5 @@ def _digest(notes: str, content: bytes) -> str:
     return digest.hexdigest()
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__

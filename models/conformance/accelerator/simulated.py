@@ -100,11 +100,11 @@ class Accelerator(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if any(not isinstance(each, FakeTensor) and each.dim() for each in tensors):
             raise DevicesMixError(f"{func} got tensors of {SIMULATED} and of the host")
         what = operation(func)
-        made = self._made(func, what, args, kwargs)
+        made = self._result(func, what, args, kwargs)
         self.work.add(what, tensors, made)
         return made
 
-    def _made(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _result(self, func: Any, what: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of an operation; of one that writes in place, the tensor that it wrote."""
         if what.writes_places and any(each is not None and each.dtype == torch.bool for each in args[1]):
             raise HostReadsError(f"{func} reads a number of the device")

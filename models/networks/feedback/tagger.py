@@ -33,7 +33,7 @@ class FeedbackTagger(Network):
         The feedback is as configured: the network's current decisions, or the gold labels.
         """
         known = self._known(tokens, lexicon)
-        kept_GTBH = self.dropout.kept(known.pre_GTBX)
+        kept_GTBH = self.dropout.factors(known.pre_GTBX)
         hidden_GTBH = self.layer.hidden(known, self._fed(known, kept_GTBH, gold.tags_RUB, tokens.lengths_RB))
         seen_GTBH = hidden_GTBH if kept_GTBH is None else hidden_GTBH * kept_GTBH
         scores_GTBK = self.head.scores(seen_GTBH.flatten(1, 2)).view(*hidden_GTBH.shape[:3], -1)

@@ -95,7 +95,7 @@ class TokenEmbedder(Embedder):
 
         tables, rows, by_row = zip(*parts, strict=True)
         rows_RSBA = [each.unsqueeze(-1) if each.dim() == 3 else each for each in rows]
-        x_RTBX: Tensor = SideBySide.apply(self.tokens, self.dropout.kept, by_row, *tables, *rows_RSBA)
+        x_RTBX: Tensor = SideBySide.apply(self.tokens, self.dropout.factors, by_row, *tables, *rows_RSBA)
         return x_RTBX
 
     def distinct(self, forms_RTB: Ids, lexicon: LexiconTensors) -> DistinctForms | None:
