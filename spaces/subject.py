@@ -33,7 +33,7 @@ class Subject(Frozen):
 
     @property
     def network_code(self) -> tuple[CodeFile, ...]:
-        """Those of the code files that training and prediction need; the others only read its corpus, once."""
+        """The code files that training and prediction need; the others only read the corpus, once."""
         return ()
 
     @property

@@ -88,7 +88,7 @@ def literals(annotation: Any) -> tuple[Any, ...]:
 
 
 def describe(annotation: Any) -> str:
-    """What a type allows, in words: ``an integer from 0 to 5, or a list, each an integer from 0``."""
+    """The allowed values of a type, in words: ``an integer from 0 to 5, or a list, each an integer from 0``."""
     if (opened := _open_to(annotation)) is not None and opened.names:
         return ", ".join(literals(annotation))
     if kinds(annotation):

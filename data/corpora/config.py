@@ -186,7 +186,7 @@ class FileCorpus(OwnFiles):
 
     @property
     def format(self) -> Format:
-        """That of the kind."""
+        """The format of the kind."""
         return FILE_FORMATS[self.kind]
 
     @property
@@ -291,7 +291,7 @@ class OwnFormatCorpus(OwnFiles):
 
     @property
     def format(self) -> OwnReader:
-        """That of the kind."""
+        """The format of the kind."""
         return OwnReader(self.own)
 
     @property

@@ -33,7 +33,7 @@ class ColumnFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Those of ``tags``."""
+        """The layers in ``tags``."""
         return tuple(self.tags)
 
     @property

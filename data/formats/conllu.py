@@ -28,7 +28,7 @@ class ConlluFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Those of ``tags``."""
+        """The layers in ``tags``."""
         return self.tags
 
     def task(self, layer: str) -> str:

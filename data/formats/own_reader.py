@@ -25,14 +25,14 @@ class WatchedFile(SourceFile):
     """The number of the current line; empty before the first one, and after the last."""
 
     def lines(self, encoding: str) -> Iterator[tuple[int, str]]:
-        """As of any file."""
+        """Yields lines like any file."""
         for number, line in SourceFile.lines(self, encoding):
             self.reached[:] = [number]
             yield number, line
         self.reached.clear()
 
     def blocks(self, encoding: str, *, comments: tuple[str, ...], blanks: str) -> Iterator[list[tuple[int, str]]]:
-        """As of any file; of a block, the first line counts as reached."""
+        """Yields blocks like any file; the first line of a block counts as reached."""
         for block in SourceFile.blocks(self, encoding, comments=comments, blanks=blanks):
             self.reached[:] = [block[0][0]]
             yield block

@@ -17,7 +17,7 @@ class SegmentedFormat(Format):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Where words begin and end."""
+        """One layer: where words begin and end."""
         return ("segmentation",)
 
     @property

@@ -45,7 +45,7 @@ class WordTagFormat(Format):
 
     @property
     def unit(self) -> Unit:
-        """As ``tagged`` says."""
+        """The unit in ``tagged``."""
         return self.tagged
 
     def read(self, file: SourceFile, layer: str) -> list[Sentence]:

@@ -100,7 +100,7 @@ def open_vectors(folder: Path) -> StoredVectors:
     except UserError:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
-        raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study anew") from error
+        raise UserError(f"the stored vectors {folder} are damaged ({error}): start the study again") from error
 
 
 def pretrained(vectors: StoredVectors, vocabulary: Vocabulary) -> Pretrained:

@@ -52,7 +52,7 @@ def repeats(specimen: FormatSpecimen) -> None:
     for example in specimen.examples:
         first, made, content = specimen.read(example), specimen.another(), content_of(example)
         once = specimen.read(example, made)
-        with suppress(UserError):  # a part of a text may be none in this format
+        with suppress(UserError):  # a part of a text may be invalid in this format
             list(made.read(as_file(content[: len(content) // 2]), specimen.layer(example)))
         for again in (once, specimen.read(example, made)):
             if again != first:

@@ -40,8 +40,8 @@ class Stack(nn.Module):
     joined in ``each`` layer: from the second on, a layer of either direction reads [forward; backward]
     of the layer below, as its ``below``. ``skipped`` is its own direction's in both cases: it is added
     to a value of the layer, and has that value's width and direction of reading.
-    Dropout falls on the outputs of the first and of the last layer, as every later reader sees them;
-    the recurrent link inside a layer is never dropped. A stack of no layers puts out its input, ``below`` numbers.
+    Dropout is applied to the outputs of the first and of the last layer, for all readers; the recurrent link
+    inside a layer is never dropped. A stack without layers puts out its input, ``below`` features.
     """
 
     def __init__(

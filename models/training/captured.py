@@ -76,7 +76,7 @@ class CapturedSteps:
         """Runs ``update``. The caller owns the results."""
         given = tokens, gold, rate_R
         if self.head.may_doubt and self.head.doubts is None:
-            return update(*given)  # its losses are looked at one by one, on the host
+            return update(*given)  # its losses are checked one by one, on the host
         shape = tuple(each.shape if isinstance(each, Tensor) else each for each in leaves(given))
         if shape not in self.steps:
             self.seen[shape] += 1

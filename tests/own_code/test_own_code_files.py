@@ -62,7 +62,7 @@ def test_a_file_says_what_it_has() -> None:
             "mine.py:7: class Mine: gate 'scaled' is built in (allowed: a name other than none, sigmoid_below, ",
         ),
         (GATE.replace("OpenGate)", "VectorGate)"), "mine.py:7: class Mine lacks values (allowed: a class with every"),
-        (GATE.replace("(OpenGate)", ""), "mine.py:7: class Mine has a Config and is no piece (allowed: subclasses of"),
+        (GATE.replace("(OpenGate)", ""), "mine.py:7: class Mine has a Config but is no piece (allowed: subclasses of"),
         (
             GATE.replace("(Frozen)", ""),
             "mine.py:7: class Mine: its Config is not a config class (allowed: a subclass of",

@@ -332,7 +332,7 @@ class Mine(OwnFormat):
             ('"mine"', '"columns"'),
             "mine.py:7: class Mine: format 'columns' is built in (allowed: a name other than gram",
         ),
-        (("def read", "def raed"), "mine.py:7: class Mine lacks read (allowed: a class with every method"),
+        (("def read", "def raed"), "mine.py:7: class Mine lacks read (allowed: a class with every abstract method"),
         (
             ('layers = ("pos",)', "layers = ()"),
             "mine.py:7: class Mine: layers: got [] (allowed: a list of 1 or more, e",

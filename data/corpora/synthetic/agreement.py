@@ -9,7 +9,7 @@ these two words, at any distance.
    as Hindi subjects are in the past.
 3. *With both at once.* A verb is PRESENT before ``now`` and PAST before ``yesterday``, and after ``suppose`` the other
    way round, as in English: ``suppose they left now``.
-4. *Except in a clause of its own.* What stands after ``that`` is a fact, supposed or not: its verb goes by the time
+4. *Except in a clause of its own.* A clause after ``that`` is a fact, supposed or not: its verb depends on the time
    word alone.
 
 So a single bidirectional layer cannot be right everywhere. One half of its output knows the left end, the other half

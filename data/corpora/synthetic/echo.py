@@ -11,12 +11,12 @@ The distance is the only parameter. For one seed the sentences of all distances 
 same queries; their tags differ, but the four are equally likely at any distance.
 
 1. *Ceiling.* The tags follow from the words: F1 can be 100.
-2. *Floor.* Colours are drawn each for itself. So a tagger that does not read the word that decides, whatever it knows
-   of all others, is right about one asked word in four, and on average its F1 is 25 at most. What reads a window of w
+2. *Floor.* Colours are drawn independently. So a tagger that does not read the deciding word, even if it reads all
+   others, is right about one query in four, and on average its F1 is 25 at most. A tagger that reads a window of w
    words on either side is perfect up to distance w, and at the floor beyond.
-3. *What lies between.* Nothing before a word tells whether it will be asked. So who reads from the left has to hold the
-   colours of the last ``distance`` words in their order: with the distance grows how far a colour is carried and, with
-   it, how many are carried at once. All words between are needed for other tags, or distract.
+3. *In between.* Nothing before a word shows whether it will be a query. So a tagger that reads from the left has to
+   remember the colours of the last ``distance`` words in order: a larger distance means that colours are remembered
+   for longer, and that more of them are remembered at once. All words between are needed for other tags, or distract.
 """
 
 from collections.abc import Collection, Sequence

@@ -1,9 +1,9 @@
 """Number prediction: a text of digits whose last digits point to its label (gui2019, "Number Prediction").
 
 With T numbers x[0] ... x[T-1] from 0 to 9, one jump is the label x[x[T-1]] at T = 11, two jumps x[x[x[T-1]]] with
-x[x[T-1]] < x[T-1], so that jumps go backwards. At T = 21 ten more numbers stand before those that are pointed at:
-places count from T - 11, whose number 10 is the last one, so that ten states back reach them all
-(``a = x[T-1]``, ``b = x[T-11+a] < a``, label ``x[T-11+b]``).
+x[x[T-1]] < x[T-1], so that jumps go backwards. At T = 21 ten more numbers come before those that can be pointed at:
+places count from T - 11, whose number 10 is the last one, so that ten states back reach them all (``a = x[T-1]``, ``b =
+x[T-11+a] < a``, label ``x[T-11+b]``).
 
 Array legend: S texts, T numbers of a text.
 """

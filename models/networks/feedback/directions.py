@@ -12,7 +12,7 @@ TURNED = {"forward": (False,), "backward": (True,), "both": (False, True)}
 
 
 class Directions:
-    """The order in which each direction reads; in every order, padding stands at the end."""
+    """The order in which each direction reads; in every order, padding comes at the end."""
 
     def __init__(self, kind: Literal["forward", "backward", "both"]) -> None:
         self.turned = TURNED[kind]
